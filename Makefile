@@ -1,0 +1,63 @@
+# `make` lists the targets. Override the interpreter with `make PYTHON=python3.12 venv`.
+
+PYTHON ?= python3
+VENV ?= .venv
+COVERAGE ?= 95
+
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+PYTEST := $(PY) -m pytest
+CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+venv: $(STAMP)  ## create .venv and install everything; again only when pyproject.toml changes
+
+# hatchling first, then no build isolation: once the packages are there, no network is needed.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "efcml needs Python 3.11 or newer; set PYTHON=")'
+	@$(PY) -m pip --version >/dev/null 2>&1 || { echo "creating $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
+	@echo "installing efcml and its tools into $(VENV)"
+	@$(PY) -m pip install --quiet "hatchling>=1.27"
+	@$(PY) -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	@touch $@
+
+test: lint test-jit test-nojit test-boundscheck test-wheel  ## every check
+
+lint: $(STAMP)  ## format, rules of style, import contracts
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' --no-logo
+
+format: $(STAMP)  ## rewrite the files in the common format
+	$(PY) -m ruff check --fix-only --quiet .
+	$(PY) -m ruff format .
+
+test-jit: $(STAMP)  ## tests of the compiled code
+	$(PYTEST) -q -m "not wheel"
+
+test-nojit: $(STAMP)  ## tests without compilation, with branch coverage
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "not slow and not wheel" \
+		--cov --cov-branch --cov-report=term --cov-fail-under=$(COVERAGE)
+
+test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
+	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q $(CHECKED),@echo "no kernel tests")
+
+test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
+	$(PYTEST) -q -m wheel tests/test_packaging.py
+
+demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
+	$(PY) -m efcml.demo $(DEMO_ARGS)
+
+# The on-disk cache can be stale after an edit, so benchmarks compile anew.
+bench: $(STAMP)  ## benchmarks
+	$(if $(wildcard benchmarks),EFCML_CACHE=0 $(PYTEST) benchmarks --benchmark-enable --benchmark-only,@echo "no benchmarks")
+
+clean:  ## remove caches and results, keep .venv
+	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf .coverage .coverage.* htmlcov build dist demo
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

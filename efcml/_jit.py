@@ -1,0 +1,44 @@
+"""The only import of numba: every compile option of the package is set here.
+
+Kernels are compiled lazily, at the first call with each set of types. Explicit signatures would
+compile all of them at import. Nothing runs in parallel: at the sizes of one row, starting threads
+costs more than the row.
+
+Set ``EFCML_CACHE=0`` to compile anew in every process. Numba looks only at the file of a kernel,
+not at the kernels that it calls, so after an edit the cache can hold old code.
+"""
+
+import os
+
+from numba import njit
+
+CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
+
+# Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
+SAFE_FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
+
+# The error model of numpy: a division by zero gives inf or NaN, and loops can vectorise because
+# no exception can leave them.
+_OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True}
+
+
+def kernel(function):
+    """Compile a pure function over arrays, operations in the order written."""
+    return njit(**_OPTIONS)(function)
+
+
+def kernel_fast(function):
+    """Compile like `kernel`, but let sums be reordered so that they vectorise.
+
+    The last digits then depend on the processor. Results stay the same from run to run.
+    """
+    return njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS)(function)
+
+
+def kernel_inline(function):
+    """Compile like `kernel`, as a part of its callers.
+
+    For the middle layer, which hands tuples of many arrays on: numba spends most of its compile
+    time on such calls (a third of the first fit was saved by writing them out).
+    """
+    return njit(inline="always", **_OPTIONS)(function)

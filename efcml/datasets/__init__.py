@@ -1,0 +1,189 @@
+"""Published and built-in multi-label data sets, and readers for your own.
+
+>>> from efcml import datasets
+>>> stream = datasets.load("drifting-clusters", seed=1)
+>>> stream
+Dataset('drifting-clusters': 6000 rows (600 initial + 5400 stream), 10 features, 5 labels)
+"""
+
+from __future__ import annotations
+
+import operator
+from difflib import get_close_matches
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from . import arff as _arff
+from . import catalog as _catalog
+from .catalog import CATALOG, Dataset, DatasetNotFound
+from .synthetic import GENERATORS
+
+__all__ = ["Dataset", "DatasetNotFound", "available", "from_arff", "from_arrays", "load"]
+
+_WATER_LABELS = 14
+
+
+def available():
+    """Return the names `load` knows: the published sets, then the built-in streams."""
+    return (*CATALOG, *GENERATORS)
+
+
+def load(name, **options):
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `available()`.
+    **options
+        `n_initial` sets the number of initial rows of any set. A built-in stream also takes
+        the parameters of its generator in `efcml.datasets.synthetic`, such as `n` and `seed`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetNotFound
+        If the files of a published set are nowhere; the message says how to get them.
+    """
+    known = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    if known in GENERATORS:
+        return GENERATORS[known](**options)
+    if known not in CATALOG:
+        near = get_close_matches(known, available(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(available())}"
+        raise ValueError(f"there is no data set {str(name)!r}: {hint}")
+    record = CATALOG[known]
+    n_initial = options.pop("n_initial", record.n_initial)
+    if options:
+        raise TypeError(
+            f"{known} has no option {', '.join(options)}: only n_initial can be set for it"
+        )
+    return _load_published(record, n_initial)
+
+
+def from_arrays(
+    X, Y, *, name="data", n_initial=None, feature_names=None, label_names=None, description=""
+):
+    """Make a data set of your own arrays or data frames.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, p)
+    Y : array or DataFrame of shape (n, K)
+        Labels 0 or 1, NaN where unknown.
+    name : str
+    n_initial : int, optional
+        Rows of the initial part; 30 % of the rows if not given.
+    feature_names, label_names : sequence of str, optional
+        Taken from the columns of a DataFrame, else x1, x2, ... and label1, label2, ...
+    description : str
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from_arrays([[0.5, 1.0], [2.0, 3.0]], [[1], [0]], n_initial=1)
+    Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
+    """
+    feature_names = _column_names(X, feature_names, "x")
+    label_names = _column_names(Y, label_names, "label")
+    n_initial = _initial_rows(n_initial, len(X) if hasattr(X, "__len__") else 0)
+    return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
+
+
+def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""):
+    """Read a dense ARFF file whose labels are listed in a MULAN XML file.
+
+    Parameters
+    ----------
+    arff, xml : str or path
+    test : str or path, optional
+        A second ARFF file with the same attributes; its rows follow those of the first.
+    name : str, optional
+        The file name without its ending if not given.
+    n_initial : int, optional
+        Rows of the initial part; if not given, the rows of the first file when there is a second
+        one, else 30 % of the rows.
+    description : str
+
+    Returns
+    -------
+    Dataset
+    """
+    X, Y, feature_names, label_names = _arff.read_mulan(arff, xml)
+    if test is not None:
+        X_test, Y_test, *names = _arff.read_mulan(test, xml)
+        if names != [feature_names, label_names]:
+            raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
+        n_initial = len(X) if n_initial is None else n_initial
+        X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
+    n_initial = _initial_rows(n_initial, len(X))
+    name = Path(arff).stem if name is None else name
+    return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
+
+
+def _column_names(table, names, prefix):
+    if names is not None:
+        return names
+    if hasattr(table, "columns"):
+        return list(table.columns)
+    shape = np.shape(table)
+    return [f"{prefix}{i}" for i in range(1, shape[1] + 1)] if len(shape) == 2 else []
+
+
+def _initial_rows(n_initial, n):
+    return n * 3 // 10 if n_initial is None else n_initial
+
+
+def _load_published(record, n_initial):
+    paths = _catalog.find_files(record)
+    if record.name == "mediamill":
+        loaded = _read_mediamill(record, paths["mediamill.npz"])
+    else:
+        for file, expected in record.files.items():
+            _catalog.check_sha256(paths[file], expected)
+        loaded = _read_water(paths) if record.name == "water-quality" else _read_split(paths)
+    X, Y, feature_names, label_names = loaded
+    description = f"{record.title}; {record.source}"
+    return Dataset(record.name, X, Y, n_initial, feature_names, label_names, description)
+
+
+def _read_split(paths):
+    train, test, xml = paths.values()
+    both = from_arff(train, xml, test=test)
+    return both.X, both.Y, both.feature_names, both.label_names
+
+
+def _read_water(paths):
+    (path,) = paths.values()
+    names, values, lines = _arff.read_arff(path)
+    is_label = np.arange(len(names)) >= len(names) - _WATER_LABELS
+    X, abundance, *both_names = _arff.split_columns(path, names, values, lines, is_label)
+    return X, abundance > 0, *both_names
+
+
+def _read_mediamill(record, path):
+    # No checksum: a file a person has put together holds the same arrays in other bytes.
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            X, Y, n_train = arrays["X"], arrays["Y"], operator.index(arrays["n_train"].item())
+    except (OSError, KeyError, ValueError, TypeError, BadZipFile):
+        raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
+    if (X.shape, Y.shape, n_train) != (
+        (record.n, record.p),
+        (record.n, record.K),
+        record.n_initial,
+    ):
+        raise ValueError(
+            f"{path} holds X {X.shape}, Y {Y.shape} and n_train {n_train}: {record.how_to_get}"
+        )
+    feature_names = [f"Att{i}" for i in range(1, record.p + 1)]
+    label_names = [f"Class{i}" for i in range(1, record.K + 1)]
+    return X, Y, feature_names, label_names

@@ -1,0 +1,255 @@
+"""Dense ARFF files and MULAN's XML lists of labels.
+
+scipy.io.arff does not serve here: it keeps quotes and backslashes in names (so the labels of the
+birds set do not match their XML), returns nominal values as bytes, reads '?' as NaN without saying
+where, and its errors name no line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+_NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}]+)""")
+_ESCAPE = re.compile(r"\\(.)")
+_NUMERIC_TYPES = ("numeric", "real", "integer")
+
+
+def read_arff(path):
+    """Read a dense ARFF file of numbers.
+
+    Nominal attributes must have numeric values, which are taken as they are. A '?' becomes NaN.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    names : list of str
+        One per attribute, unquoted.
+    values : array of shape (n, number of attributes)
+    lines : list of int
+        The line of the file every row comes from, for error messages.
+    """
+    path = Path(path)
+    numbered = enumerate(_read_text(path).splitlines(), start=1)
+    names, allowed = _read_header(path, numbered)
+    rows, lines = [], []
+    for number, line in numbered:
+        line = line.strip()
+        if not line or line.startswith("%"):
+            continue
+        rows.append(_read_row(path, number, line, names))
+        lines.append(number)
+    if not rows:
+        raise ValueError(f"{path}: no rows after @data: the file is cut, get it again")
+    values = np.array(rows)
+    for column, choice in enumerate(allowed):
+        if choice is None:
+            continue
+        wrong = ~(np.isin(values[:, column], choice) | np.isnan(values[:, column]))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"{path}, line {lines[row]}: {values[row, column]:g} is not a declared value of"
+                f" {names[column]!r}: correct the row or the @attribute line"
+            )
+    return names, values, lines
+
+
+def read_label_names(path):
+    """Read the label names of a MULAN XML file, in file order."""
+    path = Path(path)
+    text = _read_text(path)
+    # Entities can expand to gigabytes or name other files; a list of labels needs none.
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError(f"{path}: DOCTYPE and ENTITY are refused: remove the declaration")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        line = error.position[0]
+        raise ValueError(
+            f"{path}, line {line}: no well-formed XML ({error}): get the file again"
+        ) from None
+    names = []
+    for element in root.iter():
+        if element.tag.rpartition("}")[2] == "label":
+            name = (element.get("name") or "").strip()
+            if not name:
+                raise ValueError(f"{path}: a <label> without name: give it the attribute's name")
+            if name in names:
+                raise ValueError(f"{path}: label {name!r} is listed twice: remove one")
+            names.append(name)
+    if not names:
+        raise ValueError(f'{path}: no <label name="..."> in it: give the XML of the data set')
+    return names
+
+
+def read_mulan(arff, xml):
+    """Read features and labels of an ARFF file whose labels are listed in a MULAN XML file.
+
+    Labels keep the order of the ARFF columns. A '?' is an unknown label (NaN), but is refused in
+    a feature.
+
+    Parameters
+    ----------
+    arff, xml : str or path
+
+    Returns
+    -------
+    X : array of shape (n, p)
+    Y : array of shape (n, K)
+    feature_names, label_names : list of str
+    """
+    listed = read_label_names(xml)
+    names, values, lines = read_arff(arff)
+    for label in listed:
+        if label not in names:
+            raise ValueError(
+                f"{arff}: label {label!r} of {xml} is no attribute here: give the XML that belongs"
+                " to this file"
+            )
+    is_label = np.isin(np.arange(len(names)), [names.index(label) for label in listed])
+    if is_label.all():
+        raise ValueError(f"{arff}: {xml} lists every attribute as a label: no features are left")
+    X, Y, feature_names, label_names = split_columns(arff, names, values, lines, is_label)
+    wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"{arff}, line {lines[row]}: label {label_names[column]!r} is {Y[row, column]:g}:"
+            " labels must be 0 or 1"
+        )
+    return X, Y, feature_names, label_names
+
+
+def split_columns(arff, names, values, lines, is_label):
+    """Split the columns into features and labels, refusing missing features."""
+    X = np.ascontiguousarray(values[:, ~is_label])
+    Y = np.ascontiguousarray(values[:, is_label])
+    feature_names = [name for name, label in zip(names, is_label, strict=True) if not label]
+    label_names = [name for name, label in zip(names, is_label, strict=True) if label]
+    missing = np.isnan(X)
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        raise ValueError(
+            f"{arff}, line {lines[row]}: feature {feature_names[column]!r} is missing ('?'):"
+            " fill it or drop the row"
+        )
+    return X, Y, feature_names, label_names
+
+
+def _read_text(path):
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _read_header(path, numbered):
+    """Read up to @data; return the names and the declared values of nominal attributes."""
+    names, allowed = [], []
+    number = 0
+    for number, line in numbered:
+        line = line.strip()
+        if not line or line.startswith("%"):
+            continue
+        keyword, _, rest = line.replace("\t", " ").partition(" ")
+        keyword = keyword.lower()
+        if keyword == "@relation":
+            continue
+        if keyword == "@data":
+            if not names:
+                raise ValueError(f"{path}, line {number}: @data before any @attribute: add them")
+            return names, allowed
+        if keyword != "@attribute":
+            raise ValueError(
+                f"{path}, line {number}: {_short(line)} is neither @relation, @attribute nor @data:"
+                " give an ARFF file"
+            )
+        name, choice = _read_attribute(path, number, rest.strip())
+        if name in names:
+            raise ValueError(
+                f"{path}, line {number}: attribute {name!r} is declared twice: rename one"
+            )
+        names.append(name)
+        allowed.append(choice)
+    raise ValueError(f"{path}, line {number}: the file ends before @data: it is cut, get it again")
+
+
+def _read_attribute(path, number, text):
+    match = _NAME.match(text)
+    kind = text[match.end() :].strip() if match else ""
+    if not kind:
+        raise ValueError(
+            f"{path}, line {number}: cannot read {_short(text)}: write @attribute NAME TYPE, the"
+            " name in quotes if it holds spaces"
+        )
+    name = _unquote(match)
+    if kind.lower() in _NUMERIC_TYPES:
+        return name, None
+    if kind.startswith("{") and kind.endswith("}"):
+        choice = [_unquote(part) for part in _NAME.finditer(kind[1:-1])]
+        numbers = [_to_number(value) for value in choice]
+        if numbers and None not in numbers:
+            return name, numbers
+        raise ValueError(
+            f"{path}, line {number}: attribute {name!r} has values that are no numbers: replace"
+            " them by numbers"
+        )
+    raise ValueError(
+        f"{path}, line {number}: attribute {name!r} is of type {_short(kind)}: only numeric and"
+        " nominal ones with numbers as values can be read, remove it"
+    )
+
+
+def _read_row(path, number, line, names):
+    if line.startswith("{"):
+        raise ValueError(
+            f"{path}, line {number}: sparse rows cannot be read: convert the file to dense ARFF"
+        )
+    tokens = line.split(",")
+    if len(tokens) != len(names):
+        raise ValueError(
+            f"{path}, line {number}: {len(tokens)} values for {len(names)} attributes: the row is"
+            " cut or has a comma too many, correct it"
+        )
+    row = []
+    for name, token in zip(names, tokens, strict=True):
+        token = token.strip()
+        value = _to_number(token)
+        if value is None:
+            value = math.nan if token == "?" else _to_number(token.strip("'\""))
+        if value is None:
+            raise ValueError(
+                f"{path}, line {number}: {_short(token)} as value of {name!r} is no number:"
+                " correct it"
+            )
+        row.append(value)
+    return row
+
+
+def _to_number(token):
+    """Return a finite float, or None."""
+    try:
+        value = float(token)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _unquote(match):
+    single, double, plain = match.groups()
+    return plain if plain is not None else _ESCAPE.sub(r"\1", single or double or "")
+
+
+def _short(text, length=40):
+    return repr(text if len(text) <= length else text[:length] + "...")

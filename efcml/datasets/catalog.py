@@ -1,0 +1,288 @@
+"""What a data set is, which published ones are known, and where their files are searched."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+
+class DatasetNotFound(ValueError):
+    """The files of a known data set are in none of the searched folders."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Rows of features and labels, split into an initial part and a stream.
+
+    Parameters
+    ----------
+    name : str
+    X : array of shape (n, p)
+        Features, kept as float64 in C order.
+    Y : array of shape (n, K)
+        Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
+    n_initial : int
+        The first `n_initial` rows are the initial part, the others the stream.
+    feature_names, label_names : tuple of str
+    description : str
+    marks : dict of str to int
+        Rows where something happens, such as a drift; empty for published data.
+
+    Examples
+    --------
+    >>> tiny = Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
+    >>> tiny
+    Dataset('tiny': 2 rows (1 initial + 1 stream), 1 feature, 2 labels)
+    >>> X, Y = tiny.stream
+    >>> Y
+    array([[1., 1.]])
+    """
+
+    name: str
+    X: np.ndarray
+    Y: np.ndarray
+    n_initial: int
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    description: str = ""
+    marks: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self):
+        X = _as_matrix(self.X, "X")
+        Y = _as_matrix(self.Y, "Y")
+        if len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
+        if not np.isfinite(X).all():
+            row, column = np.argwhere(~np.isfinite(X))[0]
+            raise ValueError(
+                f"X[{row}, {column}] is {X[row, column]}: fill or drop missing and infinite values"
+            )
+        wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"Y[{row}, {column}] is {Y[row, column]:g}: labels are 0, 1, or NaN where unknown"
+            )
+        if not 0 <= self.n_initial <= len(X):
+            raise ValueError(
+                f"n_initial is {self.n_initial}: choose a number of rows from 0 to {len(X)}"
+            )
+        set_field = object.__setattr__
+        set_field(self, "X", X)
+        set_field(self, "Y", Y)
+        set_field(self, "n_initial", int(self.n_initial))
+        set_field(self, "feature_names", _as_names(self.feature_names, X.shape[1], "feature"))
+        set_field(self, "label_names", _as_names(self.label_names, Y.shape[1], "label"))
+        set_field(self, "marks", dict(self.marks))
+
+    @property
+    def initial(self):
+        """X and Y of the initial part, as views."""
+        return self.X[: self.n_initial], self.Y[: self.n_initial]
+
+    @property
+    def stream(self):
+        """X and Y of the rows after the initial part, as views."""
+        return self.X[self.n_initial :], self.Y[self.n_initial :]
+
+    def __len__(self):
+        return len(self.X)
+
+    def __repr__(self):
+        n, p, K = len(self.X), self.X.shape[1], self.Y.shape[1]
+        return (
+            f"Dataset({self.name!r}: {n} rows ({self.n_initial} initial + {n - self.n_initial}"
+            f" stream), {p} feature{'s' * (p != 1)}, {K} label{'s' * (K != 1)})"
+        )
+
+
+def _as_matrix(values, what):
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()")
+    try:
+        matrix = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is no table of numbers: encode text as numbers first") from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(
+            f"{what} has shape {matrix.shape}: give a table with at least one row and one column"
+        )
+    return matrix
+
+
+def _as_names(names, count, what):
+    names = tuple(str(name) for name in names)
+    if len(names) != count:
+        raise ValueError(f"{len(names)} {what} names for {count} {what}s: give one name for each")
+    if len(set(names)) != count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the {what} name {twice!r} occurs twice: give every {what} its own name")
+    return names
+
+
+@dataclass(frozen=True)
+class Record:
+    """One published data set: its files with their sha256, its size, and where it comes from.
+
+    `files` starts with the data files in row order; an `.xml` among them names the labels.
+    """
+
+    name: str
+    title: str
+    files: dict[str, str]
+    n: int
+    p: int
+    K: int
+    n_initial: int
+    source: str
+    licence: str
+    how_to_get: str = ""
+
+    def __post_init__(self):
+        if not self.how_to_get:
+            object.__setattr__(
+                self, "how_to_get", f"get it with `efcml datasets fetch {self.name}`"
+            )
+
+
+_MULAN = "MULAN project, github.com/tsoumakas/mulan, "
+_NO_LICENCE = "none stated by the source; free use in research with a citation is customary"
+
+CATALOG = {
+    record.name: record
+    for record in (
+        Record(
+            name="emotions",
+            title="songs and the moods they evoke",
+            files={
+                "emotions-train.arff": (
+                    "bbe704106c79bb8fb99c1d1d2e9bde081d6a2daeb01f100862f11fd91a3c1f98"
+                ),
+                "emotions-test.arff": (
+                    "f13d4b746b7b5c8eb484bd751d6ac463d4560dff998a93516a5c1fe35daf6c8f"
+                ),
+                "emotions.xml": "dbce8e6ccbbb2fcbfd9e9edbb230d7ed12692c6e13f59fdbc0161fa9b6cf2dc0",
+            },
+            n=593,
+            p=72,
+            K=6,
+            n_initial=391,
+            source=_MULAN + "data/multi-label/emotions",
+            licence=_NO_LICENCE,
+        ),
+        Record(
+            name="yeast",
+            title="genes and their functional classes",
+            files={
+                "yeast-train.arff": (
+                    "e759dc991ff54694a4ff9c4314f3be0d6fd2b1994a4b563f57e416394c6aebbd"
+                ),
+                "yeast-test.arff": (
+                    "4aaac102bff9669a765bf0b378602e5cc8c3b181048282e2f003117b496d552a"
+                ),
+                "yeast.xml": "c3056cc26444b5158b1588d1b73bec9c45429e10f0957ad085903423cb81f247",
+            },
+            n=2417,
+            p=103,
+            K=14,
+            n_initial=1500,
+            source=_MULAN + "data/multi-label/yeast",
+            licence=_NO_LICENCE,
+        ),
+        Record(
+            name="birds",
+            title="ten-second field recordings and the bird species heard in them",
+            files={
+                "birds-train.arff": (
+                    "8f215db6ee163149901e753977f631ba8bea0e0e8e1abc42b234414822f8ae36"
+                ),
+                "birds-test.arff": (
+                    "51ba6326d65ccdd7c755b6461280eb6d2769c7f59d8e12fd4250f91e6ca28326"
+                ),
+                "birds.xml": "0f4ea547b2b3d538c8402662daf689e0d4520cc8b4f5ba113c2e7c01700f010f",
+            },
+            n=645,
+            p=260,
+            K=19,
+            n_initial=322,
+            source=_MULAN + "data/multi-label/birds",
+            licence=_NO_LICENCE,
+        ),
+        Record(
+            name="water-quality",
+            title="river samples and the species present in them (abundance > 0)",
+            files={
+                "water-quality.arff": (
+                    "4a0906b4a51bf52c986790ddaf261ba51faa3da9cffe823badabd88d38d252fe"
+                ),
+            },
+            n=1060,
+            p=16,
+            K=14,
+            n_initial=530,
+            source=_MULAN + "data/multi-target/wq.arff",
+            licence=_NO_LICENCE,
+        ),
+        Record(
+            name="mediamill",
+            title="video shots and the concepts seen in them",
+            files={
+                "mediamill.npz": "3379e50b582d3dd2a3add90da40e3686590940e6fe8ffde08308ac518f79579f",
+            },
+            n=43907,
+            p=120,
+            K=101,
+            n_initial=30993,
+            source="scikit-multilearn 0.0.1 source package on PyPI, published order of rows",
+            licence=_NO_LICENCE,
+            how_to_get=(
+                "it is not in the MULAN repository: take its train and test part from the"
+                " scikit-multilearn 0.0.1 source package on PyPI and save them, train first, as"
+                " mediamill.npz with X (43907, 120), Y (43907, 101) and n_train 30993"
+            ),
+        ),
+    )
+}
+
+
+def cache_folder():
+    """The folder in the user's cache where fetched data sets are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
+
+
+def searched_folders():
+    """The folders where data files are searched, in this order."""
+    folders = [Path(os.environ["EFCML_DATA"]).expanduser()] if os.environ.get("EFCML_DATA") else []
+    folders.append(cache_folder())
+    beside_checkout = Path(__file__).resolve().parents[3] / "shared" / "data"
+    if beside_checkout.is_dir():
+        folders.append(beside_checkout)
+    return folders
+
+
+def find_files(record):
+    """Return the paths of all files of a record, from the first folder that has every one."""
+    folders = searched_folders()
+    for folder in folders:
+        paths = {name: folder / name for name in record.files}
+        if all(path.is_file() for path in paths.values()):
+            return paths
+    searched = ", ".join(str(folder) for folder in folders)
+    raise DatasetNotFound(
+        f"data set {record.name!r} was found in none of the folders {searched}:"
+        f" {record.how_to_get}, or set EFCML_DATA to the folder that holds"
+        f" {', '.join(record.files)}"
+    )
+
+
+def check_sha256(path, expected):
+    """Refuse a file that is not, byte for byte, the published one."""
+    if sha256(path.read_bytes()).hexdigest() != expected:
+        raise ValueError(
+            f"{path} is not the published file (its sha256 differs): delete it and fetch it again,"
+            " or read your own version with datasets.from_arff"
+        )

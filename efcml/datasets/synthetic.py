@@ -1,0 +1,175 @@
+"""Seeded built-in streams of Gaussian clusters, each with its own linear label model.
+
+How a row is made: draw one of six clusters and a point `u` of a standard Gaussian inside it. Two
+latent moods follow linearly from `u`; a part of their direction is common to all clusters, the
+larger change between clusters comes from the cluster's own direction (clusters 0, 1, 2 and 3, 4, 5
+point in opposite ways) and its own offset. Every label is a threshold on a mix of the two moods
+plus noise, so neighbouring labels are correlated (0.5 to 0.6) and the outer ones exclude each other
+(-0.4). One plane for all rows can learn only the common part and the offsets.
+
+What drifts, with the default n = 6000 (the rows are in `Dataset.marks` and scale with n):
+
+- all rows: the whole picture turns by half a radian, so that every centre travels four times the
+  spread of its cluster;
+- rows 2400 to 3300, gradual: clusters 1 and 4 turn their own direction by 90 degrees;
+- row 4200, abrupt: cluster 0 ends, a new cluster starts in the middle, and clusters 2 and 5 reverse
+  their own direction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .catalog import Dataset
+
+N_CLUSTERS = 6
+RADIUS = 8.0
+TURN = 0.5
+COMMON_SHARE = 0.4
+OFFSET = 0.6
+LABEL_SPAN = np.deg2rad(130.0)
+THRESHOLD = 0.25
+
+GRADUAL_SHARE = 0.40, 0.55
+ABRUPT_SHARE = 0.70
+GRADUAL_CLUSTERS = [1, 4]
+REVERSED_CLUSTERS = [2, 5]
+ENDING_CLUSTER = 0
+NEW_CLUSTER = N_CLUSTERS
+
+
+def drifting_clusters(n=6000, *, p=10, K=5, seed=0, n_initial=None, noise=0.4):
+    """Make the main demonstration stream: moving clusters, a gradual and an abrupt drift.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    p, K : int
+        Features (at least 2) and labels.
+    seed : int
+    n_initial : int, optional
+        Rows of the initial part; a tenth of n if not given.
+    noise : float
+        Standard deviation of what is added to the label scores, whose own one is about 1.
+
+    Returns
+    -------
+    Dataset
+        With `marks` gradual_start, gradual_end and abrupt.
+    """
+    return _make("drifting-clusters", n, p, K, seed, n_initial, noise, drifting=True)
+
+
+def drifting_clusters_2d(n=6000, *, K=3, seed=0, n_initial=None, noise=0.4):
+    """Make the drifting stream with two features, for pictures; the clusters lie on a ring."""
+    return _make("drifting-clusters-2d", n, 2, K, seed, n_initial, noise, drifting=True)
+
+
+def stationary_clusters(n=6000, *, p=10, K=5, seed=0, n_initial=None, noise=0.4):
+    """Make the same clusters without any movement or drift."""
+    return _make("stationary-clusters", n, p, K, seed, n_initial, noise, drifting=False)
+
+
+GENERATORS = {
+    "drifting-clusters": drifting_clusters,
+    "drifting-clusters-2d": drifting_clusters_2d,
+    "stationary-clusters": stationary_clusters,
+}
+
+
+def _make(name, n, p, K, seed, n_initial, noise, *, drifting):
+    for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1), (noise, "noise", 0)):
+        if not value >= least:
+            raise ValueError(f"{what} is {value}: {name} needs at least {least}")
+    X, Y, _ = draw_clusters(n, p, K, seed, noise, drifting=drifting)
+    marks = _drift_rows(n) if drifting else {}
+    events = ", ".join(f"{event} at row {row}" for event, row in marks.items())
+    return Dataset(
+        name,
+        X,
+        Y,
+        n // 10 if n_initial is None else n_initial,
+        [f"x{i}" for i in range(1, p + 1)],
+        [f"label{i}" for i in range(1, K + 1)],
+        f"Gaussian clusters with a linear label model each, seed {seed}; {events or 'no drift'}",
+        marks,
+    )
+
+
+def draw_clusters(n, p, K, seed, noise, *, drifting):
+    """Return X, Y and, for each row, the number of its cluster."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(n)
+    centers, common = _draw_frame(rng, p)
+    shapes = np.stack([_draw_shape(rng, p) for _ in range(N_CLUSTERS + 1)])
+    own = np.stack([_draw_orthonormal(rng, p)[:, :2] for _ in range(N_CLUSTERS // 2)])
+    own = np.concatenate([own, -own, _draw_orthonormal(rng, p)[None, :, :2]])
+    offsets = OFFSET * rng.normal(size=(N_CLUSTERS + 1, 2))
+    angles = np.linspace(0, LABEL_SPAN, K)
+    loadings = np.stack([np.cos(angles), np.sin(angles)])
+
+    cluster = rng.integers(N_CLUSTERS, size=n)
+    if drifting:
+        marks = _drift_rows(n)
+        after = rows >= marks["abrupt"]
+        cluster[after & (cluster == ENDING_CLUSTER)] = NEW_CLUSTER
+    inside = rng.normal(size=(n, p))
+    around_center = np.einsum("ni,nij->nj", inside, shapes[cluster])
+    X = centers[cluster] + around_center
+    moods = np.einsum("ni,nij->nj", inside, own[cluster])
+    if drifting:
+        X = _rotate(X, TURN * rows / n)
+        length = max(marks["gradual_end"] - marks["gradual_start"], 1)
+        progress = np.clip((rows - marks["gradual_start"]) / length, 0, 1)
+        moods = _rotate(moods, np.pi / 2 * progress * np.isin(cluster, GRADUAL_CLUSTERS))
+        moods[after & np.isin(cluster, REVERSED_CLUSTERS)] *= -1
+    moods = np.sqrt(1 - COMMON_SHARE) * moods + np.sqrt(COMMON_SHARE) * (around_center @ common)
+    scores = (moods + offsets[cluster]) @ loadings + noise * rng.normal(size=(n, K))
+    return X, (scores >= THRESHOLD).astype(np.float64), cluster
+
+
+def _drift_rows(n):
+    start, end = GRADUAL_SHARE
+    return {
+        "gradual_start": round(start * n),
+        "gradual_end": round(end * n),
+        "abrupt": round(ABRUPT_SHARE * n),
+    }
+
+
+def _draw_frame(rng, p):
+    """Return the centres, the last one in the middle, and the common directions of the moods.
+
+    All are at right angles, or the centres are on a ring where p is too small for that.
+    """
+    basis = _draw_orthonormal(rng, p)
+    centers = np.zeros((N_CLUSTERS + 1, p))
+    if p >= N_CLUSTERS + 2:
+        centers[:N_CLUSTERS] = RADIUS * basis[:N_CLUSTERS]
+    else:
+        angle = 2 * np.pi * np.arange(N_CLUSTERS) / N_CLUSTERS
+        centers[:N_CLUSTERS, 0] = RADIUS * np.cos(angle)
+        centers[:N_CLUSTERS, 1] = RADIUS * np.sin(angle)
+    return centers, basis[-2:].T
+
+
+def _draw_shape(rng, p):
+    """Return a matrix that stretches by up to 1.5 along random directions."""
+    return np.exp(rng.uniform(-0.4, 0.4, p))[:, None] * _draw_orthonormal(rng, p)
+
+
+def _draw_orthonormal(rng, p):
+    q, r = np.linalg.qr(rng.normal(size=(p, p)))
+    return q * np.sign(np.diag(r))
+
+
+def _rotate(points, angle):
+    """Rotate every row by its angle in the planes of columns (0, 1), (2, 3), ..."""
+    paired = points.shape[1] // 2 * 2
+    first, second = points[:, 0:paired:2], points[:, 1:paired:2]
+    cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+    rotated = points.copy()
+    rotated[:, 0:paired:2] = cos * first - sin * second
+    rotated[:, 1:paired:2] = sin * first + cos * second
+    return rotated

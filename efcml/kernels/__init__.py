@@ -1,0 +1,13 @@
+"""Pure array functions, compiled by numba; every per-sample cost of efcml is in this folder.
+
+Rules of the folder
+-------------------
+* Every function is a ``@kernel`` (or ``@kernel_fast``, which lets sums be reordered so that they
+  vectorise): arrays and numbers in, results written into arrays given by the caller.
+* No allocation, no Python objects, no exceptions: a kernel that needs Python returns a status.
+* Matrix products go through BLAS with ``np.dot(a, b, out)``; what reads or writes a matrix once is
+  a fused loop.
+* No cubic work per row. The one exception, the eigenvalues of a K x K matrix, is rationed by the
+  growth of the rule's weight.
+* Leaf kernels see the arrays of one rule (``W[r]``); only ``scoring`` and ``learning`` see them all.
+"""

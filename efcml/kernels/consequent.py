@@ -1,0 +1,106 @@
+"""Recursive fuzzily weighted least squares and label moments of one rule (method.md 4).
+
+A *group* is a set of labels that share one inverse Hessian: all labels while every row was fully
+labelled, one label each from the first partly labelled row on.
+"""
+
+import numpy as np
+
+from efcml._jit import kernel, kernel_fast
+from efcml.kernels.linalg import dot, downdate, scale_and_add_outer
+
+
+@kernel
+def absorb_row(P, G, Delta, row, activation, keep, gain, scaled):
+    """Update the Hessian of one group with ``row`` and its inverse with it.
+
+    Writes ``P_old r`` into ``gain`` and returns the factor ``Psi / (l + Psi r'P r)`` that turns it
+    into the gain of RFWLS. ``keep`` is l = lambda^Psi; ``scaled`` is a workspace.
+    """
+    np.dot(P, row, gain)
+    factor = activation / (keep + activation * dot(row, gain))
+    root = np.sqrt(factor)
+    for i in range(row.shape[0]):
+        scaled[i] = root * gain[i]
+    downdate(P, scaled, 1.0 / keep)
+    root = np.sqrt(activation)
+    for i in range(row.shape[0]):
+        scaled[i] = root * row[i]
+        Delta[i] *= keep
+    scale_and_add_outer(G, scaled, keep)
+    return factor
+
+
+@kernel_fast
+def learn_columns(W, B, D, row, y, gain, factor, activation, keep, first, last, error):
+    """Move the columns ``first:last`` of W towards ``y`` and add the row to B.
+
+    ``D``, the least-squares gradient, is only scaled: RFWLS leaves it unchanged.
+    """
+    d = row.shape[0]
+    for c in range(first, last):
+        error[c] = y[c]
+    for i in range(d):
+        for c in range(first, last):
+            error[c] -= row[i] * W[i, c]
+    for i in range(d):
+        move = factor * gain[i]
+        push = activation * row[i]
+        for c in range(first, last):
+            W[i, c] += move * error[c]
+            B[i, c] = keep * B[i, c] + push * y[c]
+            D[i, c] *= keep
+
+
+@kernel
+def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old):
+    """Update weighted mean and co-moments of fully known labels (shared form).
+
+    Old mean in one factor, new mean in the other. ``old`` is a workspace of K.
+    """
+    K = y.shape[0]
+    total = keep * label_weight[0, 0] + activation
+    for c in range(K):
+        label_weight[0, c] = total
+        old[c] = y[c] - label_mean[0, c]
+        label_mean[0, c] += activation / total * old[c]
+    for c in range(K):
+        for k in range(c, K):
+            co = keep * label_cov[c, k] + activation * old[c] * (y[k] - label_mean[0, k])
+            label_cov[c, k] = co
+            label_cov[k, c] = co
+
+
+@kernel
+def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, label_cov):
+    """Update the co-moments of every pair of labels that are both known (pair form).
+
+    ``label_mean[c, k]`` is the mean of label k over the rows that also knew label c.
+    """
+    K = y.shape[0]
+    for c in range(K):
+        for k in range(c, K):
+            if known[c] and known[k]:
+                total = keep * label_weight[c, k] + activation
+                old_c = y[c] - label_mean[k, c]
+                label_mean[k, c] += activation / total * old_c
+                if k != c:
+                    label_mean[c, k] += activation / total * (y[k] - label_mean[c, k])
+                co = keep * label_cov[c, k] + activation * old_c * (y[k] - label_mean[c, k])
+                label_weight[c, k] = total
+                label_weight[k, c] = total
+                label_cov[c, k] = co
+                label_cov[k, c] = co
+
+
+@kernel
+def inverse_error(P, G, Delta, row, gain, back):
+    """Return ``|P (G + Delta) r - r| / |r|``, how far P has left the inverse along ``row``."""
+    np.dot(G, row, gain)
+    for i in range(row.shape[0]):
+        gain[i] += Delta[i] * row[i]
+    np.dot(P, gain, back)
+    off = 0.0
+    for i in range(row.shape[0]):
+        off += (back[i] - row[i]) ** 2
+    return np.sqrt(off / dot(row, row))

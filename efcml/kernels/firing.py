@@ -1,0 +1,48 @@
+"""Which rules fire for a row: distances to all rules, the nearest one, normalised activation.
+
+Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (input).
+"""
+
+import numpy as np
+
+from efcml._jit import kernel
+from efcml.kernels.linalg import quadratic_form
+
+
+@kernel
+def measure_distances(z, center, precision, n_rules, e, distances):
+    """Write the squared Mahalanobis distance of ``z`` to every rule.
+
+    The length of ``z`` chooses the space: a joint row [x, y] or the input part x alone, which is
+    the leading part of every center.
+    """
+    n = z.shape[0]
+    for r in range(n_rules):
+        for j in range(n):
+            e[j] = z[j] - center[r, j]
+        distances[r] = quadratic_form(precision[r], e[:n])
+
+
+@kernel
+def find_nearest(distances, n_rules):
+    """Return the index of the smallest distance, the lowest index on ties."""
+    best = 0
+    for r in range(1, n_rules):
+        if distances[r] < distances[best]:
+            best = r
+    return best
+
+
+@kernel
+def activate(distances, n_rules, bandwidth, activation):
+    """Write Psi = softmax(-distance / (2 tau)), in log space (method.md 2).
+
+    ``exp`` of the plain distance underflows from about 100 features on.
+    """
+    smallest = distances[find_nearest(distances, n_rules)]
+    total = 0.0
+    for r in range(n_rules):
+        activation[r] = np.exp((smallest - distances[r]) / (2.0 * bandwidth))
+        total += activation[r]
+    for r in range(n_rules):
+        activation[r] /= total

@@ -1,0 +1,51 @@
+"""Which pair of rules should be looked at for a merge (method.md 3, "Merge").
+
+The exact test costs O(q^3) and is done outside; here only what is due, and the cheap screen.
+"""
+
+import numpy as np
+
+from efcml._jit import kernel
+from efcml.kernels.linalg import quadratic_form
+
+RETEST = 1.1  # a pair is looked at again when its joint support has grown by a tenth
+
+
+@kernel
+def center_gap(a, b, center, precision, e):
+    """Return the smaller of the two squared Mahalanobis distances between the centers of a and b."""
+    n = precision.shape[1]
+    for j in range(n):
+        e[j] = center[a, j] - center[b, j]
+    return min(quadratic_form(precision[a], e[:n]), quadratic_form(precision[b], e[:n]))
+
+
+@kernel
+def find_due_pair(winner, n_rules, center, precision, support, tested, width, overlap, e):
+    """Return the first rule whose merge with the winner needs the exact test, or -1.
+
+    A pair whose centers alone are too far apart for the wanted overlap is marked as tested.
+    ``width`` is the bandwidth of the space that ``precision`` lives in.
+    """
+    for r in range(n_rules):
+        joint = support[winner] + support[r]
+        if r == winner or joint < RETEST * tested[winner, r]:
+            continue
+        gap = center_gap(winner, r, center, precision, e)
+        if np.exp(-gap / (8.0 * width)) >= overlap:
+            return r
+        tested[winner, r] = joint
+        tested[r, winner] = joint
+    return -1
+
+
+@kernel
+def find_closest_pair(n_rules, center, precision, e):
+    """Return the two rules whose centers are nearest to each other by their own precisions."""
+    best_a, best_b, best = -1, -1, np.inf
+    for a in range(n_rules):
+        for b in range(a + 1, n_rules):
+            gap = center_gap(a, b, center, precision, e)
+            if gap < best:
+                best_a, best_b, best = a, b, gap
+    return best_a, best_b

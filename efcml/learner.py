@@ -1,0 +1,319 @@
+"""Learner: the whole method on trusted arrays.
+
+Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. The scikit-learn face
+checks its input and then calls this class; streams, evaluation and adapters call it directly.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from efcml import batch
+from efcml.kernels.learning import (
+    BIRTH,
+    DONE,
+    MERGE,
+    SPLIT_GROUPS,
+    learn_until_event,
+    polish_rule,
+)
+from efcml.kernels.pairs import find_closest_pair
+from efcml.kernels.scoring import score_rows
+from efcml.prior import INTERCEPT_SHARE, choose_prior
+from efcml.rules import RuleBase
+from efcml.rules.birth import give_birth
+from efcml.rules.merging import MergeTest, compare, may_merge, merge
+from efcml.rules.repair import repair_stale
+from efcml.scaler import Scaler
+
+NO_SCORES = np.empty((0, 0))
+LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
+CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
+
+
+class DivergenceWarning(RuntimeWarning):
+    """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
+
+
+@dataclass
+class Trace:
+    """What happened while rows were learned, one entry per row or event."""
+
+    scores: np.ndarray  # (n, K), before learning the row
+    rules: np.ndarray  # (n,), after learning the row
+    events: list = field(default_factory=list)  # (row, "birth" | "merge" | "drop", uid)
+
+
+class Learner:
+    """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
+
+    def __init__(self, params, n_features, n_labels, *, capacity=8):
+        self.params = params
+        self.n_features = n_features
+        self.n_labels = n_labels
+        self.capacity = capacity
+        self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
+        self.rows_seen = 0
+        self.rules = None  # RuleBase, once fitted
+        self.scaler = None
+        self.start_variance = None  # S_0
+        self.prior_precision = None
+        self.settings = None
+        self.warned = False
+        self.held = []  # warm-up rows
+
+    # -- batch ------------------------------------------------------------------------------
+
+    @property
+    def fitted(self):
+        """Whether rules exist; before, label frequencies answer."""
+        return self.rules is not None
+
+    @property
+    def n_rules(self):
+        """Number of rules now."""
+        return self.rules.n_rules if self.fitted else 0
+
+    def fit(self, X, Y):
+        """Learn an initial batch from nothing (Algorithm 1)."""
+        labelled = ~np.isnan(Y).all(axis=1)
+        X, Y = X[labelled], Y[labelled]
+        self.scaler = Scaler.from_rows(X, self.params.clip)
+        X = self.scaler.transform(X)
+        self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
+        delta = self.params.prior
+        if delta == "auto":
+            delta = choose_prior(self, X, Y)
+        self.build(X, Y, delta)
+        self.rows_seen += len(X)
+        return self
+
+    def build(self, X, Y, delta):
+        """Form rules from scaled rows and solve for their consequents."""
+        self.cluster(X, Y, delta)
+        psi = batch.activations(self.rules, X, self.settings)
+        batch.set_statistics(self.rules, X, Y, psi)
+        base = np.zeros((self.n_features + 1, self.n_labels))
+        base[-1] = label_means(Y)
+        diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
+        for rule in diverged:
+            self.rules.arrays.stopped[rule] = len(X)
+        self._warn_of_divergence()
+
+    def cluster(self, X, Y, delta):
+        """One antecedent pass over scaled rows: births, updates, merges."""
+        self.rules = RuleBase(self.n_features, self.n_labels, capacity=self.capacity)
+        if self.n_labels > 1 and np.isnan(Y).any():
+            self.rules.split_groups()
+        self.prior_precision = np.full(self.n_features + 1, float(delta))
+        self.prior_precision[-1] *= INTERCEPT_SHARE
+        self.settings = self.params.settings(self.n_features, self.n_labels, float(delta))
+        self._run(X, Y, with_consequents=False)
+
+    # -- stream -----------------------------------------------------------------------------
+
+    def learn(self, X, Y, trace=None):
+        """Learn rows in order; any split into calls gives the same state."""
+        start = 0
+        if not self.fitted:
+            start = self._hold(X, Y, trace)
+            if not self.fitted:
+                return self
+            if start == len(X):
+                return self
+        self._run(self.scaler.transform(X[start:]), Y[start:], trace=trace, first=start)
+        self.rows_seen += len(X) - start
+        self._warn_of_divergence()
+        return self
+
+    def _hold(self, X, Y, trace):
+        """Keep warm-up rows until there are enough, then fit; return how many were taken."""
+        for t in range(len(X)):
+            if trace is not None:
+                trace.scores[t] = self.score(X[t : t + 1])[0]
+            if not np.isnan(Y[t]).all():
+                self.held.append((X[t].copy(), Y[t].copy()))
+            if len(self.held) == self.params.warmup_rows:
+                rows, labels = (np.array(part) for part in zip(*self.held, strict=True))
+                self.held = []
+                self.fit(rows, labels)
+            if trace is not None:
+                trace.rules[t] = self.n_rules
+            if self.fitted:
+                return t + 1
+        return len(X)
+
+    def _run(self, X, Y, with_consequents=True, trace=None, first=0):
+        """Drive the kernel from event to event over scaled rows."""
+        Y = np.ascontiguousarray(Y)
+        scores = NO_SCORES if trace is None else trace.scores[first:]
+        row, newborn, filled = 0, -1, 0
+        status = None
+        while status != DONE:
+            status, row, rule, other = learn_until_event(
+                X, Y, row, newborn, self.rows_seen, with_consequents, self.rules.arrays,
+                self.rules.n_rules, self.start_variance, self.settings, self.rules.work, scores,
+            )  # fmt: skip
+            complete = row - (status == MERGE)
+            if trace is not None:
+                trace.rules[first + filled : first + complete] = self.rules.n_rules
+                filled = complete
+            newborn = -1
+            events = [] if trace is None else trace.events
+            at = first + row
+            if status == BIRTH:
+                newborn = self._give_birth(X[row], Y[row], rule, row, with_consequents, events, at)
+            elif status == SPLIT_GROUPS:
+                self.rules.split_groups()
+            elif status == MERGE:
+                self._try_merge(rule, other, row - 1, with_consequents, events, at - 1)
+            elif status != DONE:
+                self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def _give_birth(self, x, y, nearest, row, with_consequents, events, at):
+        W = np.zeros((self.n_features + 1, self.n_labels))
+        expected = np.full(self.n_labels, 0.5)
+        if nearest >= 0:
+            W = self.rules.W[nearest].copy()
+            if with_consequents:
+                expected = np.clip(x @ W[:-1] + W[-1], 0.0, 1.0)
+        if self.rules.n_rules >= self.params.max_rules:
+            self._make_room(row, with_consequents, events, at)
+        z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
+        self.counts["births"] += 1
+        rule = give_birth(
+            self.rules, z, W, self.rows_seen + row, self.start_variance, self.prior_precision
+        )
+        events.append((at, "birth", int(self.rules.uid[rule])))
+        return rule
+
+    @property
+    def _merge_test(self):
+        sizes = self.n_features, self.n_labels
+        params = self.params
+        return MergeTest(
+            params.merge_overlap,
+            params.merge_log_volume(*sizes),
+            params.merge_width(*sizes),
+            params.product_space,
+        )
+
+    def _try_merge(self, a, b, row, with_consequents, events, at):
+        test = self._merge_test
+        pair = compare(self.rules, a, b, self.start_variance, test)
+        if may_merge(pair, test):
+            self._merge(pair, row, with_consequents, events, at)
+        else:
+            tested = self.rules.support[a] + self.rules.support[b]
+            self.rules.arrays.tested_support[a, b] = tested
+            self.rules.arrays.tested_support[b, a] = tested
+
+    def _merge(self, pair, row, with_consequents, events, at):
+        paper = self.params.merge_consequents == "paper"
+        rule = merge(
+            self.rules, pair, max_support=self.params.max_support, paper_weights=paper
+        )
+        self.counts["merges"] += 1
+        events.append((at, "merge", int(self.rules.uid[rule])))
+        if with_consequents and not paper:
+            polish_rule(
+                rule, self.rows_seen + row, self.rules.arrays, self.settings, self.rules.work
+            )
+
+    def _make_room(self, row, with_consequents, events, at):
+        """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
+        rules, test = self.rules, self._merge_test
+        if self.params.merging and rules.n_rules > 1:
+            arrays = rules.arrays
+            precision = arrays.joint_precision if test.product_space else arrays.input_precision
+            a, b = find_closest_pair(rules.n_rules, arrays.center, precision, rules.work.e)
+            pair = compare(rules, a, b, self.start_variance, test)
+            if pair.overlap >= CAP_OVERLAP * test.overlap:
+                self._merge(pair, row, with_consequents, events, at)
+                return
+        self._drop(row, with_consequents, events, at)
+
+    def _drop(self, row, with_consequents, events, at):
+        rules = self.rules
+        age = self.rows_seen + row - rules.born
+        used = rules.weight if with_consequents else rules.support
+        # A rule too young to judge counts as average: activations sum to one over the rules.
+        usage = (used + 1.0) / (age + rules.n_rules)
+        least = int(np.argmin(usage))
+        events.append((at, "drop", int(rules.uid[least])))
+        rules.swap_remove(least)
+        self.counts["drops"] += 1
+
+    def _warn_of_divergence(self):
+        stopped = self.rules.stopped
+        if self.warned or not stopped.any():
+            return
+        self.warned = True
+        rule = int(np.flatnonzero(stopped)[np.argmin(stopped[stopped > 0])])
+        causes = []
+        if self.params.correlation == "paper":
+            causes.append("correlation='paper' is not convex")
+        if self.params.lipschitz == "paper":
+            causes.append("lipschitz='paper' steps too far")
+        warnings.warn(
+            f"rule {int(self.rules.uid[rule])} passed max |W| = {self.params.weight_limit:g} at "
+            f"row {int(stopped[rule]) - 1} ({' and '.join(causes) or 'steps too large'}); it and "
+            "any further such rule go on without proximal steps.",
+            DivergenceWarning,
+            stacklevel=3,
+        )
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def score(self, X):
+        """Return the (n, K) continuous outputs."""
+        scores = np.empty((len(X), self.n_labels))
+        if self.fitted:
+            rules = self.rules
+            score_rows(
+                self.scaler.transform(X), rules.arrays, rules.n_rules, self.settings.bandwidth,
+                rules.work, scores,
+            )  # fmt: skip
+        else:
+            held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
+            scores[:] = label_means(held)
+        return scores
+
+    def add_labels(self, count):
+        """Take in labels that appear late; every row so far counts as not having them."""
+        self.n_labels += count
+        self.held = [(x, np.concatenate([y, np.zeros(count)])) for x, y in self.held]
+        if self.fitted:
+            self.start_variance = self.rules.add_labels(
+                count, self.start_variance, self.params.variance_floor
+            )
+            self.settings = self.params.settings(
+                self.n_features, self.n_labels, self.prior_precision[0]
+            )
+
+    def copy(self):
+        """Return an independent learner in the same state."""
+        other = Learner(self.params, self.n_features, self.n_labels, capacity=self.capacity)
+        other.__dict__.update(self.__dict__)
+        other.counts = dict(self.counts)
+        other.held = list(self.held)
+        if self.fitted:
+            other.rules = self.rules.copy()
+        return other
+
+
+def start_variances(X, n_labels, width):
+    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
+    spread = np.ptp(X, axis=0) * X.std(axis=0)
+    spread = np.where(spread > 1e-6, spread, 1.0)
+    return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])
+
+
+def label_means(Y):
+    """Return the share of each label among the rows that know it; 0 where none does."""
+    known = ~np.isnan(Y)
+    count = known.sum(axis=0)
+    return np.where(known, Y, 0.0).sum(axis=0) / np.maximum(count, 1)

@@ -1,0 +1,156 @@
+"""Parameters of the learner: names, defaults, allowed ranges, and what kernels make of them."""
+
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+
+from efcml.kernels import proximal
+from efcml.kernels.records import Settings
+
+CORRELATIONS = {
+    "shift": proximal.SHIFT,
+    "laplacian": proximal.LAPLACIAN,
+    "signed": proximal.SIGNED,
+    "paper": proximal.RAW,
+    "none": proximal.NONE,
+}
+
+
+@dataclass(frozen=True)
+class Params:
+    """Hyper-parameters of EFC-ML; every value is checked when an instance is made.
+
+    The estimator's documentation says what each one does and when to change it.
+    """
+
+    vigilance: float = 1.0
+    alpha: float = 0.0
+    beta: float = 0.0
+    correlation: str = "shift"
+    bandwidth: float | str = "dimension"
+    lipschitz: str = "exact"
+    n_steps: int = 1
+    forgetting: float = 1.0
+    prior: float | str = "auto"
+    birth_width: float = 0.3
+    variance_floor: float = 0.1
+    merging: bool = True
+    merge_overlap: float = 0.8
+    merge_volume: float | str = 1.0
+    merge_consequents: str = "exact"
+    product_space: bool = True
+    max_rules: int = 50
+    activation_floor: float = 1e-4
+    clip: float = 6.0
+    warmup_rows: int = 200
+    birth_learning: bool = True
+    weight_limit: float = 1e6
+
+    def __post_init__(self):
+        check_number("vigilance", self.vigilance, above=0.0)
+        check_number("alpha", self.alpha, least=0.0)
+        check_number("beta", self.beta, least=0.0)
+        check_choice("correlation", self.correlation, CORRELATIONS)
+        check_number("bandwidth", self.bandwidth, above=0.0, words=("dimension",))
+        check_choice("lipschitz", self.lipschitz, ("exact", "paper"))
+        check_whole("n_steps", self.n_steps, least=1)
+        check_number("forgetting", self.forgetting, above=0.0, most=1.0)
+        check_number("prior", self.prior, above=0.0, words=("auto",))
+        check_number("birth_width", self.birth_width, above=0.0)
+        check_number("variance_floor", self.variance_floor, least=0.0)
+        check_flag("merging", self.merging)
+        check_number("merge_overlap", self.merge_overlap, above=0.0, most=1.0)
+        check_number("merge_volume", self.merge_volume, above=0.0, words=("paper",))
+        check_choice("merge_consequents", self.merge_consequents, ("exact", "paper"))
+        check_flag("product_space", self.product_space)
+        check_whole("max_rules", self.max_rules, least=1)
+        check_number("activation_floor", self.activation_floor, least=0.0, below=1.0)
+        check_number("clip", self.clip, above=0.0)
+        check_whole("warmup_rows", self.warmup_rows, least=1)
+        check_flag("birth_learning", self.birth_learning)
+        check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
+
+    @classmethod
+    def names(cls):
+        """Return the parameter names in order."""
+        return tuple(field.name for field in fields(cls))
+
+    def input_bandwidth(self, n_features):
+        """Return tau for the input space."""
+        return float(n_features) if self.bandwidth == "dimension" else float(self.bandwidth)
+
+    def merge_width(self, n_features, n_labels):
+        """Return tau_q, the bandwidth of the space in which rules are compared."""
+        if self.merge_volume == "paper":
+            return 1.0
+        width = self.input_bandwidth(n_features)
+        return width * (n_features + n_labels) / n_features if self.product_space else width
+
+    def merge_log_volume(self, n_features, n_labels):
+        """Return the logarithm of the allowed growth in volume of a merged rule."""
+        if self.merge_volume == "paper":
+            return math.log(n_features)
+        return self.merge_width(n_features, n_labels) * math.log(self.merge_volume)
+
+    def settings(self, n_features, n_labels, prior_slope):
+        """Return the numbers that the kernels need."""
+        return Settings(
+            vigilance=float(self.vigilance),
+            bandwidth=self.input_bandwidth(n_features),
+            joint_bandwidth=self.merge_width(n_features, n_labels),
+            forgetting=float(self.forgetting),
+            max_support=self.max_support,
+            activation_floor=float(self.activation_floor),
+            variance_floor=float(self.variance_floor),
+            product_space=bool(self.product_space),
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            correlation=CORRELATIONS[self.correlation],
+            exact_length=self.lipschitz == "exact",
+            n_steps=int(self.n_steps),
+            weight_limit=float(self.weight_limit),
+            birth_learning=bool(self.birth_learning),
+            merging=bool(self.merging),
+            merge_overlap=float(self.merge_overlap),
+            prior_slope=float(prior_slope),
+        )
+
+    @property
+    def max_support(self):
+        """The cap of a rule's support that forgetting implies."""
+        return math.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
+
+
+def check_number(name, value, *, above=None, least=None, below=None, most=None, words=(),
+                 infinite=False):  # fmt: skip
+    """Refuse a value that is not a number in the range, naming parameter and range."""
+    if isinstance(value, str) and value in words:
+        return
+    good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    good = good and (infinite or not math.isinf(value))
+    good = good and (above is None or value > above) and (least is None or value >= least)
+    good = good and (below is None or value < below) and (most is None or value <= most)
+    if good:
+        return
+    limits = [("> ", above), (">= ", least), ("< ", below), ("<= ", most)]
+    wanted = " and ".join(f"{sign}{limit:g}" for sign, limit in limits if limit is not None)
+    options = "".join(f"{word!r} or " for word in words)
+    raise ValueError(f"{name} must be {options}a number {wanted}; got {value!r}.")
+
+
+def check_whole(name, value, *, least):
+    """Refuse a value that is not a whole number of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+
+
+def check_flag(name, value):
+    """Refuse a value that is neither true nor false."""
+    if value not in (True, False):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_choice(name, value, allowed):
+    """Refuse a value that is not one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")

@@ -1,0 +1,61 @@
+"""Choose the prior strength delta by cross-validating the rule model itself (method.md 3)."""
+
+import numpy as np
+
+from efcml import batch
+
+STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
+FOLDS = 5
+MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
+
+
+def choose_prior(learner, X, Y):
+    """Return the strength with the least squared error over contiguous folds of scaled rows.
+
+    Antecedents do not depend on delta, so every fold forms its rules once. The ridge that suits
+    one global plane would be too strong for a rule by about the number of rules.
+    """
+    X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
+    folds = min(FOLDS, len(X) // 2)
+    if folds < 2:
+        return 1.0
+    edges = np.linspace(0, len(X), folds + 1).astype(int)
+    losses = np.zeros(len(STRENGTHS))
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        held_out = np.zeros(len(X), dtype=bool)
+        held_out[low:high] = True
+        losses += fold_losses(learner, X[~held_out], Y[~held_out], X[held_out], Y[held_out])
+    return STRENGTHS[int(np.argmin(losses))]
+
+
+def fold_losses(learner, X, Y, X_new, Y_new):
+    """Return the summed squared error on new rows for every strength."""
+    trial = learner.copy()
+    losses = np.empty(len(STRENGTHS))
+    trial.cluster(X, Y, 1.0)
+    psi = batch.activations(trial.rules, X, trial.settings)
+    psi_new = batch.activations(trial.rules, X_new, trial.settings)
+    batch.set_statistics(trial.rules, X, Y, psi)
+    R_new = batch.extended(X_new)
+    known = ~np.isnan(Y_new)
+    base = np.zeros((X.shape[1] + 1, Y.shape[1]))
+    base[-1] = np.nansum(Y, axis=0) / np.maximum((~np.isnan(Y)).sum(axis=0), 1)
+    for i, delta in enumerate(STRENGTHS):
+        Delta = np.full(X.shape[1] + 1, delta)
+        Delta[-1] *= INTERCEPT_SHARE
+        scores = np.zeros_like(Y_new)
+        for r in range(trial.rules.n_rules):
+            W = ridge_weights(trial.rules, r, Delta, base)
+            scores += psi_new[:, r, None] * (R_new @ W)
+        losses[i] = ((scores - Y_new)[known] ** 2).sum()
+    return losses
+
+
+def ridge_weights(rules, rule, Delta, base):
+    """Return the least-squares consequents of a rule under one prior."""
+    target = rules.B[rule] + Delta[:, None] * base
+    if rules.n_groups == 1:
+        return np.linalg.solve(rules.G[rule, 0] + np.diag(Delta), target)
+    H = rules.G[rule] + np.diag(Delta)
+    return np.linalg.solve(H, target.T[:, :, None])[:, :, 0].T

@@ -1,0 +1,27 @@
+"""A rule is born (method.md 3, "Birth")."""
+
+import numpy as np
+
+
+def give_birth(rules, z, W, row_number, start_variance, prior_precision):
+    """Append a rule centered on the joint row ``z`` and return its index.
+
+    It starts with the variances ``start_variance`` (S_0) and the consequents ``W`` of the nearest
+    rule, which are also its prior mean: until it has learned, it answers as its neighbour does.
+    """
+    rule = rules.append()
+    arrays = rules.arrays
+    p = rules.n_features
+    arrays.center[rule] = z
+    arrays.joint_precision[rule] = np.diag(1.0 / start_variance)
+    arrays.input_precision[rule] = np.diag(1.0 / start_variance[:p])
+    log_variance = np.log(start_variance)
+    arrays.log_det[rule] = log_variance.sum(), log_variance[:p].sum()
+    arrays.support[rule] = 1.0
+    arrays.prior_share[rule] = 1.0
+    arrays.P[rule] = np.diag(1.0 / prior_precision)
+    arrays.Delta[rule] = prior_precision
+    arrays.curvature[rule] = prior_precision.max()
+    arrays.W[rule] = arrays.W_prior[rule] = W
+    arrays.born[rule] = row_number
+    return rule

@@ -1,0 +1,153 @@
+"""Two rules become one: the exact test and the exact pooling of every statistic (method.md 3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from efcml.rules.repair import invert
+
+
+@dataclass(frozen=True)
+class MergeTest:
+    """What a merge is judged by."""
+
+    overlap: float  # least exp(-D_B / width)
+    log_volume: float  # how much larger than both together the merged rule may be, in logs
+    width: float  # tau_q, the bandwidth of the space the test is made in
+    product_space: bool  # joint space, else input space
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rules, their pooled Gaussian, and how alike they are."""
+
+    rules: tuple[int, int]
+    center: np.ndarray
+    covariance: np.ndarray
+    overlap: float
+    log_blow_up: float  # 1/2 log|S_m| - log(V_1 + V_2)
+
+
+def pooled_gaussian(rules, a, b, start_variance):
+    """Return center and covariance of the union of what two rules have seen, S_0 counted once."""
+    k_a, k_b = rules.support[a], rules.support[b]
+    n = k_a + k_b
+    e = rules.center[a] - rules.center[b]
+    twice = min(rules.prior_share[a], rules.prior_share[b])
+    S_a, S_b = invert(rules.joint_precision[a]), invert(rules.joint_precision[b])
+    scatter = k_a * S_a + k_b * S_b + k_a * k_b / n * np.outer(e, e)
+    scatter -= twice * np.diag(start_variance)
+    center = (k_a * rules.center[a] + k_b * rules.center[b]) / n
+    return center, scatter / n, (S_a, S_b)
+
+
+def compare(rules, a, b, start_variance, test):
+    """Measure overlap and volume blow-up of two rules; O(q^3)."""
+    center, covariance, parts = pooled_gaussian(rules, a, b, start_variance)
+    n = len(center) if test.product_space else rules.n_features
+    space = 0 if test.product_space else 1
+    e = (rules.center[a] - rules.center[b])[:n]
+    mean = 0.5 * (parts[0] + parts[1])[:n, :n]
+    factor = cho_factor(mean, lower=True)
+    half_log_dets = 0.5 * rules.log_det[[a, b], space]
+    mean_log_det = 2.0 * np.log(np.diagonal(factor[0])).sum()
+    distance = e @ cho_solve(factor, e) / 8.0 + 0.5 * (mean_log_det - half_log_dets.sum())
+    merged = 0.5 * np.linalg.slogdet(covariance[:n, :n])[1]
+    blow_up = merged - np.logaddexp(*half_log_dets)
+    overlap = np.exp(-max(distance, 0.0) / test.width)
+    return Pair((a, b), center, covariance, float(overlap), float(blow_up))
+
+
+def may_merge(pair, test):
+    """Tell whether two rules are alike enough to be one."""
+    return pair.overlap >= test.overlap and pair.log_blow_up <= test.log_volume
+
+
+def printed_weights(rules, strong, weak, overlap):
+    """Return the paper's average of two consequents, W_1 + a rho (W_2 - W_1)."""
+    W_1, W_2 = rules.W[strong], rules.W[weak]
+    share = rules.support[weak] / (rules.support[strong] + rules.support[weak])
+    n_1 = np.vstack([W_1[:-1], -np.ones(W_1.shape[1])])
+    n_2 = np.vstack([W_2[:-1], -np.ones(W_2.shape[1])])
+    cosine = (n_1 * n_2).sum(0) / np.sqrt((n_1**2).sum(0) * (n_2**2).sum(0))
+    angle = np.arccos(np.clip(cosine, -1.0, 1.0))
+    alike = (1.0 - angle / np.pi).min() >= overlap
+    return W_1 + share * (W_2 - W_1) if alike else W_1.copy()
+
+
+def pool_labels(arrays, a, b):
+    """Return weight, mean and co-moments of two rules' labels taken together."""
+    w_a, w_b = arrays.label_weight[a], arrays.label_weight[b]
+    m_a, m_b = arrays.label_mean[a], arrays.label_mean[b]
+    weight = w_a + w_b
+    divisor = np.where(weight > 0.0, weight, 1.0)
+    mean = (w_a * m_a + w_b * m_b) / divisor
+    gap = m_a - m_b
+    # label_mean[c, k] is the mean of k over rows that knew c too: the gap of c within the pair
+    # (c, k) stands at [k, c].
+    between = gap.T * gap if len(gap) > 1 else gap.T @ gap
+    share = w_a * w_b / divisor
+    return weight, mean, arrays.label_cov[a] + arrays.label_cov[b] + share * between
+
+
+def merge(rules, pair, *, max_support, paper_weights=False):
+    """Replace both rules of a pair by their union, at the smaller index; return that index.
+
+    The consequents are the minimiser of the pooled least squares, D is zero there; the caller goes
+    on with a proximal step. With ``paper_weights`` they are the printed average instead.
+    """
+    a, b = sorted(pair.rules)
+    arrays = rules.arrays
+    strong, weak = (a, b) if arrays.support[a] >= arrays.support[b] else (b, a)
+    printed = printed_weights(rules, strong, weak, pair.overlap) if paper_weights else None
+    p = rules.n_features
+    n = arrays.support[a] + arrays.support[b]
+    weights = arrays.weight[[a, b]]
+    if not weights.any():
+        weights = arrays.support[[a, b]]
+    share = weights / weights.sum()
+    support = min(n, max_support)
+    arrays.center[a] = pair.center
+    arrays.joint_precision[a] = invert(pair.covariance)
+    arrays.input_precision[a] = invert(pair.covariance[:p, :p])
+    arrays.log_det[a, 0] = np.linalg.slogdet(pair.covariance)[1]
+    arrays.log_det[a, 1] = np.linalg.slogdet(pair.covariance[:p, :p])[1]
+    arrays.prior_share[a] = max(arrays.prior_share[a], arrays.prior_share[b]) * support / n
+    arrays.support[a] = support
+    arrays.updates[a] += arrays.updates[b] + 1
+    arrays.W_prior[a] = share[0] * arrays.W_prior[a] + share[1] * arrays.W_prior[b]
+    labels = pool_labels(arrays, a, b)
+    arrays.label_weight[a], arrays.label_mean[a], arrays.label_cov[a] = labels
+    for name in ("G", "B", "weight", "curvature", "curvature_slack"):
+        getattr(arrays, name)[a] += getattr(arrays, name)[b]
+    arrays.penalty_slack[a] = arrays.weight[a]  # the pooled labels ask for a new penalty
+    arrays.penalty[a] = arrays.penalty_top[a] = 0.0
+    arrays.Delta[a] = np.maximum(arrays.Delta[a], arrays.Delta[b])
+    arrays.stopped[a] = max(arrays.stopped[a], arrays.stopped[b])
+    arrays.uid[a] = arrays.uid[strong]
+    arrays.born[a] = min(arrays.born[a], arrays.born[b])
+    arrays.tested_support[a] = arrays.tested_support[:, a] = 0.0
+    solve_weights(rules, a, printed)
+    rules.swap_remove(b)
+    return a
+
+
+def solve_weights(rules, rule, W=None):
+    """Set P and W of a rule from G, B, Delta and W_prior; D follows (0 at the minimiser)."""
+    arrays = rules.arrays
+    for group in range(rules.n_groups):
+        columns = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        H = arrays.G[rule, group] + np.diag(arrays.Delta[rule, group])
+        target = arrays.B[rule][:, columns] + (
+            arrays.Delta[rule, group][:, None] * arrays.W_prior[rule][:, columns]
+        )
+        arrays.P[rule, group] = invert(H)
+        if W is None:
+            arrays.W[rule][:, columns] = arrays.P[rule, group] @ target
+            arrays.D[rule][:, columns] = 0.0
+        else:
+            arrays.W[rule][:, columns] = W[:, columns]
+            arrays.D[rule][:, columns] = H @ W[:, columns] - target
+        arrays.unchecked[rule, group] = 0
+    arrays.stale[rule] = 0

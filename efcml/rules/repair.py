@@ -1,0 +1,37 @@
+"""Derive P anew from G + Delta where rounding or forgetting asks for it (method.md 4)."""
+
+import numpy as np
+
+
+def invert(matrix):
+    """Return the inverse of a symmetric positive definite matrix, exactly symmetric."""
+    inverse = np.linalg.inv(matrix)
+    return 0.5 * (inverse + inverse.T)
+
+
+def restore_inverse(rules, rule, group, prior_precision):
+    """Re-derive P of one label group; put the prior back first if forgetting has halved it.
+
+    Without that floor the directions that no sample excites would wind up: P grows as 1/Delta.
+    """
+    arrays = rules.arrays
+    Delta = arrays.Delta[rule, group]
+    if (Delta < 0.5 * prior_precision).any():
+        added = prior_precision - Delta
+        columns = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        pull = arrays.W[rule][:, columns] - arrays.W_prior[rule][:, columns]
+        arrays.D[rule][:, columns] += added[:, None] * pull
+        arrays.curvature[rule, group] += max(added.max(), 0.0)
+        arrays.Delta[rule, group] = prior_precision
+    arrays.P[rule, group] = invert(arrays.G[rule, group] + np.diag(arrays.Delta[rule, group]))
+    arrays.unchecked[rule, group] = 0
+
+
+def repair_stale(rules, prior_precision):
+    """Repair every rule that the kernels marked; return how many there were."""
+    marked = np.flatnonzero(rules.stale)
+    for rule in marked:
+        for group in range(rules.n_groups):
+            restore_inverse(rules, rule, group, prior_precision)
+        rules.arrays.stale[rule] = 0
+    return len(marked)

@@ -1,0 +1,207 @@
+"""RuleBase: the arrays of ``FIELDS`` with spare rows, and everything that changes their shape."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from efcml.kernels.records import Workspace
+from efcml.rules.fields import FIELDS
+
+RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
+
+GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
+LABELLED = tuple(field for field in FIELDS if {"K", "q"} & set(field.dims))
+BETWEEN_RULES = tuple(field for field in FIELDS if "R" in field.dims)
+
+
+class RuleBase:
+    """A growing set of rules as one array per field, rule index first.
+
+    ``arrays`` is what kernels get. It is rebuilt when the arrays are reallocated, so nobody keeps it
+    across a call that may grow the base. Rows from ``n_rules`` on hold the fill value.
+    """
+
+    def __init__(self, n_features, n_labels, *, n_groups=1, capacity=8):
+        self.n_features = n_features
+        self.n_labels = n_labels
+        self.n_groups = n_groups
+        self.capacity = capacity
+        self.n_rules = 0
+        self.next_uid = 0
+        self.arrays = RuleArrays(*(self._blank(field) for field in FIELDS))
+        self.work = self._blank_workspace()
+
+    @property
+    def sizes(self):
+        """The value of every dimension name of the field table."""
+        p, K = self.n_features, self.n_labels
+        return {
+            "p": p, "K": K, "d": p + 1, "q": p + K, "g": self.n_groups, "R": self.capacity, "2": 2,
+        }  # fmt: skip
+
+    @property
+    def nbytes(self):
+        """Memory of the state, spare rows included."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def __getattr__(self, name):
+        """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q)."""
+        if name.startswith("_") or name not in RuleArrays._fields:
+            raise AttributeError(name)
+        array = getattr(self.arrays, name)[: self.n_rules]
+        if name == "tested_support":
+            return array[:, : self.n_rules]
+        return array
+
+    def _shape(self, field):
+        sizes = self.sizes
+        return (self.capacity, *(sizes[dim] for dim in field.dims))
+
+    def _blank(self, field):
+        return np.full(self._shape(field), field.fill, dtype=field.dtype)
+
+    def _blank_workspace(self):
+        size = self.sizes
+        p, K, d, q = size["p"], size["K"], size["d"], size["q"]
+        return Workspace(
+            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), row=np.zeros(d), gain=np.zeros(d),
+            scaled=np.zeros(d), distances=np.zeros(self.capacity),
+            activation=np.zeros(self.capacity), known=np.zeros(K, dtype=np.bool_),
+            error=np.zeros(K), step=np.zeros((d, K)), product=np.zeros((d, K)),
+            label_product=np.zeros((d, K)), corr=np.zeros((K, K)),
+        )  # fmt: skip
+
+    def _rebuild(self, fill_field):
+        """Reallocate every array at today's sizes; ``fill_field(field, old, new)`` copies."""
+        old = self.arrays
+        fresh = []
+        for field in FIELDS:
+            new = self._blank(field)
+            fill_field(field, getattr(old, field.name), new)
+            fresh.append(new)
+        self.arrays = RuleArrays(*fresh)
+        self.work = self._blank_workspace()
+
+    def reserve(self, capacity):
+        """Make room for ``capacity`` rules, doubling as often as needed."""
+        if capacity <= self.capacity:
+            return
+        while self.capacity < capacity:
+            self.capacity *= 2
+        n = self.n_rules
+
+        def copy(field, old, new):
+            if field in BETWEEN_RULES:
+                new[:n, :n] = old[:n, :n]
+            else:
+                new[:n] = old[:n]
+
+        self._rebuild(copy)
+
+    def split_groups(self):
+        """Give every label its own P, G, Delta and pair moments, all starting from the shared ones.
+
+        While all labels were known the shared statistics *are* those of every label, so nothing is
+        lost or approximated.
+        """
+        if self.n_groups == self.n_labels:
+            return
+        self.n_groups = self.n_labels
+        n = self.n_rules
+
+        def copy(field, old, new):
+            new[:n] = old[:n]  # a single group is repeated for every label by broadcasting
+
+        self._rebuild(copy)
+
+    def add_labels(self, count, start_variance, variance_floor):
+        """Append ``count`` labels that were absent (0) in every row so far; return the new S_0.
+
+        Zero is exact for everything the consequents keep: B, W, D, means and co-moments of a label
+        that was never present. The joint space gains coordinates that never varied: variance S_0/k
+        and what the floor would have kept. Exact in all but the floor's rounding to whole turns.
+        """
+        p, K, n = self.n_features, self.n_labels, self.n_rules
+        grouped = self.n_groups > 1
+        label_variance = start_variance[p]
+        self.n_labels = K + count
+        self.n_groups = self.n_labels if grouped else 1
+
+        def copy(field, old, new):
+            new[(slice(0, n), *(slice(0, size) for size in old.shape[1:]))] = old[:n]
+            if grouped and field in GROUPED and field.dims[-1] != "K":
+                # The rows that taught the best known label teach the new one that it was absent.
+                for r in range(n):
+                    new[r, K:] = old[r, np.argmax(np.diagonal(self.arrays.label_weight[r]))]
+
+        self._rebuild(copy)
+        arrays = self.arrays
+        for r in range(n):
+            if grouped:
+                own = np.diagonal(arrays.label_weight[r])[:K].copy()
+                arrays.label_weight[r, K:, :K] = own
+                arrays.label_weight[r, :K, K:] = own[:, None]
+                arrays.label_weight[r, K:, K:] = own.max()
+                arrays.label_mean[r, K:, :K] = np.diagonal(arrays.label_mean[r])[:K]
+            else:
+                arrays.label_weight[r, 0, K:] = arrays.weight[r]
+            variance = label_variance * (arrays.prior_share[r] / arrays.support[r] + variance_floor)
+            for j in range(p + K, p + K + count):
+                arrays.joint_precision[r, j, j] = 1.0 / variance
+            arrays.log_det[r, 0] += count * np.log(variance)
+        return np.concatenate([start_variance, np.full(count, label_variance)])
+
+    def append(self):
+        """Take one more row into use and return its index; its fields hold fill values."""
+        self.reserve(self.n_rules + 1)
+        rule = self.n_rules
+        self.n_rules += 1
+        self.arrays.uid[rule] = self.next_uid
+        self.next_uid += 1
+        return rule
+
+    def swap_remove(self, rule):
+        """Remove a rule; the last one takes its place and the freed row is cleared."""
+        last = self.n_rules - 1
+        for field in FIELDS:
+            array = getattr(self.arrays, field.name)
+            array[rule] = array[last]
+            if field in BETWEEN_RULES:
+                array[: last + 1, rule] = array[: last + 1, last]
+                array[: last + 1, last] = field.fill
+            array[last] = field.fill
+        self.n_rules = last
+
+    def copy(self):
+        """Return an independent copy with the same capacity."""
+        other = RuleBase.__new__(RuleBase)
+        other.__dict__.update(self.__dict__)
+        other.arrays = RuleArrays(*(array.copy() for array in self.arrays))
+        other.work = other._blank_workspace()
+        return other
+
+    def state(self):
+        """Return the used rows of every field and the sizes, for saving."""
+        keep = {field.name: getattr(self, field.name).copy() for field in FIELDS}
+        sizes = ("n_features", "n_labels", "n_groups", "n_rules", "next_uid")
+        return keep, {name: getattr(self, name) for name in sizes}
+
+    @classmethod
+    def from_state(cls, fields, sizes):
+        """Build a rule base from what :meth:`state` returned."""
+        n = sizes["n_rules"]
+        rules = cls(sizes["n_features"], sizes["n_labels"], n_groups=sizes["n_groups"])
+        rules.reserve(n)
+        rules.n_rules, rules.next_uid = n, sizes["next_uid"]
+        for field in FIELDS:
+            target = getattr(rules.arrays, field.name)
+            index = (slice(0, n), slice(0, n)) if field in BETWEEN_RULES else slice(0, n)
+            target[index] = fields[field.name]
+        return rules
+
+    def __getstate__(self):
+        """Pickle the used rows only."""
+        return self.state()
+
+    def __setstate__(self, state):
+        self.__dict__.update(RuleBase.from_state(*state).__dict__)

@@ -1,0 +1,78 @@
+"""Settings that must be made before efcml, and with it numba, is imported.
+
+Numba keeps compiled code on disk. It notices a change of the kernel's own file only, not of the
+kernels it calls, and it does not know whether indices were checked. So every mode and every state
+of the sources gets its own cache folder.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHES_KEPT = 3  # per mode: the current one and those of the last edits
+
+
+def numba_mode():
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "nojit"
+    if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
+        return "boundscheck"
+    return "jit"
+
+
+def hash_of_sources():
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "efcml").rglob("*.py")):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def prepare_cache(parent, mode, digest):
+    """Create the cache folder and remove the oldest ones of the same mode."""
+    folder = parent / f"{mode}-{digest}"
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    others = [path for path in parent.glob(f"{mode}-*") if path != folder]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others[CACHES_KEPT - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+    return folder
+
+
+if "numba" in sys.modules:
+    raise RuntimeError("numba was imported before tests/conftest.py could choose its cache folder")
+
+MODE = numba_mode()
+os.environ["NUMBA_CACHE_DIR"] = str(prepare_cache(ROOT / ".numba_cache", MODE, hash_of_sources()))
+# Sums in BLAS depend on the number of threads, and tests compare bit for bit.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["MPLBACKEND"] = "Agg"
+
+import hypothesis  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+# The same examples in every run. Uncompiled kernels are hundreds of times slower.
+hypothesis.settings.register_profile(
+    "efcml",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=100 if MODE == "jit" else 25,
+)
+hypothesis.settings.load_profile("efcml")
+
+
+def pytest_report_header():
+    return f"efcml: numba mode {MODE}"
+
+
+@pytest.fixture
+def rng():
+    """A generator with a fixed seed, new for every test."""
+    return np.random.default_rng(20260)

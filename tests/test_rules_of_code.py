@@ -1,0 +1,208 @@
+"""The rules of the code that a machine can check."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from efcml import _jit
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "efcml"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+KERNEL_FILES = sorted((PACKAGE / "kernels").glob("*.py"))
+
+MAX_LINES = 400
+MAX_ARGUMENTS = 14
+
+# Kernels that may allocate, and why. Keep it short.
+MAY_ALLOCATE = {
+    "proximal.derive_penalty": "eigenvalues of a K x K matrix, rationed by the growth of weight",
+}
+
+NEW_ARRAY = {
+    *("array", "asarray", "ascontiguousarray", "copy", "arange", "linspace", "eye", "identity"),
+    *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
+    *("concatenate", "stack", "vstack", "hstack", "append", "outer", "diag", "where", "nonzero"),
+    *("argsort", "sort", "repeat", "tile", "cov", "astype", "flatten"),
+}
+NEW_OBJECT = {"list", "dict", "set", "sorted", "bytearray"}
+DISPLAYS = (
+    *(ast.List, ast.Dict, ast.Set),
+    *(ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
+)
+
+
+def parse(path):
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def short(path):
+    return str(path.relative_to(ROOT))
+
+
+def functions(path):
+    return [
+        node
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    ]
+
+
+KERNELS = [
+    pytest.param(path, node, id=f"{path.stem}.{getattr(node, 'name', 'lambda')}")
+    for path in KERNEL_FILES
+    for node in functions(path)
+]
+
+
+def imported_roots(path):
+    """Return the first part of every absolute import of a file, local ones included."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+def allocations(function):
+    """Yield what a function visibly allocates: calls, displays, comprehensions, products."""
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, DISPLAYS):
+                # The list in `x[[1, 2]]` and a bare `[...]` are allocations alike.
+                yield type(node).__name__
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+                yield "@"
+            elif isinstance(node, ast.Call):
+                name = ast.unparse(node.func)
+                last = name.split(".")[-1]
+                if name in NEW_OBJECT or ("." in name and last in NEW_ARRAY):
+                    yield name
+                elif name.startswith(("np.linalg.", "np.random.")):
+                    yield name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_only_jit_imports_numba(path):
+    assert ("numba" in imported_roots(path)) == (path == PACKAGE / "_jit.py")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_files_stay_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_there_are_kernels():
+    assert KERNELS
+
+
+@pytest.mark.parametrize(("path", "node"), KERNELS)
+def test_functions_in_kernels_are_documented_kernels(path, node):
+    assert not isinstance(node, ast.Lambda), f"line {node.lineno}: no lambda in kernels"
+    assert [ast.unparse(decorator) for decorator in node.decorator_list] in (
+        ["kernel"],
+        ["kernel_fast"],
+    )
+    assert ast.get_docstring(node)
+
+
+@pytest.mark.parametrize(("path", "node"), KERNELS)
+def test_kernels_take_few_plain_arguments(path, node):
+    arguments = node.args
+    assert len(arguments.posonlyargs + arguments.args + arguments.kwonlyargs) <= MAX_ARGUMENTS
+    assert not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
+    assert not arguments.defaults
+
+
+@pytest.mark.parametrize(("path", "node"), KERNELS)
+def test_kernels_do_not_allocate(path, node):
+    found = sorted(set(allocations(node)))
+    if f"{path.stem}.{node.name}" in MAY_ALLOCATE:
+        assert found, "allocates nothing any more: take it off MAY_ALLOCATE"
+    else:
+        assert not found
+
+
+def test_allocation_list_names_existing_kernels():
+    assert set(MAY_ALLOCATE) <= {case.id for case in KERNELS}
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("a = np.zeros(3)", ["np.zeros"]),
+        ("a = b.copy()", ["b.copy"]),
+        ("a = [x for x in b]", ["ListComp"]),
+        ("a = list(b)", ["list"]),
+        ("a = {}", ["Dict"]),
+        ("a = b @ c", ["@"]),
+        ("a = np.linalg.inv(b)", ["np.linalg.inv"]),
+        ("np.dot(a, b, c)", []),
+        ("return a, b", []),
+    ],
+)
+def test_allocations_are_found(body, found):
+    function = ast.parse(f"def f(a, b, c):\n    {body}").body[0]
+    assert list(allocations(function)) == found
+
+
+def test_every_field_is_documented():
+    fields = pytest.importorskip("efcml.rules.fields").FIELDS
+    names = [field.name for field in fields]
+    assert len(set(names)) == len(names)
+    for field in fields:
+        assert field.name.isidentifier()
+        assert isinstance(field.dims, tuple)
+        assert np.array(field.fill, dtype=field.dtype) == field.fill
+        assert len(field.meaning.split()) >= 2, f"{field.name} has no meaning"
+
+
+def test_kernels_keep_nan_and_infinity():
+    @_jit.kernel_fast
+    def classify(values, out):
+        for i in range(values.shape[0]):
+            out[i] = 2 * np.isnan(values[i]) + np.isinf(values[i])
+
+    @_jit.kernel
+    def divide(a, b):
+        return a / b
+
+    out = np.zeros(3)
+    classify(np.array([1.0, np.nan, -np.inf]), out)
+    assert out.tolist() == [0.0, 2.0, 1.0]
+    with np.errstate(divide="ignore"):
+        assert divide(np.float64(1.0), np.float64(0.0)) == np.inf
+
+
+# Written so that no alternative matches its own text.
+MACHINE_SPECIFIC = re.compile(
+    r"(?<![\w.~$}/-])/(?:work|root|home|Users|mnt|opt)/\w"
+    r"|[A-Z]:\\Users"
+    r"|pypi\.(?:org|python)|pythonhosted\.org|registry\.npmjs|--(?:extra-)?index-url"
+)
+
+
+def files_of_repository():
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in result.stdout.decode().split("\0") if name]
+
+
+def test_no_file_names_a_machine():
+    found = []
+    for path in files_of_repository():
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):  # removed but not committed; binary
+            continue
+        for number, line in enumerate(lines, 1):
+            if MACHINE_SPECIFIC.search(line):
+                found.append(f"{short(path)}:{number}: {line.strip()[:80]}")
+    assert not found, "\n".join(found)
