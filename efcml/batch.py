@@ -4,7 +4,7 @@ import numpy as np
 
 from efcml.kernels import proximal
 from efcml.kernels.scoring import activate_rows
-from efcml.rules.repair import invert
+from efcml.rules.definite import invert
 
 RESIDUAL = 1e-8  # relative proximal residual at which the optimiser stops
 MAX_ITERATIONS = 5000

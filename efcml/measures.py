@@ -76,13 +76,14 @@ def average_precision(Y, scores):
 def average_precision_rows(Y, scores):
     """Return the label-ranking average precision of every row, NaN where it has no true label."""
     Y, scores = _check_pair(Y, scores, "scores")
-    true = Y == 1
-    # An unknown label goes below all others, so that it stands above no true one.
-    ranked = np.where(np.isnan(Y), -np.inf, scores)
-    order = np.argsort(-ranked, axis=1, kind="stable")
-    ranked = np.take_along_axis(ranked, order, axis=1)
-    true = np.take_along_axis(true, order, axis=1)
-    last = _last_of_tie(ranked)
+    true, unknown = Y == 1, np.isnan(Y)
+    # Unknown labels are sorted behind all others, so that they stand above no true one.
+    order = np.lexsort((-scores, unknown), axis=1)
+    scores, true, unknown = (
+        np.take_along_axis(table, order, axis=1) for table in (scores, true, unknown)
+    )
+    changes = (scores[:, 1:] != scores[:, :-1]) | (unknown[:, 1:] != unknown[:, :-1])
+    last = _last_of_tie(changes)
     true_up_to = np.take_along_axis(np.cumsum(true, axis=1), last, axis=1)
     return _divide((true * true_up_to / (last + 1)).sum(axis=1), true.sum(axis=1))
 
@@ -102,13 +103,12 @@ def running_mean(values):
     return _divide(np.cumsum(np.where(defined, values, 0.0)), np.cumsum(defined))
 
 
-def _last_of_tie(ranked):
-    """For rows in falling order, return the last column that holds the same value."""
-    n, K = ranked.shape
-    ends = np.ones((n, K), dtype=bool)
-    ends[:, :-1] = ranked[:, 1:] < ranked[:, :-1]
-    columns = np.where(ends, np.arange(K), K)
-    return np.minimum.accumulate(columns[:, ::-1], axis=1)[:, ::-1]
+def _last_of_tie(changes):
+    """Return for every column the last one before the next change; changes has shape (n, K - 1)."""
+    n, before_last = changes.shape
+    ends = np.full((n, before_last + 1), before_last)
+    ends[:, :-1] = np.where(changes, np.arange(before_last), before_last)
+    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
 def _divide(total, count):
@@ -124,13 +124,16 @@ def _check_pair(Y, predicted, what):
         raise ValueError(
             f"Y has shape {Y.shape} and {what} {predicted.shape}: give two tables of equal shape"
         )
-    wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
+    _refuse(Y, ~((Y == 0) | (Y == 1) | np.isnan(Y)), "Y", "labels are 0, 1, or NaN where unknown")
+    if what == "labels":
+        wrong = ~((predicted == 0) | (predicted == 1))
+        _refuse(predicted, wrong, what, "give decisions 0 or 1, such as scores >= 0.5")
+    else:
+        _refuse(predicted, np.isnan(predicted), what, "give a number for every label")
+    return Y, predicted
+
+
+def _refuse(table, wrong, what, advice):
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"Y[{row}, {column}] is {Y[row, column]:g}: labels are 0, 1, or NaN where unknown"
-        )
-    if np.isnan(predicted).any():
-        row, column = np.argwhere(np.isnan(predicted))[0]
-        raise ValueError(f"{what}[{row}, {column}] is NaN: predict a number for every label")
-    return Y, predicted
+        raise ValueError(f"{what}[{row}, {column}] is {table[row, column]:g}: {advice}")

@@ -605,6 +605,7 @@ class NaiveLearner:
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         known = ~np.isnan(y)
         if not known.any():
+            self.row += 1
             return "nothing"
         if not known.all():
             self.switch_to_groups()
@@ -620,6 +621,7 @@ class NaiveLearner:
             for rule, weight in zip(self.rules, psi, strict=True):
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, weight)
+                    self.hold_prior(rule)
         merged = newborn is None and self.merging and self.try_merge(winner)
         self.row += 1
         return "birth" if newborn is not None else "merge" if merged else "update"
@@ -675,7 +677,11 @@ class NaiveLearner:
     def give_birth(self, z, nearest):
         """Append a rule at z that starts with the consequents of the nearest one (section 3)."""
         W = np.zeros((self.d, self.K)) if nearest is None else self.rules[nearest].W.copy()
-        self.rules.append(self.new_rule(z, W))
+        newborn = self.new_rule(z, W)
+        # As if just tested: as wide as S_0 it would look like a part of any neighbour.
+        for rule in self.rules:
+            self.tested[frozenset((rule.uid, newborn.uid))] = rule.support + newborn.support
+        self.rules.append(newborn)
         self.births += 1
         return self.rules[-1]
 
@@ -727,11 +733,19 @@ class NaiveLearner:
         """RFWLS, moments, penalty, curvature and proximal steps of one rule, in this order."""
         self.learn_weights(rule, r, y, known, psi)
         self.learn_moments(rule, y, known, psi)
+        self.correct(rule, r, known)
+
+    def correct(self, rule, r, known):
+        """Penalty and curvature if due, then the proximal steps; nothing if the mode has none."""
+        idle = self.correlation == "none" or (self.alpha == 0.0 and self.beta == 0.0)
+        if idle or rule.stopped:
+            return
         if rule.weight >= 1.0 and rule.penalty_slack >= 0.1 * rule.weight:
             self.derive_penalty(rule)
         self.refresh_curvature(rule, r)
         for _ in range(self.n_steps):
-            self.step(rule, known)
+            if not rule.stopped:
+                self.step(rule, known)
 
     def learn_weights(self, rule, r, y, known, psi):
         """RFWLS for all columns at once (g = 1) or for each known column on its own (g = K)."""
@@ -745,16 +759,22 @@ class NaiveLearner:
             P, G, B, D, Delta, W = rfwls(
                 rule.P[g], rule.G[g], B, D, rule.Delta[g], W, r, y[columns], psi, self.forgetting
             )
-            added = psi * (r @ r)
-            curvature = forget * rule.curvature[g] + added
-            rule.curvature_slack[g] = forget * rule.curvature_slack[g] + added
-            if np.any(Delta < 0.5 * self.prior):
-                W_prior = rule.W_prior[:, columns]
-                P, Delta, D, curvature = restore_prior(
-                    G, Delta, D, W, W_prior, curvature, self.prior
-                )
-            rule.P[g], rule.G[g], rule.Delta[g], rule.curvature[g] = P, G, Delta, curvature
+            rule.P[g], rule.G[g], rule.Delta[g] = P, G, Delta
             rule.B[:, columns], rule.D[:, columns], rule.W[:, columns] = B, D, W
+            added = psi * (r @ r)
+            rule.curvature[g] = forget * rule.curvature[g] + added
+            rule.curvature_slack[g] = forget * rule.curvature_slack[g] + added
+
+    def hold_prior(self, rule):
+        """Forgetting floor: the full prior comes back once a group has lost half of it."""
+        for g in range(len(rule.P)):
+            columns = slice(None) if len(rule.P) == 1 else slice(g, g + 1)
+            if np.any(rule.Delta[g] < 0.5 * self.prior):
+                D, W, W_prior = (a[:, columns] for a in (rule.D, rule.W, rule.W_prior))
+                restored = restore_prior(
+                    rule.G[g], rule.Delta[g], D, W, W_prior, rule.curvature[g], self.prior
+                )
+                rule.P[g], rule.Delta[g], rule.D[:, columns], rule.curvature[g] = restored
 
     def learn_moments(self, rule, y, known, psi):
         """Weight and label moments, shared or per pair."""
@@ -789,10 +809,7 @@ class NaiveLearner:
                 rule.curvature_direction[g] = direction
 
     def step(self, rule, known):
-        """One proximal step with the divergence guard, if the mode has one."""
-        idle = self.correlation == "none" or (self.alpha == 0.0 and self.beta == 0.0)
-        if idle or rule.stopped:
-            return
+        """One proximal step with the divergence guard."""
         rule.W, rule.D, rule.curvature = proximal_step(
             rule.W,
             rule.D,
@@ -806,7 +823,8 @@ class NaiveLearner:
             known,
             self.lipschitz,
         )
-        if np.abs(rule.W).max() > self.weight_limit:
+        # Written so that NaN counts as divergence.
+        if not np.abs(rule.W).max() <= self.weight_limit:
             rule.stopped = self.row + 1
             rule.W = ridge(rule.G, rule.B, rule.Delta, rule.W_prior)
             rule.D = np.zeros_like(rule.D)
@@ -890,7 +908,6 @@ class NaiveLearner:
             two.label_mean,
             two.label_cov,
         )
-        curvature = one.curvature + two.curvature
         merged = Rule(
             center=center,
             joint_precision=np.linalg.inv(S),
@@ -914,19 +931,18 @@ class NaiveLearner:
             label_cov=label_cov,
             penalty=np.zeros_like(label_cov),
             penalty_top=0.0,
-            penalty_slack=one.penalty_slack + two.penalty_slack,
-            curvature=curvature,
-            # A sum of two bounds is a loose bound: have it refreshed on the next row.
-            curvature_slack=curvature.copy(),
-            curvature_direction=better.curvature_direction.copy(),
+            # The pooled labels ask for a new penalty.
+            penalty_slack=weight,
+            # G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
+            curvature=one.curvature + two.curvature,
+            curvature_slack=one.curvature_slack + two.curvature_slack,
+            curvature_direction=one.curvature_direction.copy(),
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
             born=min(one.born, two.born),
         )
-        if weight >= 1.0:
-            self.derive_penalty(merged)
         if self.merge_consequents == "exact":
-            self.step(merged, np.ones(self.K, dtype=bool))
+            self.correct(merged, np.ones(self.d), np.ones(self.K, dtype=bool))
         return merged
 
 
@@ -1073,10 +1089,12 @@ class BatchedNumpyLearner(FixedRules):
         forget = self.forgetting**psi
         self.learn_weights(rows, r, y, psi, forget)
         self.learn_moments(rows, y, psi, forget)
-        self.refresh(rows, r)
         if self.moves:
+            self.refresh(rows, r)
             for _ in range(self.n_steps):
                 self.step(rows)
+        if self.forgetting != 1.0:
+            self.hold_prior()
         self.row += 1
 
     def scale(self, rows, forget, *names):
@@ -1088,8 +1106,7 @@ class BatchedNumpyLearner(FixedRules):
 
     def learn_weights(self, rows, r, y, psi, forget):
         """RFWLS of the active rules."""
-        n, d = len(psi), self.d
-        buffer = self.square[:n]
+        buffer = self.square[: len(psi)]
         u = np.matmul(self.P[rows], r)
         gain = psi / (forget + psi * (u @ r))
         error = y - np.matmul(r, self.W[rows])
@@ -1105,13 +1122,16 @@ class BatchedNumpyLearner(FixedRules):
         added = psi * (r @ r)
         self.curvature[rows] += added
         self.curvature_slack[rows] += added
+
+    def hold_prior(self):
+        """Give the full prior back to rules that have lost half of it."""
         low = np.flatnonzero((self.Delta < 0.5 * self.prior).any(axis=1))
         if len(low):
             missing = self.prior - self.Delta[low]
             self.D[low] += missing[:, :, None] * (self.W[low] - self.W_prior[low])
             self.curvature[low] += self.prior.max() - self.Delta[low].max(axis=1)
             self.Delta[low] = self.prior
-            self.P[low] = np.linalg.inv(self.G[low] + np.eye(d) * self.prior)
+            self.P[low] = np.linalg.inv(self.G[low] + np.diag(self.prior))
 
     def learn_moments(self, rows, y, psi, forget):
         """Weights and label moments of the active rules."""
@@ -1128,6 +1148,7 @@ class BatchedNumpyLearner(FixedRules):
         """Penalties and curvatures that are due."""
         mask = np.zeros(len(self.weight), dtype=bool)
         mask[rows] = True
+        mask &= self.stopped == 0
         due = mask & (self.weight >= 1.0) & (self.penalty_slack >= 0.1 * self.weight)
         due = np.flatnonzero(due)
         if len(due):
@@ -1183,8 +1204,8 @@ class BatchedNumpyLearner(FixedRules):
             move[steep], bent[steep] = self.move(redo)
         self.W[rows] += move
         self.D[rows] += bent
-        if max(self.W.max(), -self.W.min()) > self.weight_limit:
-            large = np.abs(self.W).max(axis=(1, 2)) > self.weight_limit
+        if not max(self.W.max(), -self.W.min()) <= self.weight_limit:
+            large = ~(np.abs(self.W).max(axis=(1, 2)) <= self.weight_limit)
             for i in np.flatnonzero(large & (self.stopped == 0)):
                 self.stopped[i] = self.row + 1
                 self.W[i] = ridge(self.G[i], self.B[i], self.Delta[i], self.W_prior[i])
@@ -1202,10 +1223,12 @@ class LoopNumpyLearner(FixedRules):
         for i in np.flatnonzero(psi >= self.activation_floor):
             self.learn_weights(i, r, y, psi[i], outer, plane, length)
             self.learn_moments(i, y, psi[i])
-            self.refresh(i, r)
-            if self.moves:
+            if self.moves and not self.stopped[i]:
+                self.refresh(i, r)
                 for _ in range(self.n_steps):
                     self.step(i)
+            if self.forgetting != 1.0:
+                self.hold_prior(i)
         self.row += 1
 
     def learn_weights(self, i, r, y, psi, outer, plane, length):
@@ -1223,6 +1246,9 @@ class LoopNumpyLearner(FixedRules):
         self.B[i] += psi * plane
         self.curvature[i] = forget * self.curvature[i] + psi * length
         self.curvature_slack[i] = forget * self.curvature_slack[i] + psi * length
+
+    def hold_prior(self, i):
+        """Give the full prior back to rule i if it has lost half of it."""
         if (self.Delta[i] < 0.5 * self.prior).any():
             missing = self.prior - self.Delta[i]
             self.D[i] += missing[:, None] * (self.W[i] - self.W_prior[i])
@@ -1280,7 +1306,7 @@ class LoopNumpyLearner(FixedRules):
             self.curvature[i] = 1.05 * energy / length
         W += move
         self.D[i] += bent
-        if np.abs(W).max() > self.weight_limit:
+        if not np.abs(W).max() <= self.weight_limit:
             self.stopped[i] = self.row + 1
             self.W[i] = ridge(G, self.B[i], self.Delta[i], self.W_prior[i])
             self.D[i] = 0.0

@@ -712,6 +712,59 @@ def test_merged_rule_is_the_rule_of_all_rows():
     assert_allclose(merged.penalty, naive.penalty(corr, "shift")[0], atol=1e-9)
 
 
+def young_learner(centers, **changes):
+    """Learner with young rules at given places, support 10, 11, 12 and so on."""
+    arguments = parameters(2, 1, merging=True, merge_volume=2.0) | changes
+    learner = naive.NaiveLearner(**arguments)
+    for i, center in enumerate(centers):
+        rule = learner.new_rule(np.append(center, 0.5), np.zeros((3, 1)))
+        rule.support = 10.0 + i
+        learner.rules.append(rule)
+    return learner
+
+
+def test_merge_keeps_the_smaller_index_and_fills_the_hole():
+    learner = young_learner([[0.0, 0.0], [50.0, 0.0], [0.1, 0.0], [90.0, 0.0], [99.0, 0.0]])
+    assert learner.try_merge(2)
+    # Rule 2 has the larger support, so the merged rule is known by its name.
+    assert [rule.uid for rule in learner.rules] == [2, 1, 4, 3]
+    assert learner.rules[0].support == 22.0
+    assert_allclose(learner.rules[0].center, [(12.0 * 0.1) / 22.0, 0.0, 0.5])
+    assert not any(2 in pair for pair in learner.tested)
+
+
+def test_merge_tests_are_rationed():
+    # A volume factor far below one refuses every pair, the screen refuses the far one.
+    learner = young_learner([[50.0, 0.0], [0.0, 0.0], [0.1, 0.0], [0.2, 0.0]], merge_volume=1e-9)
+    assert not learner.try_merge(3)
+    # The far pair is marked, the first near one is tested, the second has to wait.
+    assert learner.tested == {frozenset((3, 0)): 23.0, frozenset((3, 1)): 24.0}
+    assert not learner.try_merge(3)
+    assert learner.tested[frozenset((3, 2))] == 25.0
+    learner.rules[3].support = 15.2
+    assert not learner.try_merge(3)
+    assert sorted(learner.tested.values()) == [23.0, 24.0, 25.0]
+    learner.rules[3].support = 15.35
+    assert not learner.try_merge(3)
+    assert sorted(learner.tested.values()) == [24.0, 25.0, 25.35]
+
+
+def test_newborn_counts_as_tested():
+    learner = young_learner([[0.0, 0.0], [9.0, 0.0]])
+    learner.give_birth(np.array([0.1, 0.0, 0.5]), 0)
+    assert learner.tested == {frozenset((2, 0)): 11.0, frozenset((2, 1)): 12.0}
+    assert not learner.try_merge(2)
+    learner.rules[0].support = 11.2
+    assert learner.try_merge(2)
+
+
+def test_merge_screen_by_hand():
+    e, near, far = np.array([2.0, 0.0]), np.eye(2), 9.0 * np.eye(2)
+    assert naive.merge_screen(e, near, far, 1.0, np.exp(-0.51))
+    assert not naive.merge_screen(e, near, far, 1.0, np.exp(-0.49))
+    assert naive.merge_screen(e, near, far, 2.0, np.exp(-0.26))
+
+
 # The whole learner
 
 

@@ -92,10 +92,11 @@ def from_arrays(
     >>> from_arrays([[0.5, 1.0], [2.0, 3.0]], [[1], [0]], n_initial=1)
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
-    feature_names = _column_names(X, feature_names, "x")
-    label_names = _column_names(Y, label_names, "label")
-    n_initial = _initial_rows(n_initial, len(X) if hasattr(X, "__len__") else 0)
-    return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
+    X_values, Y_values = _catalog.as_matrix(X, "X"), _catalog.as_matrix(Y, "Y")
+    feature_names = _column_names(X, feature_names, "x", X_values.shape[1])
+    label_names = _column_names(Y, label_names, "label", Y_values.shape[1])
+    n_initial = _initial_rows(n_initial, len(X_values))
+    return Dataset(name, X_values, Y_values, n_initial, feature_names, label_names, description)
 
 
 def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""):
@@ -129,13 +130,12 @@ def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""
     return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
 
 
-def _column_names(table, names, prefix):
+def _column_names(table, names, prefix, count):
     if names is not None:
         return names
     if hasattr(table, "columns"):
-        return list(table.columns)
-    shape = np.shape(table)
-    return [f"{prefix}{i}" for i in range(1, shape[1] + 1)] if len(shape) == 2 else []
+        return table.columns
+    return [f"{prefix}{i}" for i in range(1, count + 1)]
 
 
 def _initial_rows(n_initial, n):
@@ -176,11 +176,8 @@ def _read_mediamill(record, path):
             X, Y, n_train = arrays["X"], arrays["Y"], operator.index(arrays["n_train"].item())
     except (OSError, KeyError, ValueError, TypeError, BadZipFile):
         raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
-    if (X.shape, Y.shape, n_train) != (
-        (record.n, record.p),
-        (record.n, record.K),
-        record.n_initial,
-    ):
+    expected = (record.n, record.p), (record.n, record.K), record.n_initial
+    if (X.shape, Y.shape, n_train) != expected:
         raise ValueError(
             f"{path} holds X {X.shape}, Y {Y.shape} and n_train {n_train}: {record.how_to_get}"
         )

@@ -1,6 +1,6 @@
 """Dense ARFF files and MULAN's XML lists of labels.
 
-scipy.io.arff does not serve here: it keeps quotes and backslashes in names (so the labels of the
+scipy.io.arff does not serve here: it leaves the escaping backslash in names (so four labels of the
 birds set do not match their XML), returns nominal values as bytes, reads '?' as NaN without saying
 where, and its errors name no line.
 """
@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-_NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}]+)""")
+_NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")
 _ESCAPE = re.compile(r"\\(.)")
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 
@@ -37,7 +37,7 @@ def read_arff(path):
         The line of the file every row comes from, for error messages.
     """
     path = Path(path)
-    numbered = enumerate(_read_text(path).splitlines(), start=1)
+    numbered = enumerate(_read_text(path).split("\n"), start=1)
     names, allowed = _read_header(path, numbered)
     rows, lines = [], []
     for number, line in numbered:
@@ -149,9 +149,11 @@ def _read_text(path):
         raise ValueError(f"{path}: no such file: check the path")
     content = path.read_bytes()
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("latin-1")
+        text = content.decode("latin-1")
+    # Not str.splitlines: it also splits at characters that may stand inside a name.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read_header(path, numbered):
@@ -243,7 +245,8 @@ def _to_number(token):
         value = float(token)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    # Python reads 1_000 as a number; in a data file it is more likely a mistake.
+    return value if math.isfinite(value) and "_" not in token else None
 
 
 def _unquote(match):

@@ -52,8 +52,8 @@ class Dataset:
     marks: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self):
-        X = _as_matrix(self.X, "X")
-        Y = _as_matrix(self.Y, "Y")
+        X = as_matrix(self.X, "X")
+        Y = as_matrix(self.Y, "Y")
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
         if not np.isfinite(X).all():
@@ -67,9 +67,10 @@ class Dataset:
             raise ValueError(
                 f"Y[{row}, {column}] is {Y[row, column]:g}: labels are 0, 1, or NaN where unknown"
             )
-        if not 0 <= self.n_initial <= len(X):
+        whole = isinstance(self.n_initial, (int, np.integer))
+        if not whole or not 0 <= self.n_initial <= len(X):
             raise ValueError(
-                f"n_initial is {self.n_initial}: choose a number of rows from 0 to {len(X)}"
+                f"n_initial is {self.n_initial!r}: choose a whole number of rows, 0 to {len(X)}"
             )
         set_field = object.__setattr__
         set_field(self, "X", X)
@@ -100,9 +101,12 @@ class Dataset:
         )
 
 
-def _as_matrix(values, what):
+def as_matrix(values, what):
+    """Return a float64 table in C order, or say what is wrong with `what`."""
     if hasattr(values, "toarray"):
-        raise ValueError(f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()")
+        raise ValueError(
+            f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()"
+        )
     try:
         matrix = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -150,7 +154,7 @@ class Record:
 
 
 _MULAN = "MULAN project, github.com/tsoumakas/mulan, "
-_NO_LICENCE = "none stated by the source; free use in research with a citation is customary"
+_NO_LICENCE = "none stated by the source"
 
 CATALOG = {
     record.name: record
@@ -250,15 +254,15 @@ CATALOG = {
 
 
 def cache_folder():
-    """The folder in the user's cache where fetched data sets are kept."""
+    """Return the folder in the user's cache where fetched data sets are kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
 
 
 def searched_folders():
-    """The folders where data files are searched, in this order."""
+    """Return the folders where data files are searched, in this order."""
     folders = [Path(os.environ["EFCML_DATA"]).expanduser()] if os.environ.get("EFCML_DATA") else []
     folders.append(cache_folder())
-    beside_checkout = Path(__file__).resolve().parents[3] / "shared" / "data"
+    beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
     if beside_checkout.is_dir():
         folders.append(beside_checkout)
     return folders

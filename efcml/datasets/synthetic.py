@@ -1,19 +1,36 @@
 """Seeded built-in streams of Gaussian clusters, each with its own linear label model.
 
-How a row is made: draw one of six clusters and a point `u` of a standard Gaussian inside it. Two
-latent moods follow linearly from `u`; a part of their direction is common to all clusters, the
-larger change between clusters comes from the cluster's own direction (clusters 0, 1, 2 and 3, 4, 5
-point in opposite ways) and its own offset. Every label is a threshold on a mix of the two moods
-plus noise, so neighbouring labels are correlated (0.5 to 0.6) and the outer ones exclude each other
-(-0.4). One plane for all rows can learn only the common part and the offsets.
+How a row is made: draw one of six clusters and a point of its Gaussian. Two latent moods follow
+linearly from where the point lies around the centre. Their direction has a part common to all
+clusters and a part of the cluster's own (clusters 0, 1, 2 and 3, 4, 5 are opposite in pairs), and
+each cluster has its own offset. Every label is a threshold on a mix of the two moods plus noise, so
+neighbouring labels are correlated (0.53 to 0.57 with seed 0) and the outer ones exclude each other
+(-0.38). One plane for all rows can learn the common part and, from 8 features on, the offsets, but
+no cluster's own part.
 
 What drifts, with the default n = 6000 (the rows are in `Dataset.marks` and scale with n):
 
-- all rows: the whole picture turns by half a radian, so that every centre travels four times the
+- all rows: the whole picture turns by half a radian, so every centre travels about four times the
   spread of its cluster;
 - rows 2400 to 3300, gradual: clusters 1 and 4 turn their own direction by 90 degrees;
 - row 4200, abrupt: cluster 0 ends, a new cluster starts in the middle, and clusters 2 and 5 reverse
   their own direction.
+
+Partial accuracy on the stream part, test-then-train, recursive least squares, ridge and forgetting
+picked on the stream for every model alike (so all are optimistic), without / with forgetting:
+
+                                          drifting-clusters             2d            stationary
+                                      seed 0    seed 1    seed 2      seed 0            seed 0
+    label frequencies of initial part   .499      .594      .687        .633              .516
+    one global plane                 .740/.749 .746/.756 .775/.780  .632/.632         .757/.757
+    8 k-means centres, bandwidth 1   .811/.854 .819/.851 .836/.867  .777/.836         .886/.886
+    8 k-means centres, bandwidth p   .800/.840 .812/.843 .812/.830  .774/.835         .864/.864
+    true clusters known              .820/.861 .832/.862 .845/.876  .798/.872         .888/.888
+
+The centres are found on the initial part and stay; activations are a softmax of squared distances
+in units of the spread, divided by twice the bandwidth. The plane with its best forgetting loses 3.2
+to 6.3 points to centres without forgetting (5.1 and 6.3 with seed 0) and 5.0 to 10.5 to centres
+with it (9.1 and 10.5 with seed 0).
 """
 
 from __future__ import annotations
@@ -79,9 +96,11 @@ GENERATORS = {
 
 
 def _make(name, n, p, K, seed, n_initial, noise, *, drifting):
-    for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1), (noise, "noise", 0)):
-        if not value >= least:
-            raise ValueError(f"{what} is {value}: {name} needs at least {least}")
+    for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
+    if not 0 <= noise < np.inf:
+        raise ValueError(f"noise is {noise!r}: give a number that is not negative")
     X, Y, _ = draw_clusters(n, p, K, seed, noise, drifting=drifting)
     marks = _drift_rows(n) if drifting else {}
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items())
@@ -114,10 +133,9 @@ def draw_clusters(n, p, K, seed, noise, *, drifting):
         marks = _drift_rows(n)
         after = rows >= marks["abrupt"]
         cluster[after & (cluster == ENDING_CLUSTER)] = NEW_CLUSTER
-    inside = rng.normal(size=(n, p))
-    around_center = np.einsum("ni,nij->nj", inside, shapes[cluster])
+    around_center = np.einsum("ni,nij->nj", rng.normal(size=(n, p)), shapes[cluster])
     X = centers[cluster] + around_center
-    moods = np.einsum("ni,nij->nj", inside, own[cluster])
+    moods = np.einsum("ni,nij->nj", around_center, own[cluster])
     if drifting:
         X = _rotate(X, TURN * rows / n)
         length = max(marks["gradual_end"] - marks["gradual_start"], 1)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
-from efcml.rules.repair import invert
+from efcml.rules.definite import factor, invert, invert_factor, log_det
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ def compare(rules, a, b, start_variance, test):
     space = 0 if test.product_space else 1
     e = (rules.center[a] - rules.center[b])[:n]
     mean = 0.5 * (parts[0] + parts[1])[:n, :n]
-    factor = cho_factor(mean, lower=True)
+    upper = factor(mean)
     half_log_dets = 0.5 * rules.log_det[[a, b], space]
-    mean_log_det = 2.0 * np.log(np.diagonal(factor[0])).sum()
-    distance = e @ cho_solve(factor, e) / 8.0 + 0.5 * (mean_log_det - half_log_dets.sum())
-    merged = 0.5 * np.linalg.slogdet(covariance[:n, :n])[1]
+    gap = e @ cho_solve((upper, False), e) / 8.0
+    distance = gap + 0.5 * (log_det(upper) - half_log_dets.sum())
+    merged = 0.5 * log_det(factor(covariance[:n, :n]))
     blow_up = merged - np.logaddexp(*half_log_dets)
     overlap = np.exp(-max(distance, 0.0) / test.width)
     return Pair((a, b), center, covariance, float(overlap), float(blow_up))
@@ -109,10 +109,10 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     share = weights / weights.sum()
     support = min(n, max_support)
     arrays.center[a] = pair.center
-    arrays.joint_precision[a] = invert(pair.covariance)
-    arrays.input_precision[a] = invert(pair.covariance[:p, :p])
-    arrays.log_det[a, 0] = np.linalg.slogdet(pair.covariance)[1]
-    arrays.log_det[a, 1] = np.linalg.slogdet(pair.covariance[:p, :p])[1]
+    joint, marginal = factor(pair.covariance), factor(pair.covariance[:p, :p])
+    arrays.joint_precision[a] = invert_factor(joint)
+    arrays.input_precision[a] = invert_factor(marginal)
+    arrays.log_det[a] = log_det(joint), log_det(marginal)
     arrays.prior_share[a] = max(arrays.prior_share[a], arrays.prior_share[b]) * support / n
     arrays.support[a] = support
     arrays.updates[a] += arrays.updates[b] + 1

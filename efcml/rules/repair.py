@@ -2,11 +2,7 @@
 
 import numpy as np
 
-
-def invert(matrix):
-    """Return the inverse of a symmetric positive definite matrix, exactly symmetric."""
-    inverse = np.linalg.inv(matrix)
-    return 0.5 * (inverse + inverse.T)
+from efcml.rules.definite import invert
 
 
 def restore_inverse(rules, rule, group, prior_precision):
