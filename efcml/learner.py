@@ -13,7 +13,7 @@ from efcml import batch
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
-    MERGE,
+    PAUSE,
     SPLIT_GROUPS,
     learn_until_event,
     polish_rule,
@@ -155,7 +155,7 @@ class Learner:
                 X, Y, row, newborn, self.rows_seen, with_consequents, self.rules.arrays,
                 self.rules.n_rules, self.start_variance, self.settings, self.rules.work, scores,
             )  # fmt: skip
-            complete = row - (status == MERGE)
+            complete = row - (status == PAUSE)
             if trace is not None:
                 trace.rules[first + filled : first + complete] = self.rules.n_rules
                 filled = complete
@@ -166,10 +166,10 @@ class Learner:
                 newborn = self._give_birth(X[row], Y[row], rule, row, with_consequents, events, at)
             elif status == SPLIT_GROUPS:
                 self.rules.split_groups()
-            elif status == MERGE:
-                self._try_merge(rule, other, row - 1, with_consequents, events, at - 1)
-            elif status != DONE:
+            elif status == PAUSE:
                 self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
+                if other >= 0:
+                    self._try_merge(rule, other, row - 1, with_consequents, events, at - 1)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -207,9 +207,8 @@ class Learner:
         if may_merge(pair, test):
             self._merge(pair, row, with_consequents, events, at)
         else:
-            tested = self.rules.support[a] + self.rules.support[b]
-            self.rules.arrays.tested_support[a, b] = tested
-            self.rules.arrays.tested_support[b, a] = tested
+            tested = self.rules.updates[a] + self.rules.updates[b] + 2
+            self.rules.arrays.tested[a, b] = self.rules.arrays.tested[b, a] = tested
 
     def _merge(self, pair, row, with_consequents, events, at):
         paper = self.params.merge_consequents == "paper"

@@ -680,7 +680,7 @@ class NaiveLearner:
         newborn = self.new_rule(z, W)
         # As if just tested: as wide as S_0 it would look like a part of any neighbour.
         for rule in self.rules:
-            self.tested[frozenset((rule.uid, newborn.uid))] = rule.support + newborn.support
+            self.tested[frozenset((rule.uid, newborn.uid))] = rule.updates + 2
         self.rules.append(newborn)
         self.births += 1
         return self.rules[-1]
@@ -838,10 +838,10 @@ class NaiveLearner:
             self.tau, self.p, self.K, self.merge_volume, self.product_space
         )
         for other, two in enumerate(self.rules):
-            pair, support = frozenset((one.uid, two.uid)), one.support + two.support
-            if other == winner or support < 1.1 * self.tested.get(pair, 0.0):
+            pair, samples = frozenset((one.uid, two.uid)), one.updates + two.updates + 2
+            if other == winner or samples < 1.1 * self.tested.get(pair, 0):
                 continue
-            self.tested[pair] = support
+            self.tested[pair] = samples
             c1, S1, S_0 = self.antecedent(one)
             c2, S2, _ = self.antecedent(two)
             precisions = np.linalg.inv(S1), np.linalg.inv(S2)
@@ -866,8 +866,16 @@ class NaiveLearner:
         """Put the merged rule at index low and the last rule at index high."""
         one, two = self.rules[low], self.rules[high]
         merged = self.merged_rule(one, two, overlap)
+        history = {}
+        for rule in self.rules:
+            if rule is not one and rule is not two:
+                pairs = [frozenset((rule.uid, part.uid)) for part in (one, two)]
+                history[frozenset((rule.uid, merged.uid))] = max(
+                    self.tested.get(pair, 0) for pair in pairs
+                )
         gone = {one.uid, two.uid}
         self.tested = {pair: k for pair, k in self.tested.items() if not pair & gone}
+        self.tested.update(history)
         self.rules[low] = merged
         last = self.rules.pop()
         if high < len(self.rules):

@@ -1,8 +1,8 @@
 """The drivers: learn rows one after the other until done or until Python must act.
 
 An event is returned *before* the row has changed anything (birth, missing room for label groups) or
-*after* the row is complete (repair, merge), so that going on is exact and the split of a stream
-into chunks cannot matter.
+*after* the row is complete (pause: rules to repair, a pair to compare), so that going on is exact
+and the split of a stream into chunks cannot matter.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ from efcml.kernels.proximal import (
 )
 from efcml.kernels.scoring import blend, fill_row
 
-DONE, BIRTH, SPLIT_GROUPS, REPAIR, MERGE = 0, 1, 2, 3, 4  # statuses of learn_until_event
+DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of learn_until_event
 
 REFRESH_SHARE = 0.1  # M and the curvature bound are renewed when this share of them is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
@@ -355,12 +355,11 @@ def learn_until_event(
             row_number = row_offset + t
             skip = newborn if resumed else -1
             repair = learn_consequents(skip, row_number, x, y, rules, n_rules, settings, work)
-        if repair:
-            return REPAIR, t + 1, -1, -1
+        other = -1
         if settings.merging and not resumed:
             other = look_for_merge(winner, rules, n_rules, settings, work)
-            if other >= 0:
-                return MERGE, t + 1, winner, other
+        if repair or other >= 0:
+            return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
 
 
@@ -375,8 +374,8 @@ def look_for_merge(winner, rules, n_rules, settings, work):
         n_rules,
         rules.center,
         precision,
-        rules.support,
-        rules.tested_support,
+        rules.updates,
+        rules.tested,
         settings.joint_bandwidth,
         settings.merge_overlap,
         work.e,

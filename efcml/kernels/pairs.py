@@ -21,14 +21,17 @@ def center_gap(a, b, center, precision, e):
 
 
 @kernel
-def find_due_pair(winner, n_rules, center, precision, support, tested, width, overlap, e):
+def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 
-    A pair whose centers alone are too far apart for the wanted overlap is marked as tested.
-    ``width`` is the bandwidth of the space that ``precision`` lives in.
+    Due is a pair whose common number of samples has grown by a tenth since it was last tested
+    (counted by ``updates``: forgetting caps the support). A pair whose centers alone are too far
+    apart for the wanted overlap is marked as tested; this screen is a heuristic, it can pass over
+    rules that cross each other at right angles. ``width`` is the bandwidth of the space that
+    ``precision`` lives in.
     """
     for r in range(n_rules):
-        joint = support[winner] + support[r]
+        joint = updates[winner] + updates[r] + 2  # the birth sample counts too
         if r == winner or joint < RETEST * tested[winner, r]:
             continue
         gap = center_gap(winner, r, center, precision, e)

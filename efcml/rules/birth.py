@@ -26,7 +26,7 @@ def give_birth(rules, z, W, row_number, start_variance, prior_precision):
     arrays.born[rule] = row_number
     # As if just tested: a newborn is as wide as S_0, so before it has samples of its own it would
     # look like a part of any neighbour.
-    joint = rules.support + 1.0
-    arrays.tested_support[rule, : rules.n_rules] = joint
-    arrays.tested_support[: rules.n_rules, rule] = joint
+    joint = rules.updates + 2
+    arrays.tested[rule, : rules.n_rules] = joint
+    arrays.tested[: rules.n_rules, rule] = joint
     return rule

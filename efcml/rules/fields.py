@@ -26,7 +26,7 @@ FIELDS = (
     Field("input_precision", ("p", "p"), "f8", 0.0, "S_x^-1", "inverse marginal covariance of x"),
     Field("log_det", ("2",), "f8", 0.0, "log|S|", "log-determinants of both covariances"),
     Field("support", (), "f8", 0.0, "k", "samples won by the rule, capped by forgetting"),
-    Field("updates", (), "i8", 0, "", "antecedent updates since birth; picks the floor coordinate"),
+    Field("updates", (), "i8", 0, "", "antecedent updates since birth; never capped"),
     Field("prior_share", (), "f8", 0.0, "s", "how much of S_0 is left in k S"),
     Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta"),
     Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only"),
@@ -48,7 +48,7 @@ FIELDS = (
     Field("unchecked", ("g",), "i8", 0, "", "updates of P since it was last checked"),
     Field("stale", (), "i8", 0, "", "1: P is to be derived anew from G + Delta"),
     Field("stopped", (), "i8", 0, "", "row + 1 at which the divergence guard stopped it, or 0"),
-    Field("tested_support", ("R",), "f8", 0.0, "", "joint support at the last merge test per rule"),
+    Field("tested", ("R",), "i8", 0, "", "samples both had when last tested for a merge"),
     Field("uid", (), "i8", -1, "", "identity that survives the removal of other rules"),
     Field("born", (), "i8", 0, "", "row of birth"),
 )

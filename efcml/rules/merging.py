@@ -127,7 +127,8 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     arrays.stopped[a] = max(arrays.stopped[a], arrays.stopped[b])
     arrays.uid[a] = arrays.uid[strong]
     arrays.born[a] = min(arrays.born[a], arrays.born[b])
-    arrays.tested_support[a] = arrays.tested_support[:, a] = 0.0
+    tested = np.maximum(arrays.tested[a], arrays.tested[b])
+    arrays.tested[a] = arrays.tested[:, a] = tested
     solve_weights(rules, a, printed)
     rules.swap_remove(b)
     return a

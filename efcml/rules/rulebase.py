@@ -49,7 +49,7 @@ class RuleBase:
         if name.startswith("_") or name not in RuleArrays._fields:
             raise AttributeError(name)
         array = getattr(self.arrays, name)[: self.n_rules]
-        if name == "tested_support":
+        if name == "tested":
             return array[:, : self.n_rules]
         return array
 
