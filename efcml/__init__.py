@@ -1,3 +1,39 @@
-"""Evolving multi-label fuzzy classifiers for data streams (EFC-ML)."""
+"""Evolving multi-label fuzzy classifiers for data streams (EFC-ML).
+
+Names are loaded when they are first used, so that ``import efcml`` stays quick and a stream that
+needs no scikit-learn does not load it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from efcml import datasets
+    from efcml.classifier import EFCMLClassifier
+    from efcml.prequential import prequential
+    from efcml.warm import warmup
 
 __version__ = "0.1.0"
+
+__all__ = ["EFCMLClassifier", "datasets", "prequential", "warmup"]
+
+_HOMES = {
+    "EFCMLClassifier": "efcml.classifier",
+    "prequential": "efcml.prequential",
+    "warmup": "efcml.warm",
+}
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name == "datasets":
+        value = import_module("efcml.datasets")
+    else:
+        raise AttributeError(f"module 'efcml' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

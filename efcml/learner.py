@@ -44,6 +44,11 @@ class Trace:
     rules: np.ndarray  # (n,), after learning the row
     events: list = field(default_factory=list)  # (row, "birth" | "merge" | "drop", uid)
 
+    @classmethod
+    def for_rows(cls, n, n_labels):
+        """Return an empty trace of n rows."""
+        return cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
+
 
 class Learner:
     """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""

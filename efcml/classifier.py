@@ -1,0 +1,380 @@
+"""EFCMLClassifier: the scikit-learn face of the learner; it checks, names and converts, no more."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from efcml.learner import Learner
+from efcml.params import Params
+
+TAIL = 0.05  # width of the bent ends of predict_proba
+
+
+class EFCMLClassifier(ClassifierMixin, BaseEstimator):
+    """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
+
+    Rules are Gaussian clusters in the space of features and labels. They are born, updated and
+    merged as samples arrive. Every rule has a hyper-plane per label; a prediction blends the planes
+    of the rules that fire.
+
+    Parameters
+    ----------
+    vigilance : float
+        Radius of a rule, in units that allow for the dimension. Lower it for more rules.
+    alpha : float
+        Weight of the L1 penalty on the slopes. Raise it for sparser rules.
+    beta : float
+        Weight of the correlation penalty. 0 switches it off.
+    correlation : {"shift", "laplacian", "signed", "paper", "none"}
+        What the label correlation of a rule does to its planes. "paper" is the printed form,
+        which is not convex. "none" leaves recursive least squares alone (no L1 either).
+    bandwidth : "dimension" or float
+        Width of the activation. "dimension" averages squared distances over the features, 1.0 sums
+        them (the paper), which makes one rule win everything when there are many features.
+    lipschitz : {"exact", "paper"}
+        Step length of the proximal steps. "paper" diverges on most data.
+    n_steps : int
+        Proximal steps per sample.
+    forgetting : float in (0, 1]
+        1 remembers everything. About .995 follows a drift; a rule forgets only as it learns.
+    prior : "auto" or float
+        Strength of the prior on the slopes. "auto" picks it by cross-validation on the initial
+        rows.
+    birth_width : float
+        Variance of a new rule, as a share of range times standard deviation of each feature.
+    variance_floor : float
+        Share of the birth variance that a rule never falls below.
+    merging : bool
+        Whether rules that have grown together become one.
+    merge_overlap : float in (0, 1]
+        Least overlap of two rules that are merged.
+    merge_volume : float or "paper"
+        How much larger than both together a merged rule may be, per dimension of the bandwidth.
+        "paper" is the printed test.
+    merge_consequents : {"exact", "paper"}
+        Planes of a merged rule: the least-squares solution on the data of both, or the printed
+        average.
+    product_space : bool
+        Whether labels take part in forming rules.
+    max_rules : int
+        Cap on the number of rules. At the cap the most similar pair is merged or the least used
+        rule dropped.
+    activation_floor : float
+        Rules that fire less than this do not learn from a sample.
+    clip : float
+        Features are standardised by the initial rows and clipped at this many deviations.
+    warmup_rows : int
+        Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called.
+    birth_learning : bool
+        Whether the other rules learn the sample that a rule was born from.
+    weight_limit : float
+        A rule with a larger absolute weight stops its proximal steps, with a warning. Only printed
+        formulas get there.
+    random_state : int, RandomState instance or None
+        Accepted for the sake of tools that set it. The method draws no random numbers.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Label indices 0..K-1; for 1-D targets the two class labels.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    label_names_ : ndarray of str
+        Columns of a label DataFrame, only then.
+    learner_ : Learner
+        The learner behind the face, for streams that need no checks.
+
+    Examples
+    --------
+    >>> from efcml import EFCMLClassifier, datasets
+    >>> ds = datasets.load("drifting-clusters")
+    >>> clf = EFCMLClassifier().fit(ds.X[:600], ds.Y[:600])
+    >>> clf.predict(ds.X[600:602]).shape
+    (2, 5)
+    >>> clf = clf.partial_fit(ds.X[600:700], ds.Y[600:700])
+    """
+
+    def __init__(
+        self,
+        *,
+        vigilance=Params.vigilance,
+        alpha=Params.alpha,
+        beta=Params.beta,
+        correlation=Params.correlation,
+        bandwidth=Params.bandwidth,
+        lipschitz=Params.lipschitz,
+        n_steps=Params.n_steps,
+        forgetting=Params.forgetting,
+        prior=Params.prior,
+        birth_width=Params.birth_width,
+        variance_floor=Params.variance_floor,
+        merging=Params.merging,
+        merge_overlap=Params.merge_overlap,
+        merge_volume=Params.merge_volume,
+        merge_consequents=Params.merge_consequents,
+        product_space=Params.product_space,
+        max_rules=Params.max_rules,
+        activation_floor=Params.activation_floor,
+        clip=Params.clip,
+        warmup_rows=Params.warmup_rows,
+        birth_learning=Params.birth_learning,
+        weight_limit=Params.weight_limit,
+        random_state=None,
+    ):
+        self.vigilance = vigilance
+        self.alpha = alpha
+        self.beta = beta
+        self.correlation = correlation
+        self.bandwidth = bandwidth
+        self.lipschitz = lipschitz
+        self.n_steps = n_steps
+        self.forgetting = forgetting
+        self.prior = prior
+        self.birth_width = birth_width
+        self.variance_floor = variance_floor
+        self.merging = merging
+        self.merge_overlap = merge_overlap
+        self.merge_volume = merge_volume
+        self.merge_consequents = merge_consequents
+        self.product_space = product_space
+        self.max_rules = max_rules
+        self.activation_floor = activation_floor
+        self.clip = clip
+        self.warmup_rows = warmup_rows
+        self.birth_learning = birth_learning
+        self.weight_limit = weight_limit
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, **changes):
+        """Return a classifier with every formula as printed; keywords override single parameters.
+
+        A rule whose weights run away (the printed step length and penalty do that) stops its
+        proximal steps, with one warning.
+        """
+        printed = dict(
+            vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
+            lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0, birth_width=0.1,
+            variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
+            activation_floor=0.0, birth_learning=False,
+        )  # fmt: skip
+        return cls(**(printed | changes))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(self, X, y):
+        """Learn an initial batch from nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Finite features.
+        y : array-like of shape (n, K), or (n,) for one binary label
+            0 or 1; NaN is an unknown label (2-D only).
+
+        Returns
+        -------
+        EFCMLClassifier
+            Itself.
+        """
+        params = self._params()
+        X, Y, classes = self._check_rows(X, y, reset=True)
+        if np.isnan(Y).all():
+            raise ValueError("y has no known label: every entry is NaN.")
+        learner = Learner(params, X.shape[1], Y.shape[1]).fit(X, Y)
+        self._remember(y, classes, learner)
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn rows of a stream in order; any split into calls gives the same state.
+
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and label
+        frequencies answer; then they are fitted.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes : array-like, optional
+            For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
+            both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
+
+        Returns
+        -------
+        EFCMLClassifier
+            Itself.
+        """
+        learner, X, Y = self.begin_stream(X, y, classes)
+        learner.learn(X, Y)
+        return self
+
+    def begin_stream(self, X, y, classes=None):
+        """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop."""
+        fresh = not hasattr(self, "learner_")
+        params = self._params() if fresh else None
+        X, Y, found = self._check_rows(X, y, reset=fresh, classes=classes)
+        if fresh:
+            self._remember(y, found, Learner(params, X.shape[1], Y.shape[1]))
+        return self.learner_, X, Y
+
+    def _params(self):
+        check_random_state(self.random_state)
+        return Params(**{name: getattr(self, name) for name in Params.names()})
+
+    def _remember(self, y, classes, learner):
+        self._binary = _is_flat(np.asarray(y))
+        self.classes_ = classes
+        self.learner_ = learner
+        if hasattr(self, "label_names_"):
+            del self.label_names_
+        if hasattr(y, "columns"):
+            self.label_names_ = np.asarray(y.columns, dtype=object)
+
+    def _check_rows(self, X, y, *, reset, classes=None):
+        """Return features, labels as floats and the classes; raise before anything has changed."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        if issparse(y):
+            raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
+        known = None if reset else self.classes_
+        before = {k: v for k, v in vars(self).items() if k.endswith("_in_")}
+        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_features=1)
+        try:
+            y = np.asarray(y)
+            flat = _is_flat(y)
+            if not reset and flat != self._binary:
+                shape = "1-D" if self._binary else f"2-D with {len(known)} labels"
+                raise ValueError(f"y must be {shape}, as in the first call.")
+            read = _read_binary if flat else _read_labels
+            Y, found = read(y, len(X), known, classes)
+        except (ValueError, TypeError):
+            if reset:  # put the feature count back: a refused call leaves no trace
+                for name in [name for name in vars(self) if name.endswith("_in_")]:
+                    delattr(self, name)
+                vars(self).update(before)
+            raise
+        return X, Y, found
+
+    # -- answers ----------------------------------------------------------------------------
+
+    @property
+    def n_rules_(self):
+        """Number of rules now; 0 while warm-up rows are held."""
+        check_is_fitted(self, "learner_")
+        return self.learner_.n_rules
+
+    def decision_function(self, X):
+        """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
+        check_is_fitted(self, "learner_")
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        decision = self.learner_.score(X) - 0.5
+        return decision[:, 0] if self._binary else decision
+
+    def predict(self, X):
+        """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets."""
+        positive = self.decision_function(X) >= 0.0
+        if self._binary:
+            return self.classes_[positive * (len(self.classes_) - 1)]
+        return positive.astype(int)
+
+    def predict_proba(self, X):
+        """Return scores in (0, 1): (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
+
+        The score itself between 0.05 and 0.95; beyond, the ends are bent so that they never reach
+        0 or 1 and the order of the scores is kept.
+        """
+        probability = bend(self.decision_function(X) + 0.5)
+        if not self._binary:
+            return probability
+        if len(self.classes_) == 1:
+            return np.ones((len(probability), 1))
+        return np.column_stack([1.0 - probability, probability])
+
+    def score(self, X, y, sample_weight=None):
+        """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
+
+        Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
+        targets both are the accuracy.
+        """
+        right = self.predict(X) == np.asarray(y)
+        if self._binary:
+            return float(np.average(right.reshape(len(right), -1)[:, 0], weights=sample_weight))
+        known = ~np.isnan(np.asarray(y, dtype=float))
+        if sample_weight is not None:
+            known = known * np.asarray(sample_weight, dtype=float)[:, None]
+        return float(np.average(right, weights=known))
+
+
+def bend(score):
+    """Map scores into (0, 1), strictly rising: straight in the middle, hyperbolic at the ends."""
+    low, high = TAIL, 1.0 - TAIL
+    over = np.maximum(score - high, 0.0)
+    under = np.maximum(low - score, 0.0)
+    bent = np.where(score > high, 1.0 - TAIL / (1.0 + over / TAIL), score)
+    return np.where(score < low, TAIL / (1.0 + under / TAIL), bent)
+
+
+def _is_flat(y):
+    """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
+    if y.ndim != 2 or y.shape[1] != 1:
+        return y.ndim == 1
+    return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
+
+
+def _check_length(n, n_rows):
+    if n != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {n}.")
+
+
+def _read_labels(y, n_rows, known, classes):
+    """Return a 2-D label array as fresh floats, and the label indices."""
+    if y.ndim != 2 or y.shape[1] == 0:
+        raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+    _check_length(len(y), n_rows)
+    try:
+        Y = np.array(y, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
+    strange = Y[~(np.isnan(Y) | (Y == 0.0) | (Y == 1.0))]
+    if strange.size:
+        raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {strange[0]:g}.")
+    wanted = classes if known is None else known
+    if wanted is not None and len(wanted) != Y.shape[1]:
+        raise ValueError(f"y has {Y.shape[1]} labels, but {len(wanted)} are expected.")
+    return Y, np.arange(Y.shape[1])
+
+
+def _read_binary(y, n_rows, known, classes):
+    """Return a 1-D binary target as one float column, and its class labels."""
+    y = y.reshape(-1)
+    _check_length(len(y), n_rows)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity; a 1-D y must be complete.")
+    check_classification_targets(y)
+    if known is None:
+        known = _binary_classes(np.unique(y) if classes is None else np.unique(classes), classes)
+    if not np.isin(y, known).all():
+        raise ValueError(f"y holds labels that are not among the classes {list(known)}.")
+    return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
+
+
+def _binary_classes(values, given):
+    if len(values) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass; give "
+            "several labels as a 2-D array of 0 and 1."
+        )
+    if given is None and len(values) == 1 and values[0] in (0, 1):
+        return np.array([0, 1], dtype=values.dtype)
+    return values

@@ -1,0 +1,26 @@
+"""Compile every kernel once, so that what follows can be timed or started in many processes."""
+
+import numpy as np
+
+from efcml.learner import Learner, Trace
+from efcml.params import Params
+
+
+def warmup():
+    """Run all kernels on a few rows; later calls in this or other processes find them compiled.
+
+    Call it once before starting many processes: they then share the compiled files instead of
+    all writing them at the same time.
+
+    Examples
+    --------
+    >>> import efcml
+    >>> efcml.warmup()
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    Y = (X > 0.0).astype(float)
+    params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
+    learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
+    learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
+    learner.score(X)
