@@ -14,7 +14,11 @@ WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessi
 def activations(rules, X, settings):
     """Return Psi of every row and rule; activations below the floor count as 0."""
     psi = np.empty((len(X), rules.n_rules))
-    activate_rows(X, rules.arrays, rules.n_rules, settings.bandwidth, rules.work, psi)
+    arrays, work = rules.arrays, rules.work
+    activate_rows(
+        X, arrays.center, arrays.input_precision, rules.n_rules, settings.bandwidth, work.e,
+        work.distances, psi,
+    )  # fmt: skip
     psi[psi < settings.activation_floor] = 0.0
     return psi
 
@@ -101,10 +105,10 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             arrays.curvature_direction[r, group] = vectors[:, -1]
         arrays.D[r] = 0.0
         if settings.correlation != proximal.NONE and (settings.alpha > 0 or settings.beta > 0):
-            proximal.correlate(arrays.label_cov[r], arrays.label_weight[r], rules.work.corr)
+            proximal.correlate(arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr)
             if arrays.weight[r] >= 1.0:
                 arrays.penalty_top[r] = proximal.derive_penalty(
-                    settings.correlation, rules.work.corr, arrays.penalty[r]
+                    settings.correlation, rules.consequent_work.corr, arrays.penalty[r]
                 )
             if not optimise(rules, r, np.stack(hessians), settings):
                 diverged.append(r)

@@ -1,10 +1,12 @@
 """EFCMLClassifier: the scikit-learn face of the learner; it checks, names and converts, no more."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, validate_data
 
 from efcml.learner import Learner
 from efcml.params import Params
@@ -96,56 +98,28 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
     >>> clf = clf.partial_fit(ds.X[600:700], ds.Y[600:700])
     """
 
-    def __init__(
-        self,
-        *,
-        vigilance=Params.vigilance,
-        alpha=Params.alpha,
-        beta=Params.beta,
-        correlation=Params.correlation,
-        bandwidth=Params.bandwidth,
-        lipschitz=Params.lipschitz,
-        n_steps=Params.n_steps,
-        forgetting=Params.forgetting,
-        prior=Params.prior,
-        birth_width=Params.birth_width,
-        variance_floor=Params.variance_floor,
-        merging=Params.merging,
-        merge_overlap=Params.merge_overlap,
-        merge_volume=Params.merge_volume,
-        merge_consequents=Params.merge_consequents,
-        product_space=Params.product_space,
-        max_rules=Params.max_rules,
-        activation_floor=Params.activation_floor,
-        clip=Params.clip,
-        warmup_rows=Params.warmup_rows,
-        birth_learning=Params.birth_learning,
-        weight_limit=Params.weight_limit,
-        random_state=None,
-    ):
-        self.vigilance = vigilance
-        self.alpha = alpha
-        self.beta = beta
-        self.correlation = correlation
-        self.bandwidth = bandwidth
-        self.lipschitz = lipschitz
-        self.n_steps = n_steps
-        self.forgetting = forgetting
-        self.prior = prior
-        self.birth_width = birth_width
-        self.variance_floor = variance_floor
-        self.merging = merging
-        self.merge_overlap = merge_overlap
-        self.merge_volume = merge_volume
-        self.merge_consequents = merge_consequents
-        self.product_space = product_space
-        self.max_rules = max_rules
-        self.activation_floor = activation_floor
-        self.clip = clip
-        self.warmup_rows = warmup_rows
-        self.birth_learning = birth_learning
-        self.weight_limit = weight_limit
-        self.random_state = random_state
+    def __init__(  # noqa: PLR0913
+        self, *, vigilance=Params.vigilance, alpha=Params.alpha, beta=Params.beta,
+        correlation=Params.correlation, bandwidth=Params.bandwidth, lipschitz=Params.lipschitz,
+        n_steps=Params.n_steps, forgetting=Params.forgetting, prior=Params.prior,
+        birth_width=Params.birth_width, variance_floor=Params.variance_floor,
+        merging=Params.merging, merge_overlap=Params.merge_overlap,
+        merge_volume=Params.merge_volume, merge_consequents=Params.merge_consequents,
+        product_space=Params.product_space, max_rules=Params.max_rules,
+        activation_floor=Params.activation_floor, clip=Params.clip,
+        warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
+        weight_limit=Params.weight_limit, random_state=None,
+    ):  # fmt: skip
+        self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
+        self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
+        self.bandwidth, self.forgetting, self.prior = bandwidth, forgetting, prior
+        self.birth_width, self.variance_floor = birth_width, variance_floor
+        self.merging, self.merge_overlap = merging, merge_overlap
+        self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
+        self.product_space, self.max_rules = product_space, max_rules
+        self.activation_floor, self.clip = activation_floor, clip
+        self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
+        self.weight_limit, self.random_state = weight_limit, random_state
 
     @classmethod
     def paper(cls, **changes):
@@ -171,7 +145,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
 
     # -- learning ---------------------------------------------------------------------------
 
-    def fit(self, X, y):
+    def fit(self, X, y, **refused):
         """Learn an initial batch from nothing.
 
         Parameters
@@ -180,29 +154,33 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
             Finite features.
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only).
+        **refused
+            Nothing else is taken; sample weights are not supported.
 
         Returns
         -------
         EFCMLClassifier
             Itself.
         """
+        _refuse_keywords(refused)
         params = self._params()
-        X, Y, classes = self._check_rows(X, y, reset=True)
-        if np.isnan(Y).all():
-            raise ValueError("y has no known label: every entry is NaN.")
-        learner = Learner(params, X.shape[1], Y.shape[1]).fit(X, Y)
-        self._remember(y, classes, learner)
+        with self._no_trace_of_errors():
+            X, Y, classes, flat = self._check_rows(X, y, reset=True)
+            if np.isnan(Y).all():
+                raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
+            learner = Learner(params, X.shape[1], Y.shape[1]).fit(X, Y)
+            self._remember(y, classes, flat, learner)
         return self
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None, **refused):
         """Learn rows of a stream in order; any split into calls gives the same state.
 
         Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and label
-        frequencies answer; then they are fitted.
+        frequencies answer; then they are fitted. Parameters are read at the first call only.
 
         Parameters
         ----------
-        X, y
+        X, y, **refused
             As in `fit`.
         classes : array-like, optional
             For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
@@ -213,58 +191,98 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         EFCMLClassifier
             Itself.
         """
+        _refuse_keywords(refused)
         learner, X, Y = self.begin_stream(X, y, classes)
         learner.learn(X, Y)
         return self
 
-    def begin_stream(self, X, y, classes=None):
-        """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop."""
+    def begin_stream(self, X, y, classes=None, *, learn=True):
+        """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop.
+
+        A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
+        """
+        if not learn:
+            check_is_fitted(self, "learner_")
         fresh = not hasattr(self, "learner_")
         params = self._params() if fresh else None
-        X, Y, found = self._check_rows(X, y, reset=fresh, classes=classes)
-        if fresh:
-            self._remember(y, found, Learner(params, X.shape[1], Y.shape[1]))
+        with self._no_trace_of_errors():
+            X, Y, found, flat = self._check_rows(X, y, reset=fresh, classes=classes)
+            if fresh:
+                self._remember(y, found, flat, Learner(params, X.shape[1], Y.shape[1]))
         return self.learner_, X, Y
 
     def _params(self):
         check_random_state(self.random_state)
         return Params(**{name: getattr(self, name) for name in Params.names()})
 
-    def _remember(self, y, classes, learner):
-        self._binary = _is_flat(np.asarray(y))
+    @contextmanager
+    def _no_trace_of_errors(self):
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _remember(self, y, classes, flat, learner):
+        self._binary = flat
         self.classes_ = classes
         self.learner_ = learner
-        if hasattr(self, "label_names_"):
-            del self.label_names_
+        vars(self).pop("label_names_", None)
         if hasattr(y, "columns"):
-            self.label_names_ = np.asarray(y.columns, dtype=object)
+            self.label_names_ = _column_names(y)
+
+    # -- checks -----------------------------------------------------------------------------
+
+    def _check_features(self, X, *, reset):
+        """Return finite floats."""
+        if not (issparse(X) or hasattr(X, "columns")):
+            _refuse_complex(np.asarray(X), "X")
+            if np.ndim(X) == 1:
+                raise ValueError("Reshape your data: X is 1-D; use X.reshape(1, -1) for one row.")
+        try:
+            X = validate_data(
+                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(f"X must hold numbers only: {error}.") from None
+        if not np.isfinite(X).all():
+            row, column = np.argwhere(~np.isfinite(X))[0]
+            raise ValueError(
+                f"Input X contains NaN or infinity, first at row {row}, column {column}: fill in "
+                "such values or leave the rows out."
+            )
+        return X
+
+    def _check_target(self, y, n_rows, *, reset):
+        """Return y as an array, and whether it is a single binary target."""
+        names = _column_names(y)
+        y = _as_array(y)
+        column = y.ndim == 2 and y.shape[1] == 1
+        flat = self._binary if column and not reset else _is_flat(y)
+        if not reset and flat != self._binary:
+            shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
+            raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
+        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+            raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+        if len(y) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of rows: {n_rows} and {len(y)}.")
+        expected = names if reset else getattr(self, "label_names_", names)
+        if names is not None and not np.array_equal(names, expected):
+            raise ValueError(f"y must have the columns {list(expected)}, in this order.")
+        return y, flat
 
     def _check_rows(self, X, y, *, reset, classes=None):
-        """Return features, labels as floats and the classes; raise before anything has changed."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if issparse(y):
-            raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
+        """Return features, labels as floats, the classes, and whether the target is flat."""
+        X = self._check_features(X, reset=reset)
+        y, flat = self._check_target(y, len(X), reset=reset)
         known = None if reset else self.classes_
-        before = {k: v for k, v in vars(self).items() if k.endswith("_in_")}
-        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_features=1)
-        try:
-            y = np.asarray(y)
-            flat = _is_flat(y)
-            if not reset and flat != self._binary:
-                shape = "1-D" if self._binary else f"2-D with {len(known)} labels"
-                raise ValueError(f"y must be {shape}, as in the first call.")
-            read = _read_binary if flat else _read_labels
-            Y, found = read(y, len(X), known, classes)
-        except (ValueError, TypeError):
-            if reset:  # put the feature count back: a refused call leaves no trace
-                for name in [name for name in vars(self) if name.endswith("_in_")]:
-                    delattr(self, name)
-                vars(self).update(before)
-            raise
-        return X, Y, found
+        Y, found = (_read_binary if flat else _read_labels)(y, known, classes)
+        return X, Y, found, flat
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -277,8 +295,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
         check_is_fitted(self, "learner_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        decision = self.learner_.score(X) - 0.5
+        decision = self.learner_.score(self._check_features(X, reset=False)) - 0.5
         return decision[:, 0] if self._binary else decision
 
     def predict(self, X):
@@ -307,13 +324,18 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
         targets both are the accuracy.
         """
-        right = self.predict(X) == np.asarray(y)
-        if self._binary:
-            return float(np.average(right.reshape(len(right), -1)[:, 0], weights=sample_weight))
-        known = ~np.isnan(np.asarray(y, dtype=float))
+        labels = self.predict(X)
+        y, flat = self._check_target(y, len(labels), reset=False)
+        y = y.reshape(-1) if flat else _read_labels(y, self.classes_, None)[0]
+        known = np.ones(labels.shape) if flat else ~np.isnan(y)
         if sample_weight is not None:
-            known = known * np.asarray(sample_weight, dtype=float)[:, None]
-        return float(np.average(right, weights=known))
+            weight = np.asarray(sample_weight, dtype=float)
+            if weight.shape != labels.shape[:1]:
+                raise ValueError("sample_weight must hold one number per row of X.")
+            known = known * (weight if flat else weight[:, None])
+        if not known.any():
+            raise ValueError("y has no known label of a weight above 0: nothing can be scored.")
+        return float(np.average(labels == y, weights=known))
 
 
 def bend(score):
@@ -325,6 +347,35 @@ def bend(score):
     return np.where(score < low, TAIL / (1.0 + under / TAIL), bent)
 
 
+def _refuse_keywords(refused):
+    for name in refused:
+        why = ": every row counts alike" if name == "sample_weight" else ""
+        raise TypeError(f"{name} is not supported{why}.")
+
+
+def _refuse_complex(array, name):
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+
+
+def _column_names(y):
+    return np.array([str(c) for c in y.columns], dtype=object) if hasattr(y, "columns") else None
+
+
+def _as_array(y):
+    if y is None:
+        raise ValueError("EFCMLClassifier requires y to be passed, but the target y is None.")
+    if issparse(y):
+        raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
+    if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
+        y = check_array(
+            y, dtype=None, ensure_all_finite=False, ensure_2d=False, ensure_min_samples=0
+        )
+    y = np.asarray(y)
+    _refuse_complex(y, "y")
+    return y
+
+
 def _is_flat(y):
     """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
     if y.ndim != 2 or y.shape[1] != 1:
@@ -332,40 +383,40 @@ def _is_flat(y):
     return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
-def _check_length(n, n_rows):
-    if n != n_rows:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {n}.")
-
-
-def _read_labels(y, n_rows, known, classes):
+def _read_labels(y, known, classes):
     """Return a 2-D label array as fresh floats, and the label indices."""
-    if y.ndim != 2 or y.shape[1] == 0:
-        raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
-    _check_length(len(y), n_rows)
     try:
+        if y.dtype.kind not in "biuf" and any(isinstance(value, str | bytes) for value in y.flat):
+            raise TypeError("strings are not read as numbers")
         Y = np.array(y, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
     strange = Y[~(np.isnan(Y) | (Y == 0.0) | (Y == 1.0))]
     if strange.size:
         raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {strange[0]:g}.")
-    wanted = classes if known is None else known
-    if wanted is not None and len(wanted) != Y.shape[1]:
-        raise ValueError(f"y has {Y.shape[1]} labels, but {len(wanted)} are expected.")
+    for wanted in (known, classes):
+        if wanted is not None and np.size(wanted) != Y.shape[1]:
+            raise ValueError(f"y has {Y.shape[1]} labels, but {np.size(wanted)} are expected.")
     return Y, np.arange(Y.shape[1])
 
 
-def _read_binary(y, n_rows, known, classes):
+def _read_binary(y, known, classes):
     """Return a 1-D binary target as one float column, and its class labels."""
     y = y.reshape(-1)
-    _check_length(len(y), n_rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity; a 1-D y must be complete.")
+    if y.dtype.kind == "O" and not all(isinstance(value, str) for value in y):
+        raise ValueError("Unknown label type: a 1-D y must hold numbers only or strings only.")
     check_classification_targets(y)
+    if classes is not None and known is not None and set(np.unique(classes)) != set(known):
+        raise ValueError(f"classes must be {known.tolist()}, as in the first call.")
     if known is None:
-        known = _binary_classes(np.unique(y) if classes is None else np.unique(classes), classes)
+        known = _binary_classes(np.unique(y if classes is None else classes), classes)
     if not np.isin(y, known).all():
-        raise ValueError(f"y holds labels that are not among the classes {list(known)}.")
+        raise ValueError(
+            f"y holds labels that are not among the classes {known.tolist()}: give all classes in "
+            "the first call of partial_fit, or fit anew."
+        )
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
 
 

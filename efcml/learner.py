@@ -16,9 +16,9 @@ from efcml.kernels.learning import (
     PAUSE,
     SPLIT_GROUPS,
     learn_until_event,
-    polish_rule,
 )
 from efcml.kernels.pairs import find_closest_pair
+from efcml.kernels.rule_update import polish_rule
 from efcml.kernels.scoring import score_rows
 from efcml.prior import INTERCEPT_SHARE, choose_prior
 from efcml.rules import RuleBase
@@ -156,9 +156,11 @@ class Learner:
         row, newborn, filled = 0, -1, 0
         status = None
         while status != DONE:
+            rules = self.rules
             status, row, rule, other = learn_until_event(
-                X, Y, row, newborn, self.rows_seen, with_consequents, self.rules.arrays,
-                self.rules.n_rules, self.start_variance, self.settings, self.rules.work, scores,
+                X, Y, row, newborn, self.rows_seen, with_consequents, rules.antecedents,
+                rules.consequents, rules.n_rules, self.start_variance, self.settings, rules.work,
+                rules.consequent_work, scores,
             )  # fmt: skip
             complete = row - (status == PAUSE)
             if trace is not None:
@@ -223,8 +225,9 @@ class Learner:
         self.counts["merges"] += 1
         events.append((at, "merge", int(self.rules.uid[rule])))
         if with_consequents and not paper:
+            row_number, rules = self.rows_seen + row, self.rules
             polish_rule(
-                rule, self.rows_seen + row, self.rules.arrays, self.settings, self.rules.work
+                rule, row_number, rules.consequents, self.settings, rules.consequent_work
             )
 
     def _make_room(self, row, with_consequents, events, at):
@@ -276,10 +279,11 @@ class Learner:
         """Return the (n, K) continuous outputs."""
         scores = np.empty((len(X), self.n_labels))
         if self.fitted:
-            rules = self.rules
+            rules, arrays, work = self.rules, self.rules.arrays, self.rules.work
             score_rows(
-                self.scaler.transform(X), rules.arrays, rules.n_rules, self.settings.bandwidth,
-                rules.work, scores,
+                self.scaler.transform(X), arrays.center, arrays.input_precision, arrays.W,
+                rules.n_rules, self.settings.bandwidth, work.e, work.distances, work.activation,
+                rules.consequent_work.row, scores,
             )  # fmt: skip
         else:
             held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel_inline
 from efcml.kernels.linalg import add_to_covariance, add_to_variance
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
 
 
-@kernel
+@kernel_inline
 def is_novel(distance, dimension, support, vigilance):
     """Tell whether a squared distance lies beyond the tolerance radius of a rule.
 
@@ -19,7 +19,7 @@ def is_novel(distance, dimension, support, vigilance):
     return np.sqrt(distance) > radius
 
 
-@kernel
+@kernel_inline
 def move_rule(z, center, joint_precision, input_precision, log_det, support, e, v):
     """Let one rule absorb the joint row ``z``: center, both precisions, both log-determinants.
 
@@ -38,7 +38,7 @@ def move_rule(z, center, joint_precision, input_precision, log_det, support, e, 
         center[j] += share * e[j]
 
 
-@kernel
+@kernel_inline
 def hold_variance(coordinate, amount, joint_precision, input_precision, log_det, v):
     """Add ``amount`` to the variance of one joint coordinate (the variance floor).
 

@@ -6,11 +6,11 @@ labelled, one label each from the first partly labelled row on.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel_fast, kernel_inline
 from efcml.kernels.linalg import dot, downdate, scale_and_add_outer
 
 
-@kernel
+@kernel_inline
 def absorb_row(P, G, Delta, row, activation, keep, gain, scaled):
     """Update the Hessian of one group with ``row`` and its inverse with it.
 
@@ -52,7 +52,7 @@ def learn_columns(W, B, D, row, y, gain, factor, activation, keep, first, last, 
             D[i, c] *= keep
 
 
-@kernel
+@kernel_inline
 def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old):
     """Update weighted mean and co-moments of fully known labels (shared form).
 
@@ -71,7 +71,7 @@ def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old)
             label_cov[k, c] = co
 
 
-@kernel
+@kernel_inline
 def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, label_cov):
     """Update the co-moments of every pair of labels that are both known (pair form).
 
@@ -93,7 +93,7 @@ def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, lab
                 label_cov[k, c] = co
 
 
-@kernel
+@kernel_inline
 def inverse_error(P, G, Delta, row, gain, back):
     """Return ``|P (G + Delta) r - r| / |r|``, how far P has left the inverse along ``row``."""
     np.dot(G, row, gain)

@@ -5,7 +5,7 @@ Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (inpu
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_inline
 from efcml.kernels.linalg import quadratic_form
 
 
@@ -23,7 +23,7 @@ def measure_distances(z, center, precision, n_rules, e, distances):
         distances[r] = quadratic_form(precision[r], e[:n])
 
 
-@kernel
+@kernel_inline
 def find_nearest(distances, n_rules):
     """Return the index of the smallest distance, the lowest index on ties."""
     best = 0

@@ -5,7 +5,7 @@ The exact test costs O(q^3) and is done outside; here only what is due, and the 
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_inline
 from efcml.kernels.linalg import quadratic_form
 
 RETEST = 1.1  # a pair is looked at again when its joint support has grown by a tenth
@@ -20,7 +20,7 @@ def center_gap(a, b, center, precision, e):
     return min(quadratic_form(precision[a], e[:n]), quadratic_form(precision[b], e[:n]))
 
 
-@kernel
+@kernel_inline
 def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 

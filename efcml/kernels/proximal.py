@@ -7,7 +7,7 @@ upper bound of the curvature ``lambda_max(G + Delta)``: rank-one additions raise
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_inline
 
 SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4  # modes of `correlation`
 POWER_STEPS = 4
@@ -68,7 +68,7 @@ def derive_penalty(mode, corr, penalty):
     return values[K - 1] - values[0]
 
 
-@kernel
+@kernel_inline
 def refresh_curvature(G, Delta, row, curvature, direction, image):
     """Return a tighter bound of ``lambda_max(G + Delta)``, at most ``curvature``.
 
@@ -154,7 +154,7 @@ def take_step(W, D, step, product, first, last):
     return largest
 
 
-@kernel
+@kernel_inline
 def settle(P, B, Delta, W_prior, W, D, first, last, column, solution):
     """Reset columns to the least-squares solution ``P (B + Delta W_prior)``, where D is zero."""
     for c in range(first, last):

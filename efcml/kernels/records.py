@@ -9,7 +9,8 @@ Settings = namedtuple(
     "merging merge_overlap prior_slope",
 )
 
-Workspace = namedtuple(
-    "Workspace",
-    "z e v row gain scaled distances activation known error step product label_product corr",
+AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation")
+
+ConsequentWork = namedtuple(
+    "ConsequentWork", "row gain scaled known error step product label_product corr"
 )

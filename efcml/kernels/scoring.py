@@ -1,6 +1,6 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.firing import activate, measure_distances
 
 
@@ -18,7 +18,7 @@ def blend(row, activation, W, n_rules, scores):
                     scores[c] += factor * W[r, i, c]
 
 
-@kernel
+@kernel_inline
 def fill_row(x, row):
     """Write ``r = [x, 1]``."""
     p = x.shape[0]
@@ -28,24 +28,31 @@ def fill_row(x, row):
 
 
 @kernel
-def score_rows(X, rules, n_rules, bandwidth, work, scores):
-    """Write the K continuous outputs of every row of X (method.md 2)."""
-    for t in range(X.shape[0]):
-        measure_distances(
-            X[t], rules.center, rules.input_precision, n_rules, work.e, work.distances
-        )
-        activate(work.distances, n_rules, bandwidth, work.activation)
-        fill_row(X[t], work.row)
-        blend(work.row, work.activation, rules.W, n_rules, scores[t])
+def score_row(
+    x, center, input_precision, W, n_rules, bandwidth, e, distances, activation, row, scores
+):
+    """Write the K continuous outputs of one row (method.md 2)."""
+    measure_distances(x, center, input_precision, n_rules, e, distances)
+    activate(distances, n_rules, bandwidth, activation)
+    fill_row(x, row)
+    blend(row, activation, W, n_rules, scores)
 
 
 @kernel
-def activate_rows(X, rules, n_rules, bandwidth, work, activations):
+def score_rows(
+    X, center, input_precision, W, n_rules, bandwidth, e, distances, activation, row, scores
+):
+    """Write the K continuous outputs of every row of X."""
+    for t in range(X.shape[0]):
+        score_row(
+            X[t], center, input_precision, W, n_rules, bandwidth, e, distances, activation, row,
+            scores[t],
+        )  # fmt: skip
+
+
+@kernel
+def activate_rows(X, center, input_precision, n_rules, bandwidth, e, distances, activations):
     """Write the normalised activation of every rule for every row of X."""
     for t in range(X.shape[0]):
-        measure_distances(
-            X[t], rules.center, rules.input_precision, n_rules, work.e, work.distances
-        )
-        activate(work.distances, n_rules, bandwidth, work.activation)
-        for r in range(n_rules):
-            activations[t, r] = work.activation[r]
+        measure_distances(X[t], center, input_precision, n_rules, e, distances)
+        activate(distances, n_rules, bandwidth, activations[t])

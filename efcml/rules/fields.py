@@ -20,7 +20,7 @@ class Field:
     meaning: str
 
 
-FIELDS = (
+ANTECEDENT = (
     Field("center", ("q",), "f8", 0.0, "c", "mean of the joint samples z = [x, y]"),
     Field("joint_precision", ("q", "q"), "f8", 0.0, "S^-1", "inverse covariance of z"),
     Field("input_precision", ("p", "p"), "f8", 0.0, "S_x^-1", "inverse marginal covariance of x"),
@@ -28,6 +28,10 @@ FIELDS = (
     Field("support", (), "f8", 0.0, "k", "samples won by the rule, capped by forgetting"),
     Field("updates", (), "i8", 0, "", "antecedent updates since birth; never capped"),
     Field("prior_share", (), "f8", 0.0, "s", "how much of S_0 is left in k S"),
+    Field("tested", ("R",), "i8", 0, "", "samples both had when last tested for a merge"),
+)
+
+CONSEQUENT = (
     Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta"),
     Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only"),
     Field("B", ("d", "K"), "f8", 0.0, "B", "weighted information matrix R'QY, data only"),
@@ -48,10 +52,14 @@ FIELDS = (
     Field("unchecked", ("g",), "i8", 0, "", "updates of P since it was last checked"),
     Field("stale", (), "i8", 0, "", "1: P is to be derived anew from G + Delta"),
     Field("stopped", (), "i8", 0, "", "row + 1 at which the divergence guard stopped it, or 0"),
-    Field("tested", ("R",), "i8", 0, "", "samples both had when last tested for a merge"),
+)
+
+IDENTITY = (
     Field("uid", (), "i8", -1, "", "identity that survives the removal of other rules"),
     Field("born", (), "i8", 0, "", "row of birth"),
 )
+
+FIELDS = ANTECEDENT + CONSEQUENT + IDENTITY
 
 
 def markdown_table():

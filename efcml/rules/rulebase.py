@@ -4,10 +4,12 @@ from collections import namedtuple
 
 import numpy as np
 
-from efcml.kernels.records import Workspace
-from efcml.rules.fields import FIELDS
+from efcml.kernels.records import AntecedentWork, ConsequentWork
+from efcml.rules.fields import ANTECEDENT, CONSEQUENT, FIELDS
 
 RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
+Antecedents = namedtuple("Antecedents", [field.name for field in ANTECEDENT])
+Consequents = namedtuple("Consequents", [field.name for field in CONSEQUENT])
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 LABELLED = tuple(field for field in FIELDS if {"K", "q"} & set(field.dims))
@@ -17,8 +19,9 @@ BETWEEN_RULES = tuple(field for field in FIELDS if "R" in field.dims)
 class RuleBase:
     """A growing set of rules as one array per field, rule index first.
 
-    ``arrays`` is what kernels get. It is rebuilt when the arrays are reallocated, so nobody keeps it
-    across a call that may grow the base. Rows from ``n_rules`` on hold the fill value.
+    Kernels get ``antecedents`` and ``consequents``, tuples of those arrays, and the scratch arrays
+    beside them. All are replaced when the base grows, so nobody keeps them across a call that may
+    grow it. Rows from ``n_rules`` on hold the fill value.
     """
 
     def __init__(self, n_features, n_labels, *, n_groups=1, capacity=8):
@@ -28,8 +31,7 @@ class RuleBase:
         self.capacity = capacity
         self.n_rules = 0
         self.next_uid = 0
-        self.arrays = RuleArrays(*(self._blank(field) for field in FIELDS))
-        self.work = self._blank_workspace()
+        self._adopt(self._blank(field) for field in FIELDS)
 
     @property
     def sizes(self):
@@ -60,15 +62,20 @@ class RuleBase:
     def _blank(self, field):
         return np.full(self._shape(field), field.fill, dtype=field.dtype)
 
-    def _blank_workspace(self):
-        size = self.sizes
-        p, K, d, q = size["p"], size["K"], size["d"], size["q"]
-        return Workspace(
-            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), row=np.zeros(d), gain=np.zeros(d),
-            scaled=np.zeros(d), distances=np.zeros(self.capacity),
-            activation=np.zeros(self.capacity), known=np.zeros(K, dtype=np.bool_),
-            error=np.zeros(K), step=np.zeros((d, K)), product=np.zeros((d, K)),
-            label_product=np.zeros((d, K)), corr=np.zeros((K, K)),
+    def _adopt(self, arrays):
+        """Take new arrays into use, with scratch arrays of the same sizes."""
+        self.arrays = RuleArrays(*arrays)
+        self.antecedents = Antecedents(*(getattr(self.arrays, n) for n in Antecedents._fields))
+        self.consequents = Consequents(*(getattr(self.arrays, n) for n in Consequents._fields))
+        K, d, q = self.n_labels, self.n_features + 1, self.n_features + self.n_labels
+        self.work = AntecedentWork(
+            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), distances=np.zeros(self.capacity),
+            activation=np.zeros(self.capacity),
+        )  # fmt: skip
+        self.consequent_work = ConsequentWork(
+            row=np.zeros(d), gain=np.zeros(d), scaled=np.zeros(d),
+            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((d, K)),
+            product=np.zeros((d, K)), label_product=np.zeros((d, K)), corr=np.zeros((K, K)),
         )  # fmt: skip
 
     def _rebuild(self, fill_field):
@@ -79,8 +86,7 @@ class RuleBase:
             new = self._blank(field)
             fill_field(field, getattr(old, field.name), new)
             fresh.append(new)
-        self.arrays = RuleArrays(*fresh)
-        self.work = self._blank_workspace()
+        self._adopt(fresh)
 
     def reserve(self, capacity):
         """Make room for ``capacity`` rules, doubling as often as needed."""
@@ -176,8 +182,7 @@ class RuleBase:
         """Return an independent copy with the same capacity."""
         other = RuleBase.__new__(RuleBase)
         other.__dict__.update(self.__dict__)
-        other.arrays = RuleArrays(*(array.copy() for array in self.arrays))
-        other.work = other._blank_workspace()
+        other._adopt(array.copy() for array in self.arrays)
         return other
 
     def state(self):

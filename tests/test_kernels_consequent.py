@@ -1,0 +1,108 @@
+"""Recursive weighted least squares and label moments of one rule."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streams import random_rows
+
+from efcml.kernels import consequent
+
+SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
+FORGETTING = [1.0, 0.9]
+
+
+def random_state(rng, p, K, n=12):
+    """P, G, B, D, Delta, W of a rule that has learned a few rows."""
+    X, Y = random_rows(rng, n, p, K)
+    R = np.column_stack([X, np.ones(n)])
+    G, B, *_ = naive.batch_moments(R, Y, rng.uniform(0.05, 1.0, size=n))
+    Delta = rng.uniform(0.2, 1.0, size=p + 1)
+    W = rng.normal(size=(p + 1, K))
+    D = naive.gradient(G, B, Delta, W, rng.normal(size=(p + 1, K)))
+    P = np.linalg.inv(G + np.diag(Delta))
+    return 0.5 * (P + P.T), G, B, D, Delta, W
+
+
+@pytest.mark.parametrize(("p", "K"), SHAPES)
+@pytest.mark.parametrize("forgetting", FORGETTING)
+@pytest.mark.parametrize("psi", [1.0, 0.3, 1e-5])
+def test_least_squares_of_all_columns(rng, p, K, forgetting, psi):
+    P, G, B, D, Delta, W = random_state(rng, p, K)
+    row, y = np.append(rng.normal(size=p), 1.0), rng.integers(0, 2, size=K).astype(float)
+    wanted = naive.rfwls(P, G, B, D, Delta, W, row, y, psi, forgetting)
+    keep = forgetting**psi
+    gain, work = np.zeros(p + 1), np.zeros(p + 1)
+    factor = consequent.absorb_row(P, G, Delta, row, psi, keep, gain, work)
+    consequent.learn_columns(
+        W, B, D, row, y, gain, factor, psi, keep, 0, K, np.zeros(K)
+    )  # fmt: skip
+    for actual, expected in zip((P, G, B, D, Delta, W), wanted, strict=True):
+        assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
+    assert np.array_equal(P, P.T)
+    assert np.array_equal(G, G.T)
+
+
+def test_least_squares_of_one_column_leaves_the_others(rng):
+    p, K, c = 3, 4, 2
+    P, G, B, D, Delta, W = random_state(rng, p, K)
+    before = [a.copy() for a in (W, B, D)]
+    row, y = np.append(rng.normal(size=p), 1.0), np.full(K, np.nan)
+    y[c] = 1.0
+    columns = [a[:, c : c + 1].copy() for a in (B, D, W)]
+    wanted = naive.rfwls(P, G, columns[0], columns[1], Delta, columns[2], row, y[c:][:1], 0.4, 0.9)
+    keep, gain = 0.9**0.4, np.zeros(p + 1)
+    factor = consequent.absorb_row(P, G, Delta, row, 0.4, keep, gain, np.zeros(p + 1))
+    consequent.learn_columns(
+        W, B, D, row, y, gain, factor, 0.4, keep, c, c + 1, np.zeros(K)
+    )  # fmt: skip
+    for actual, old, index in zip((W, B, D), before, (5, 2, 3), strict=True):
+        assert_allclose(actual[:, c], wanted[index][:, 0], rtol=1e-9, atol=1e-12)
+        others = np.arange(K) != c
+        assert np.array_equal(actual[:, others], old[:, others])
+
+
+@pytest.mark.parametrize("K", [1, 2, 4])
+@pytest.mark.parametrize("forgetting", FORGETTING)
+def test_label_moments_of_a_stream(rng, K, forgetting):
+    weight, mean, cov = np.zeros((1, K)), np.zeros((1, K)), np.zeros((K, K))
+    twin = np.zeros(K), np.zeros(K), np.zeros((K, K))
+    for _ in range(15):
+        y, psi = rng.integers(0, 2, size=K).astype(float), rng.uniform(1e-3, 1.0)
+        keep = forgetting**psi
+        consequent.absorb_labels(y, psi, keep, weight, mean, cov, np.zeros(K))
+        twin = naive.label_moments(*twin, y, psi, keep)
+        for actual, expected in zip((weight[0], mean[0], cov), twin, strict=True):
+            assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
+    assert np.array_equal(cov, cov.T)
+
+
+@pytest.mark.parametrize("K", [1, 2, 4])
+@pytest.mark.parametrize("forgetting", FORGETTING)
+def test_pair_moments_of_a_stream(rng, K, forgetting):
+    state = np.zeros((K, K)), np.zeros((K, K)), np.zeros((K, K))
+    twin = tuple(a.copy() for a in state)
+    for _ in range(25):
+        known = rng.uniform(size=K) < 0.6
+        y = np.where(known, rng.integers(0, 2, size=K), np.nan)
+        psi = rng.uniform(1e-3, 1.0)
+        keep = forgetting**psi
+        consequent.absorb_label_pairs(y, known, psi, keep, *state)
+        twin = naive.label_moments_pairs(*twin, y, psi, keep, known)
+        for actual, expected in zip(state, twin, strict=True):
+            assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
+    assert np.array_equal(state[2], state[2].T)
+
+
+@pytest.mark.parametrize("p", [1, 4])
+def test_inverse_error_along_a_row(rng, p):
+    P, G, _, _, Delta, _ = random_state(rng, p, 1)
+    row, gain, back = np.append(rng.normal(size=p), 1.0), np.zeros(p + 1), np.zeros(p + 1)
+    assert consequent.inverse_error(P, G, Delta, row, gain, back) < 1e-12
+    P[0, -1] += 0.01
+    off = P @ (G + np.diag(Delta)) @ row - row
+    expected = np.linalg.norm(off) / np.linalg.norm(row)
+    actual = consequent.inverse_error(P, G, Delta, row, gain, back)
+    assert_allclose(actual, expected, rtol=1e-9)
+    P[0, 0] = np.nan
+    assert np.isnan(consequent.inverse_error(P, G, Delta, row, gain, back))

@@ -1,0 +1,55 @@
+"""Distances, the nearest rule and the softmax of activations."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+from streams import SIZES, random_precisions
+
+from efcml.kernels import firing
+
+squares = st.floats(0.0, 1e6, allow_subnormal=False)
+
+
+@pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
+@pytest.mark.parametrize("joint", [True, False])
+def test_distances_to_the_used_rules(rng, p, K, n_rules, joint):
+    q = p + K
+    n = q if joint else p
+    z, center = rng.normal(size=n), rng.normal(size=(n_rules + 2, q))
+    precision = random_precisions(rng, n_rules + 2, n)
+    distances = np.full(n_rules + 2, -1.0)
+    firing.measure_distances(z, center, precision, n_rules, np.zeros(q), distances)
+    expected = naive.distances(z, center[:n_rules, :n], precision[:n_rules])
+    assert_allclose(distances[:n_rules], expected, rtol=1e-12)
+    assert (distances[n_rules:] == -1.0).all()
+
+
+def test_nearest_is_the_first_of_equals_among_the_used():
+    distances = np.array([3.0, 1.0, 1.0, 2.0, 0.0])
+    assert firing.find_nearest(distances, 4) == 1
+    assert firing.find_nearest(distances, 1) == 0
+    assert firing.find_nearest(distances, 5) == 4
+
+
+@given(arrays(float, st.integers(1, 6), elements=squares), st.floats(0.05, 100.0))
+def test_activation_is_a_softmax(distances, bandwidth):
+    psi = np.full(len(distances) + 1, -1.0)
+    firing.activate(np.append(distances, 0.0), len(distances), bandwidth, psi)
+    assert psi[-1] == -1.0
+    psi = psi[:-1]
+    assert_allclose(psi, naive.activations(distances, bandwidth), rtol=1e-9, atol=1e-300)
+    assert_allclose(psi.sum(), 1.0, rtol=1e-12)
+    assert psi.argmax() == distances.argmin() or psi.max() == psi[distances.argmin()]
+    moved = np.empty_like(psi)
+    firing.activate(distances + 8.0, len(distances), bandwidth, moved)
+    assert_allclose(moved, psi, rtol=1e-6, atol=1e-300)
+
+
+def test_activation_far_from_every_rule():
+    psi = np.zeros(3)
+    firing.activate(np.array([1e9 + 2.0, 1e9, 1e300]), 3, 1.0, psi)
+    assert_allclose(psi, [np.exp(-1.0) / (1 + np.exp(-1.0)), 1 / (1 + np.exp(-1.0)), 0.0])

@@ -1,0 +1,82 @@
+"""Which pairs of rules are looked at for a merge."""
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streams import SIZES, random_precisions
+
+from efcml.kernels import pairs
+
+
+def random_rules(rng, n_rules, n, spread=1.0):
+    return spread * rng.normal(size=(n_rules, n)), random_precisions(rng, n_rules, n)
+
+
+def gap(center, precision, a, b):
+    n = precision.shape[1]
+    e = center[a, :n] - center[b, :n]
+    return min(e @ precision[a] @ e, e @ precision[b] @ e)
+
+
+@pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
+def test_gap_of_centers(rng, p, K, n_rules):
+    center, _ = random_rules(rng, n_rules, p + K)
+    for n in (p, p + K):
+        precision = random_precisions(rng, n_rules, n)
+        for a, b in itertools.product(range(n_rules), repeat=2):
+            actual = pairs.center_gap(a, b, center, precision, np.zeros(p + K))
+            assert_allclose(actual, gap(center, precision, a, b), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_due_pair_is_the_first_that_passes_the_screen(seed):
+    rng = np.random.default_rng(seed)
+    n_rules, n, width, overlap = 6, 3, 1.5, 0.8
+    center, precision = random_rules(rng, n_rules, n)
+    updates = rng.integers(0, 30, size=n_rules)
+    tested = np.triu(rng.integers(0, 60, size=(n_rules, n_rules)), 1)
+    tested += tested.T
+    for winner in range(n_rules):
+        expected, marked = -1, tested.copy()
+        for r in range(n_rules):
+            samples = updates[winner] + updates[r] + 2
+            if r == winner or samples < 1.1 * tested[winner, r]:
+                continue
+            both = precision[winner], precision[r]
+            if naive.merge_screen(center[winner] - center[r], *both, width, overlap):
+                expected = r
+                break
+            marked[winner, r] = marked[r, winner] = samples
+        actual_marks = tested.copy()
+        actual = pairs.find_due_pair(
+            winner, n_rules, center, precision, updates, actual_marks, width, overlap, np.zeros(n)
+        )
+        assert actual == expected
+        assert np.array_equal(actual_marks, marked)
+
+
+def test_a_pair_is_due_again_after_a_tenth_more_samples():
+    center, precision = np.zeros((2, 1)), np.ones((2, 1, 1))
+    tested = np.array([[0, 20], [20, 0]])
+    for updates, expected in ((18, -1), (19, -1), (20, 1)):
+        updates = np.array([updates, 0])
+        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(1))
+        assert found == expected
+
+
+def test_no_pair_without_a_second_rule():
+    one, e = (np.zeros((1, 1)), np.ones((1, 1, 1))), np.zeros(1)
+    updates, tested = np.zeros(1, dtype=int), np.zeros((1, 1), dtype=int)
+    assert pairs.find_due_pair(0, 1, *one, updates, tested, 1.0, 0.8, e) == -1
+    assert pairs.find_closest_pair(1, *one, e) == (-1, -1)
+
+
+@pytest.mark.parametrize("n_rules", [2, 3, 6])
+def test_closest_pair(rng, n_rules):
+    center, precision = random_rules(rng, n_rules + 1, 3)
+    found = pairs.find_closest_pair(n_rules, center, precision, np.zeros(3))
+    every = itertools.combinations(range(n_rules), 2)
+    assert found == min(every, key=lambda pair: gap(center, precision, *pair))

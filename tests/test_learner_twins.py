@@ -1,0 +1,100 @@
+"""The whole learner against the naive learner, row by row, every field."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streams import (
+    COMPILED,
+    assert_balanced,
+    assert_same_rules,
+    naive_learner,
+    random_rows,
+    unscaled_learner,
+)
+
+from efcml.learner import DivergenceWarning
+
+VARIANTS = {
+    "base": {},
+    "three steps": {"n_steps": 3},
+    "laplacian": {"correlation": "laplacian"},
+    "signed, input space": {"correlation": "signed", "product_space": False},
+    "raw": {"correlation": "paper"},
+    "none": {"correlation": "none"},
+    "no penalties": {"alpha": 0.0, "beta": 0.0},
+    "only L1": {"beta": 0.0},
+    "only correlation": {"alpha": 0.0},
+    "forgetting": {"forgetting": 0.9},
+    "forgetting, partial": {"forgetting": 0.8, "share": 0.7},
+    "partial": {"share": 0.6},
+    "partial, two steps": {"share": 0.6, "n_steps": 2},
+    "partial, input space": {"share": 0.6, "product_space": False},
+    "no floors": {"variance_floor": 0.0, "activation_floor": 0.0},
+    "large floors": {"variance_floor": 0.5, "activation_floor": 0.05},
+    "printed merge test": {"merge_volume": "paper", "vigilance": 0.3},
+    "printed merge of weights": {"merge_consequents": "paper"},
+    "many merges": {"vigilance": 0.3, "merge_overlap": 0.5},
+    "no merging": {"merging": False, "vigilance": 0.4},
+    "nobody learns a birth row": {"birth_learning": False, "bandwidth": 1.0},
+    "narrow": {"bandwidth": 0.5},
+}
+PRINTED = {"lipschitz": "paper", "correlation": "paper", "beta": 10.0, "weight_limit": 1e3}
+SHAPES = [(3, 3), (1, 1), (1, 3), (4, 1)]
+ROWS = 120 if COMPILED else 50
+
+
+def run_both(seed, p=3, K=3, share=1.0, rows=ROWS, **changes):
+    """Learn a stream with both, compare after every row; return learner and twin."""
+    rng = np.random.default_rng(seed)
+    X, Y = random_rows(rng, rows, p, K, share)
+    learner, twin = unscaled_learner(p, K, **changes), naive_learner(p, K, **changes)
+    for x, y in zip(X, Y, strict=True):
+        twin.learn_row(x, y)
+        learner.learn(x[None], y[None])
+        assert_same_rules(learner.rules, twin.rules)
+        assert_balanced(learner)
+    assert learner.counts["births"] == twin.births
+    assert learner.counts["merges"] == twin.merges
+    assert learner.rows_seen == twin.row
+    assert learner.rules.n_groups == twin.groups
+    expected = [twin.score(x) for x in X[:5]]
+    assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)
+    return learner, twin
+
+
+@pytest.mark.parametrize("seed", [0, 1] if COMPILED else [0])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_learner_is_the_naive_learner(variant, seed):
+    run_both(seed, **VARIANTS[variant])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+@pytest.mark.parametrize(("p", "K"), SHAPES)
+def test_small_shapes(p, K, share):
+    run_both(7, p, K, share)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_printed_formulas_are_stopped_alike(seed):
+    with pytest.warns(DivergenceWarning):
+        learner, twin = run_both(seed, **PRINTED)
+    assert learner.rules.stopped.any()
+
+
+def test_streams_hold_what_they_are_for():
+    merged, _ = run_both(0, vigilance=0.3, merge_overlap=0.5)
+    assert merged.counts["merges"] > 0
+    repaired, _ = run_both(0, forgetting=0.8)
+    assert repaired.counts["repairs"] > 0
+    split, _ = run_both(0, share=0.6)
+    assert split.rules.n_groups == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [1.0, 0.7])
+@pytest.mark.parametrize("mode", naive.MODES)
+def test_longer_and_wider_streams(mode, share):
+    changes = {"correlation": mode, "vigilance": 0.5, "bandwidth": 6.0}
+    learner, _ = run_both(3, 6, 5, share, rows=300, **changes)
+    assert learner.counts["births"] > 5
