@@ -36,7 +36,7 @@ def set_statistics(rules, X, Y, psi):
     Y = np.where(known, Y, 0.0)
     for r in range(rules.n_rules):
         weighted = psi[:, r, None] * R
-        arrays.B[r] = weighted.T @ Y
+        arrays.B[r] = Y.T @ weighted
         arrays.weight[r] = psi[:, r].sum()
         for group in range(rules.n_groups):
             rows = weighted if rules.n_groups == 1 else weighted * known[:, group, None]
@@ -90,18 +90,17 @@ def set_weights(rules, prior_precision, prior_weights, settings):
         arrays.W_prior[r] = prior_weights
         hessians = []
         for group in range(rules.n_groups):
-            columns = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+            labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
             Delta = prior_precision.copy()
             Delta += ridge_needed(arrays.G[r, group] + np.diag(Delta))
             H = arrays.G[r, group] + np.diag(Delta)
             hessians.append(H)
             arrays.Delta[r, group] = Delta
             arrays.P[r, group] = invert(H)
-            target = arrays.B[r][:, columns] + Delta[:, None] * prior_weights[:, columns]
-            arrays.W[r][:, columns] = np.linalg.solve(H, target)
+            target = arrays.B[r, labels] + Delta * prior_weights[labels]
+            arrays.W[r, labels] = np.linalg.solve(H, target.T).T
             values, vectors = np.linalg.eigh(H)
             arrays.curvature[r, group] = values[-1]
-            arrays.curvature_slack[r, group] = 0.0
             arrays.curvature_direction[r, group] = vectors[:, -1]
         arrays.D[r] = 0.0
         if settings.correlation != proximal.NONE and (settings.alpha > 0 or settings.beta > 0):
@@ -123,23 +122,24 @@ def optimise(rules, r, hessians, settings):
     """
     arrays = rules.arrays
     start, M = arrays.W[r].copy(), arrays.penalty[r]
-    lipschitz = arrays.curvature[r] + settings.beta * arrays.penalty_top[r]
+    lipschitz = arrays.curvature[r][:, None] + settings.beta * arrays.penalty_top[r]
     if not settings.exact_length:
         lipschitz = np.sqrt(lipschitz)
 
     def product(V):
         if len(hessians) == 1:
-            return hessians[0] @ V
-        return np.einsum("cij,jc->ic", hessians, V)
+            return V @ hessians[0]
+        return np.einsum("cij,cj->ci", hessians, V)
 
     target = product(start)  # the start is the least-squares solution, so H W_0 = B + Delta W_prior
     W, V, D_W, D_V, momentum = start, start, np.zeros_like(start), np.zeros_like(start), 1.0
     for _ in range(MAX_ITERATIONS):
         gradient = D_V.copy()
-        gradient[:-1] += settings.beta * V[:-1] @ M
+        gradient[:, :-1] += settings.beta * M @ V[:, :-1]
         new = V - gradient / lipschitz
         cut = settings.alpha / lipschitz
-        new[:-1] = np.sign(new[:-1]) * np.maximum(np.abs(new[:-1]) - cut, 0.0)
+        slopes = new[:, :-1]
+        new[:, :-1] = np.sign(slopes) * np.maximum(np.abs(slopes) - cut, 0.0)
         if not np.abs(new).max() <= settings.weight_limit:
             return False
         residual = np.abs(lipschitz * (V - new)).max()

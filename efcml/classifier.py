@@ -155,20 +155,14 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only).
         **refused
-            Nothing else is taken; sample weights are not supported.
-
-        Returns
-        -------
-        EFCMLClassifier
-            Itself.
+            Anything else, such as sample_weight, is refused.
         """
         _refuse_keywords(refused)
-        params = self._params()
         with self._no_trace_of_errors():
             X, Y, classes, flat = self._check_rows(X, y, reset=True)
             if np.isnan(Y).all():
                 raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
-            learner = Learner(params, X.shape[1], Y.shape[1]).fit(X, Y)
+            learner = Learner(self._params(), X.shape[1], Y.shape[1]).fit(X, Y)
             self._remember(y, classes, flat, learner)
         return self
 
@@ -185,11 +179,6 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         classes : array-like, optional
             For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
             both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
-
-        Returns
-        -------
-        EFCMLClassifier
-            Itself.
         """
         _refuse_keywords(refused)
         learner, X, Y = self.begin_stream(X, y, classes)
@@ -204,11 +193,11 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         if not learn:
             check_is_fitted(self, "learner_")
         fresh = not hasattr(self, "learner_")
-        params = self._params() if fresh else None
         with self._no_trace_of_errors():
             X, Y, found, flat = self._check_rows(X, y, reset=fresh, classes=classes)
             if fresh:
-                self._remember(y, found, flat, Learner(params, X.shape[1], Y.shape[1]))
+                learner = Learner(self._params(), X.shape[1], Y.shape[1])
+                self._remember(y, found, flat, learner)
         return self.learner_, X, Y
 
     def _params(self):
@@ -234,28 +223,17 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(y, "columns"):
             self.label_names_ = _column_names(y)
 
-    # -- checks -----------------------------------------------------------------------------
-
     def _check_features(self, X, *, reset):
         """Return finite floats."""
         if not (issparse(X) or hasattr(X, "columns")):
-            _refuse_complex(np.asarray(X), "X")
-            if np.ndim(X) == 1:
-                raise ValueError("Reshape your data: X is 1-D; use X.reshape(1, -1) for one row.")
-        try:
-            X = validate_data(
-                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-            )
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            raise ValueError(f"X must hold numbers only: {error}.") from None
+            if _refuse_complex(np.asarray(X), "X").ndim < 2:
+                raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
+        X = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+        )
         if not np.isfinite(X).all():
-            row, column = np.argwhere(~np.isfinite(X))[0]
-            raise ValueError(
-                f"Input X contains NaN or infinity, first at row {row}, column {column}: fill in "
-                "such values or leave the rows out."
-            )
+            at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
+            raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
         return X
 
     def _check_target(self, y, n_rows, *, reset):
@@ -327,14 +305,13 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         labels = self.predict(X)
         y, flat = self._check_target(y, len(labels), reset=False)
         y = y.reshape(-1) if flat else _read_labels(y, self.classes_, None)[0]
-        known = np.ones(labels.shape) if flat else ~np.isnan(y)
+        known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
         if sample_weight is not None:
-            weight = np.asarray(sample_weight, dtype=float)
-            if weight.shape != labels.shape[:1]:
+            if np.shape(sample_weight) != labels.shape[:1]:
                 raise ValueError("sample_weight must hold one number per row of X.")
-            known = known * (weight if flat else weight[:, None])
+            known = (known.T * np.asarray(sample_weight, dtype=float)).T
         if not known.any():
-            raise ValueError("y has no known label of a weight above 0: nothing can be scored.")
+            raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
         return float(np.average(labels == y, weights=known))
 
 
@@ -356,6 +333,7 @@ def _refuse_keywords(refused):
 def _refuse_complex(array, name):
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    return array
 
 
 def _column_names(y):
@@ -368,12 +346,8 @@ def _as_array(y):
     if issparse(y):
         raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
-        y = check_array(
-            y, dtype=None, ensure_all_finite=False, ensure_2d=False, ensure_min_samples=0
-        )
-    y = np.asarray(y)
-    _refuse_complex(y, "y")
-    return y
+        y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
+    return _refuse_complex(np.asarray(y), "y")
 
 
 def _is_flat(y):
@@ -394,9 +368,9 @@ def _read_labels(y, known, classes):
     strange = Y[~(np.isnan(Y) | (Y == 0.0) | (Y == 1.0))]
     if strange.size:
         raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {strange[0]:g}.")
-    for wanted in (known, classes):
-        if wanted is not None and np.size(wanted) != Y.shape[1]:
-            raise ValueError(f"y has {Y.shape[1]} labels, but {np.size(wanted)} are expected.")
+    for count in [len(np.atleast_1d(given)) for given in (known, classes) if given is not None]:
+        if count != Y.shape[1]:
+            raise ValueError(f"y has {Y.shape[1]} labels, but {count} are expected.")
     return Y, np.arange(Y.shape[1])
 
 
@@ -411,21 +385,14 @@ def _read_binary(y, known, classes):
     if classes is not None and known is not None and set(np.unique(classes)) != set(known):
         raise ValueError(f"classes must be {known.tolist()}, as in the first call.")
     if known is None:
-        known = _binary_classes(np.unique(y if classes is None else classes), classes)
+        known = np.unique(y if classes is None else classes)
+        if len(known) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass; "
+                "give several labels as a 2-D array of 0 and 1."
+            )
+        if classes is None and len(known) == 1 and known[0] in (0, 1):
+            known = np.array([0, 1], dtype=known.dtype)
     if not np.isin(y, known).all():
-        raise ValueError(
-            f"y holds labels that are not among the classes {known.tolist()}: give all classes in "
-            "the first call of partial_fit, or fit anew."
-        )
+        raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
-
-
-def _binary_classes(values, given):
-    if len(values) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass; give "
-            "several labels as a 2-D array of 0 and 1."
-        )
-    if given is None and len(values) == 1 and values[0] in (0, 1):
-        return np.array([0, 1], dtype=values.dtype)
-    return values

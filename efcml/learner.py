@@ -99,8 +99,8 @@ class Learner:
         self.cluster(X, Y, delta)
         psi = batch.activations(self.rules, X, self.settings)
         batch.set_statistics(self.rules, X, Y, psi)
-        base = np.zeros((self.n_features + 1, self.n_labels))
-        base[-1] = label_means(Y)
+        base = np.zeros((self.n_labels, self.n_features + 1))
+        base[:, -1] = label_means(Y)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
         for rule in diverged:
             self.rules.arrays.stopped[rule] = len(X)
@@ -181,12 +181,12 @@ class Learner:
     # -- events -----------------------------------------------------------------------------
 
     def _give_birth(self, x, y, nearest, row, with_consequents, events, at):
-        W = np.zeros((self.n_features + 1, self.n_labels))
+        W = np.zeros((self.n_labels, self.n_features + 1))
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0:
             W = self.rules.W[nearest].copy()
             if with_consequents:
-                expected = np.clip(x @ W[:-1] + W[-1], 0.0, 1.0)
+                expected = np.clip(W[:, :-1] @ x + W[:, -1], 0.0, 1.0)
         if self.rules.n_rules >= self.params.max_rules:
             self._make_room(row, with_consequents, events, at)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])

@@ -36,8 +36,10 @@ class PrequentialResult:
 
     @property
     def pa_trend(self):
-        """Partial accuracy up to each row."""
-        return measures.running_mean(measures.partial_accuracy_rows(self.Y, self._labels))
+        """Partial accuracy up to each row; NaN until the first known label."""
+        right = np.cumsum((self.Y == self._labels).sum(axis=1))
+        known = np.cumsum((~np.isnan(self.Y)).sum(axis=1))
+        return np.divide(right, known, out=np.full(len(right), np.nan), where=known > 0)
 
     @property
     def ap_trend(self):
@@ -75,7 +77,7 @@ def prequential(model, X, Y, active=None, learn=True):
     active : None
         Every label is learned. Active learners are not available yet.
     learn : bool
-        False predicts only (a static model).
+        False predicts only: a static model, which must be fitted and is not changed.
 
     Returns
     -------
@@ -93,11 +95,12 @@ def prequential(model, X, Y, active=None, learn=True):
     """
     if active is not None:
         raise NotImplementedError("active learning is not available yet: use active=None.")
-    if not hasattr(model, "begin_stream"):
-        raise TypeError(f"prequential needs an EFCMLClassifier; got {type(model).__name__}.")
-    learner, X, Y = model.begin_stream(X, Y)
-    if len(X) == 0:
-        raise ValueError("the stream has no rows.")
+    if isinstance(model, type) or not hasattr(model, "begin_stream"):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"prequential needs an EFCMLClassifier instance; got {got}.")
+    if np.shape(X)[:1] == (0,):
+        raise ValueError("the stream has no rows: X is empty.")
+    learner, X, Y = model.begin_stream(X, Y, learn=learn)
     trace = Trace.for_rows(len(X), Y.shape[1])
     begin = time.perf_counter()
     if learn:

@@ -39,23 +39,23 @@ def fold_losses(learner, X, Y, X_new, Y_new):
     batch.set_statistics(trial.rules, X, Y, psi)
     R_new = batch.extended(X_new)
     known = ~np.isnan(Y_new)
-    base = np.zeros((X.shape[1] + 1, Y.shape[1]))
-    base[-1] = np.nansum(Y, axis=0) / np.maximum((~np.isnan(Y)).sum(axis=0), 1)
+    base = np.zeros((Y.shape[1], X.shape[1] + 1))
+    base[:, -1] = np.nansum(Y, axis=0) / np.maximum((~np.isnan(Y)).sum(axis=0), 1)
     for i, delta in enumerate(STRENGTHS):
         Delta = np.full(X.shape[1] + 1, delta)
         Delta[-1] *= INTERCEPT_SHARE
         scores = np.zeros_like(Y_new)
         for r in range(trial.rules.n_rules):
             W = ridge_weights(trial.rules, r, Delta, base)
-            scores += psi_new[:, r, None] * (R_new @ W)
+            scores += psi_new[:, r, None] * (R_new @ W.T)
         losses[i] = ((scores - Y_new)[known] ** 2).sum()
     return losses
 
 
 def ridge_weights(rules, rule, Delta, base):
     """Return the least-squares consequents of a rule under one prior."""
-    target = rules.B[rule] + Delta[:, None] * base
+    target = rules.B[rule] + Delta * base
     if rules.n_groups == 1:
-        return np.linalg.solve(rules.G[rule, 0] + np.diag(Delta), target)
+        return np.linalg.solve(rules.G[rule, 0] + np.diag(Delta), target.T).T
     H = rules.G[rule] + np.diag(Delta)
-    return np.linalg.solve(H, target.T[:, :, None])[:, :, 0].T
+    return np.linalg.solve(H, target[:, :, None])[:, :, 0]

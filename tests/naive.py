@@ -111,14 +111,13 @@ def rfwls(P, G, B, D, Delta, W, r, y, psi, lam):
     return P_new, G_new, B_new, forget * D, forget * Delta, W_new
 
 
-def restore_prior(G, Delta, D, W, W_prior, curvature, prior):
+def restore_prior(G, Delta, D, W, W_prior, prior):
     """Put the full prior precision back (forgetting floor, section 4).
 
-    One group: G (d, d), Delta and prior (d,). Returns P, Delta, D, curvature.
+    One group: G (d, d), Delta and prior (d,). Returns P, Delta, D.
     """
     D_new = D + (prior - Delta)[:, None] * (W - W_prior)
-    P_new = np.linalg.inv(G + np.diag(prior))
-    return P_new, prior.copy(), D_new, curvature + prior.max() - Delta.max()
+    return np.linalg.inv(G + np.diag(prior)), prior.copy(), D_new
 
 
 def label_moments(weight, mean, cov, y, psi, forget):
@@ -245,19 +244,19 @@ def soft_threshold(V, amount):
     return np.sign(V) * np.maximum(np.abs(V) - amount, 0.0)
 
 
-def power_iteration(G, Delta, v, r, n=4):
-    """Estimate lambda_max(G + Delta) from below, starting at v (at r if v is zero).
+MARGIN = 1.1  # power iteration estimates from below
+MATURE = 10  # samples before a rule is compared with others
+
+
+def power_iteration(G, Delta, v, r):
+    """Estimate lambda_max(G + Delta) from below by one step from v (from r if v is zero).
 
     G (d, d), Delta (d,). Returns the estimate and the new direction (section 4).
     """
-    H = G + np.diag(Delta)
     if not np.any(v):
         v = r / np.linalg.norm(r)
-    for _ in range(n):
-        t = H @ v
-        estimate = np.linalg.norm(t)
-        v = t / estimate
-    return estimate, v
+    t = (G + np.diag(Delta)) @ v
+    return np.linalg.norm(t), t / np.linalg.norm(t)
 
 
 def proximal_move(W, D, M, beta, alpha, lip):
@@ -290,7 +289,7 @@ def proximal_step(W, D, G, Delta, M, top, curvature, alpha, beta, known=None, li
             length = np.sum(move[:, columns] ** 2)
             energy = np.sum(move[:, columns] * bent[:, columns])
             if lipschitz == "exact" and energy > curvature[g] * length * (1.0 + 1e-12):
-                curvature[g] = 1.05 * energy / length
+                curvature[g] = MARGIN * energy / length
                 raised = True
         if not raised:
             return W + move, D + bent, curvature
@@ -478,7 +477,6 @@ class Rule:
     penalty_top: float
     penalty_slack: float
     curvature: np.ndarray
-    curvature_slack: np.ndarray
     curvature_direction: np.ndarray
     stopped: int
     uid: int
@@ -494,7 +492,7 @@ class Rule:
 
 
 FIELD_NAMES = tuple(field.name for field in fields(Rule))
-GROUPED = ("P", "G", "Delta", "curvature", "curvature_slack", "curvature_direction")
+GROUPED = ("P", "G", "Delta", "curvature", "curvature_direction")
 
 
 def stack_rules(rules):
@@ -712,7 +710,6 @@ class NaiveLearner:
             penalty_top=0.0,
             penalty_slack=0.0,
             curvature=np.full(g, self.prior.max()),
-            curvature_slack=np.zeros(g),
             curvature_direction=np.zeros((g, d)),
             stopped=0,
             uid=uid,
@@ -742,14 +739,13 @@ class NaiveLearner:
             return
         if rule.weight >= 1.0 and rule.penalty_slack >= 0.1 * rule.weight:
             self.derive_penalty(rule)
-        self.refresh_curvature(rule, r)
+        self.refresh_curvature(rule, r, known)
         for _ in range(self.n_steps):
             if not rule.stopped:
                 self.step(rule, known)
 
     def learn_weights(self, rule, r, y, known, psi):
         """RFWLS for all columns at once (g = 1) or for each known column on its own (g = K)."""
-        forget = self.forgetting**psi
         if len(rule.P) == 1:
             groups = [(0, slice(None))]
         else:
@@ -761,9 +757,6 @@ class NaiveLearner:
             )
             rule.P[g], rule.G[g], rule.Delta[g] = P, G, Delta
             rule.B[:, columns], rule.D[:, columns], rule.W[:, columns] = B, D, W
-            added = psi * (r @ r)
-            rule.curvature[g] = forget * rule.curvature[g] + added
-            rule.curvature_slack[g] = forget * rule.curvature_slack[g] + added
 
     def hold_prior(self, rule):
         """Forgetting floor: the full prior comes back once a group has lost half of it."""
@@ -771,10 +764,8 @@ class NaiveLearner:
             columns = slice(None) if len(rule.P) == 1 else slice(g, g + 1)
             if np.any(rule.Delta[g] < 0.5 * self.prior):
                 D, W, W_prior = (a[:, columns] for a in (rule.D, rule.W, rule.W_prior))
-                restored = restore_prior(
-                    rule.G[g], rule.Delta[g], D, W, W_prior, rule.curvature[g], self.prior
-                )
-                rule.P[g], rule.Delta[g], rule.D[:, columns], rule.curvature[g] = restored
+                restored = restore_prior(rule.G[g], rule.Delta[g], D, W, W_prior, self.prior)
+                rule.P[g], rule.Delta[g], rule.D[:, columns] = restored
 
     def learn_moments(self, rule, y, known, psi):
         """Weight and label moments, shared or per pair."""
@@ -797,15 +788,14 @@ class NaiveLearner:
         rule.penalty, rule.penalty_top = penalty(corr, self.correlation)
         rule.penalty_slack = 0.0
 
-    def refresh_curvature(self, rule, r):
-        """Sharpen the bound of lambda_max(G + Delta) once it has grown by a tenth."""
+    def refresh_curvature(self, rule, r, known):
+        """Follow lambda_max(G + Delta) of the groups that learned."""
         for g in range(len(rule.curvature)):
-            if rule.curvature_slack[g] > 0.1 * rule.curvature[g]:
+            if len(rule.curvature) == 1 or known[g]:
                 estimate, direction = power_iteration(
                     rule.G[g], rule.Delta[g], rule.curvature_direction[g], r
                 )
-                rule.curvature[g] = min(rule.curvature[g], 1.05 * estimate)
-                rule.curvature_slack[g] = 0.0
+                rule.curvature[g] = MARGIN * estimate
                 rule.curvature_direction[g] = direction
 
     def step(self, rule, known):
@@ -839,7 +829,8 @@ class NaiveLearner:
         )
         for other, two in enumerate(self.rules):
             pair, samples = frozenset((one.uid, two.uid)), one.updates + two.updates + 2
-            if other == winner or samples < 1.1 * self.tested.get(pair, 0):
+            young = min(one.updates, two.updates) + 1 < MATURE
+            if other == winner or young or samples < 1.1 * self.tested.get(pair, 0):
                 continue
             self.tested[pair] = samples
             c1, S1, S_0 = self.antecedent(one)
@@ -943,7 +934,6 @@ class NaiveLearner:
             penalty_slack=weight,
             # G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
             curvature=one.curvature + two.curvature,
-            curvature_slack=one.curvature_slack + two.curvature_slack,
             curvature_direction=one.curvature_direction.copy(),
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
@@ -1122,14 +1112,11 @@ class BatchedNumpyLearner(FixedRules):
         np.multiply((gain[:, None] * u)[:, :, None], u[:, None, :], out=buffer)
         self.P[rows] -= buffer
         self.scale(rows, 1.0 / forget, "P")
-        self.scale(rows, forget, "G", "B", "D", "Delta", "curvature", "curvature_slack")
+        self.scale(rows, forget, "G", "B", "D", "Delta")
         weighted = psi[:, None] * r
         np.multiply(weighted[:, :, None], r, out=buffer)
         self.G[rows] += buffer
         self.B[rows] += weighted[:, :, None] * y
-        added = psi * (r @ r)
-        self.curvature[rows] += added
-        self.curvature_slack[rows] += added
 
     def hold_prior(self):
         """Give the full prior back to rules that have lost half of it."""
@@ -1137,7 +1124,6 @@ class BatchedNumpyLearner(FixedRules):
         if len(low):
             missing = self.prior - self.Delta[low]
             self.D[low] += missing[:, :, None] * (self.W[low] - self.W_prior[low])
-            self.curvature[low] += self.prior.max() - self.Delta[low].max(axis=1)
             self.Delta[low] = self.prior
             self.P[low] = np.linalg.inv(self.G[low] + np.diag(self.prior))
 
@@ -1164,17 +1150,13 @@ class BatchedNumpyLearner(FixedRules):
                 self.label_cov[due], self.weight[due], self.correlation
             )
             self.penalty_slack[due] = 0.0
-        due = np.flatnonzero(mask & (self.curvature_slack > 0.1 * self.curvature))
-        if len(due):
-            G, Delta, v = self.G[due], self.Delta[due], self.curvature_direction[due]
-            v[~v.any(axis=1)] = r / np.linalg.norm(r)
-            for _ in range(4):
-                t = np.matmul(G, v[:, :, None])[:, :, 0] + Delta * v
-                estimate = np.linalg.norm(t, axis=1)
-                v = t / estimate[:, None]
-            self.curvature[due] = np.minimum(self.curvature[due], 1.05 * estimate)
-            self.curvature_slack[due] = 0.0
-            self.curvature_direction[due] = v
+        moving = slice(None) if mask.all() else np.flatnonzero(mask)
+        v = self.curvature_direction[moving]
+        v[~v.any(axis=1)] = r / np.linalg.norm(r)
+        t = np.matmul(self.G[moving], v[:, :, None])[:, :, 0] + self.Delta[moving] * v
+        estimate = np.linalg.norm(t, axis=1)
+        self.curvature[moving] = MARGIN * estimate
+        self.curvature_direction[moving] = t / estimate[:, None]
 
     def move(self, rows):
         """Proximal move of some rules and its product with G + Delta."""
@@ -1208,7 +1190,7 @@ class BatchedNumpyLearner(FixedRules):
             if not steep.any():
                 break
             redo = np.arange(len(self.curvature))[rows][steep]
-            self.curvature[redo] = 1.05 * energy[steep] / length[steep]
+            self.curvature[redo] = MARGIN * energy[steep] / length[steep]
             move[steep], bent[steep] = self.move(redo)
         self.W[rows] += move
         self.D[rows] += bent
@@ -1227,9 +1209,9 @@ class LoopNumpyLearner(FixedRules):
         """Learn one fully labelled row."""
         psi = self.antecedents(x, y)
         r = extend(x)
-        outer, plane, length = np.outer(r, r), np.outer(r, y), r @ r
+        outer, plane = np.outer(r, r), np.outer(r, y)
         for i in np.flatnonzero(psi >= self.activation_floor):
-            self.learn_weights(i, r, y, psi[i], outer, plane, length)
+            self.learn_weights(i, r, y, psi[i], outer, plane)
             self.learn_moments(i, y, psi[i])
             if self.moves and not self.stopped[i]:
                 self.refresh(i, r)
@@ -1239,7 +1221,7 @@ class LoopNumpyLearner(FixedRules):
                 self.hold_prior(i)
         self.row += 1
 
-    def learn_weights(self, i, r, y, psi, outer, plane, length):
+    def learn_weights(self, i, r, y, psi, outer, plane):
         """RFWLS of rule i."""
         forget = self.forgetting**psi
         u = self.P[i] @ r
@@ -1252,15 +1234,12 @@ class LoopNumpyLearner(FixedRules):
                 array[i] *= forget
         self.G[i] += psi * outer
         self.B[i] += psi * plane
-        self.curvature[i] = forget * self.curvature[i] + psi * length
-        self.curvature_slack[i] = forget * self.curvature_slack[i] + psi * length
 
     def hold_prior(self, i):
         """Give the full prior back to rule i if it has lost half of it."""
         if (self.Delta[i] < 0.5 * self.prior).any():
             missing = self.prior - self.Delta[i]
             self.D[i] += missing[:, None] * (self.W[i] - self.W_prior[i])
-            self.curvature[i] += self.prior.max() - self.Delta[i].max()
             self.Delta[i] = self.prior
             self.P[i] = np.linalg.inv(self.G[i] + np.diag(self.prior))
 
@@ -1282,16 +1261,12 @@ class LoopNumpyLearner(FixedRules):
                 self.label_cov[i : i + 1], self.weight[i : i + 1], self.correlation
             )
             self.penalty[i], self.penalty_top[i], self.penalty_slack[i] = M[0], top[0], 0.0
-        if self.curvature_slack[i] > 0.1 * self.curvature[i]:
-            v = self.curvature_direction[i]
-            v = v if v.any() else r / np.linalg.norm(r)
-            for _ in range(4):
-                t = self.G[i] @ v + self.Delta[i] * v
-                estimate = np.linalg.norm(t)
-                v = t / estimate
-            self.curvature[i] = min(self.curvature[i], 1.05 * estimate)
-            self.curvature_slack[i] = 0.0
-            self.curvature_direction[i] = v
+        v = self.curvature_direction[i]
+        v = v if v.any() else r / np.linalg.norm(r)
+        t = self.G[i] @ v + self.Delta[i] * v
+        estimate = np.linalg.norm(t)
+        self.curvature[i] = MARGIN * estimate
+        self.curvature_direction[i] = t / estimate
 
     def step(self, i):
         """One proximal step of rule i."""
@@ -1311,7 +1286,7 @@ class LoopNumpyLearner(FixedRules):
             steep = energy > self.curvature[i] * length * (1.0 + 1e-12)
             if self.lipschitz == "paper" or not steep:
                 break
-            self.curvature[i] = 1.05 * energy / length
+            self.curvature[i] = MARGIN * energy / length
         W += move
         self.D[i] += bent
         if not np.abs(W).max() <= self.weight_limit:

@@ -32,24 +32,28 @@ def absorb_row(P, G, Delta, row, activation, keep, gain, scaled):
 
 
 @kernel_fast
-def learn_columns(W, B, D, row, y, gain, factor, activation, keep, first, last, error):
-    """Move the columns ``first:last`` of W towards ``y`` and add the row to B.
+def learn_labels(W, B, D, row, y, gain, factor, activation, keep, first, last):
+    """Move the planes of the labels ``first:last`` towards ``y`` and add the row to B.
 
     ``D``, the least-squares gradient, is only scaled: RFWLS leaves it unchanged.
     """
     d = row.shape[0]
     for c in range(first, last):
-        error[c] = y[c]
-    for i in range(d):
-        for c in range(first, last):
-            error[c] -= row[i] * W[i, c]
-    for i in range(d):
-        move = factor * gain[i]
-        push = activation * row[i]
-        for c in range(first, last):
-            W[i, c] += move * error[c]
-            B[i, c] = keep * B[i, c] + push * y[c]
-            D[i, c] *= keep
+        plane = W[c]
+        error = y[c]
+        for i in range(d):
+            error -= row[i] * plane[i]
+        move = factor * error
+        for i in range(d):
+            plane[i] += move * gain[i]
+        if keep != 1.0:
+            for i in range(d):
+                B[c, i] *= keep
+                D[c, i] *= keep
+        if y[c] != 0.0:
+            push = activation * y[c]
+            for i in range(d):
+                B[c, i] += push * row[i]
 
 
 @kernel_inline

@@ -44,9 +44,9 @@ def expect_labels(x, W, center, with_consequents, expected):
     for c in range(expected.shape[0]):
         value = center[p + c]
         if with_consequents:
-            value = W[p, c]
+            value = W[c, p]
             for j in range(p):
-                value += x[j] * W[j, c]
+                value += x[j] * W[c, j]
             value = min(1.0, max(0.0, value))
         expected[c] = value
 

@@ -1,17 +1,17 @@
 """Correlation-aware, L1-regularised correction of one rule's consequents (method.md 4).
 
 The penalty matrix M comes from the rule's own weighted label correlation. A proximal step needs an
-upper bound of the curvature ``lambda_max(G + Delta)``: rank-one additions raise it by
-``Psi |r|^2``, and a short warm-started power iteration brings it down when that has become loose.
+upper bound of the curvature ``lambda_max(G + Delta)``: one step of power iteration per row, started
+where the last one ended, with a margin; a step that shows it to be too low is taken back.
 """
 
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml.kernels.linalg import dot
 
 SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4  # modes of `correlation`
-POWER_STEPS = 4
-MARGIN = 1.05  # power iteration approaches the largest eigenvalue from below
+MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below
 NO_VARIANCE = 1e-12  # a label with less variance than this is constant in the rule
 
 
@@ -69,62 +69,49 @@ def derive_penalty(mode, corr, penalty):
 
 
 @kernel_inline
-def refresh_curvature(G, Delta, row, curvature, direction, image):
-    """Return a tighter bound of ``lambda_max(G + Delta)``, at most ``curvature``.
+def refresh_curvature(G, Delta, row, direction, image):
+    """Return an estimated bound of ``lambda_max(G + Delta)`` from one step of power iteration.
 
-    ``direction`` keeps the vector of the power iteration from one call to the next.
+    ``direction`` keeps the vector from one row to the next; G changes little in between, so one
+    step per row follows it. A fresh rule starts from the row itself.
     """
     d = row.shape[0]
-    length = 0.0
+    if dot(direction, direction) == 0.0:
+        length = np.sqrt(dot(row, row))
+        for i in range(d):
+            direction[i] = row[i] / length
+    np.dot(G, direction, image)
     for i in range(d):
-        length += direction[i] * direction[i]
-    if length == 0.0:
-        for i in range(d):
-            direction[i] = row[i]
-            length += row[i] * row[i]
-        length = np.sqrt(length)
-        for i in range(d):
-            direction[i] /= length
-    estimate = curvature
-    for _ in range(POWER_STEPS):
-        np.dot(G, direction, image)
-        length = 0.0
-        for i in range(d):
-            image[i] += Delta[i] * direction[i]
-            length += image[i] * image[i]
-        estimate = np.sqrt(length)
-        for i in range(d):
-            direction[i] = image[i] / estimate
-    return min(curvature, MARGIN * estimate)
+        image[i] += Delta[i] * direction[i]
+    estimate = np.sqrt(dot(image, image))
+    for i in range(d):
+        direction[i] = image[i] / estimate
+    return MARGIN * estimate
 
 
 @kernel_fast
-def propose_step(W, D, WM, alpha, beta, length, known, first, last, step):
-    """Write ``dW`` of one proximal step for the columns ``first:last``; return ``|dW|^2``.
+def propose_step(W, D, MW, alpha, beta, length, known, first, last, step):
+    """Write ``dW`` of one proximal step for the labels ``first:last``; return ``|dW|^2``.
 
-    Gradient step of length ``1/L``, then soft threshold ``alpha/L``; the intercept, the last row,
-    is neither correlated nor thresholded. Columns of unknown labels do not move.
+    Gradient step of length ``1/L``, then soft threshold ``alpha/L``; the intercept, the last
+    entry, is neither correlated nor thresholded. Unknown labels do not move.
     """
-    slopes = W.shape[0] - 1
+    slopes = W.shape[1] - 1
     cut = alpha * length
+    pull = beta * length
     total = 0.0
-    for i in range(slopes + 1):
-        for c in range(first, last):
-            move = 0.0
-            if known[c]:
-                if i < slopes:
-                    target = W[i, c] - length * (D[i, c] + beta * WM[i, c])
-                    if target > cut:
-                        target -= cut
-                    elif target < -cut:
-                        target += cut
-                    else:
-                        target = 0.0
-                    move = target - W[i, c]
-                else:
-                    move = -length * D[i, c]
-            step[i, c] = move
-            total += move * move
+    for c in range(first, last):
+        if not known[c]:
+            for i in range(slopes + 1):
+                step[c, i] = 0.0
+            continue
+        for i in range(slopes):
+            target = W[c, i] - length * D[c, i] - pull * MW[c, i]
+            shrunk = max(target - cut, 0.0) + min(target + cut, 0.0)
+            step[c, i] = shrunk - W[c, i]
+        step[c, slopes] = -length * D[c, slopes]
+        for i in range(slopes + 1):
+            total += step[c, i] * step[c, i]
     return total
 
 
@@ -132,35 +119,40 @@ def propose_step(W, D, WM, alpha, beta, length, known, first, last, step):
 def bend(step, Delta, product, first, last):
     """Complete ``product = (G + Delta) dW`` from ``G dW``; return ``<dW, product>``."""
     total = 0.0
-    for i in range(step.shape[0]):
-        for c in range(first, last):
-            product[i, c] += Delta[i] * step[i, c]
-            total += step[i, c] * product[i, c]
+    for c in range(first, last):
+        for i in range(Delta.shape[0]):
+            product[c, i] += Delta[i] * step[c, i]
+            total += step[c, i] * product[c, i]
     return total
 
 
 @kernel_fast
 def take_step(W, D, step, product, first, last):
-    """Add ``dW`` to W and ``(G + Delta) dW`` to D; return the largest ``|W|`` of those columns."""
-    largest = 0.0
-    for i in range(W.shape[0]):
-        for c in range(first, last):
-            W[i, c] += step[i, c]
-            D[i, c] += product[i, c]
-            size = abs(W[i, c])
-            # Written so that NaN counts as large: the divergence guard must see it.
-            if not size <= largest:
-                largest = size
-    return largest
+    """Add ``dW`` to W and ``(G + Delta) dW`` to D; return the squared size of those planes."""
+    total = 0.0
+    for c in range(first, last):
+        for i in range(W.shape[1]):
+            W[c, i] += step[c, i]
+            D[c, i] += product[c, i]
+            total += W[c, i] * W[c, i]
+    return total
+
+
+@kernel
+def is_beyond(W, limit):
+    """Tell whether some ``|W|`` is larger than ``limit`` or NaN."""
+    for c in range(W.shape[0]):
+        for i in range(W.shape[1]):
+            if not abs(W[c, i]) <= limit:
+                return True
+    return False
 
 
 @kernel_inline
-def settle(P, B, Delta, W_prior, W, D, first, last, column, solution):
-    """Reset columns to the least-squares solution ``P (B + Delta W_prior)``, where D is zero."""
+def settle(P, B, Delta, W_prior, W, D, first, last, target):
+    """Reset planes to the least-squares solution ``P (B + Delta W_prior)``, where D is zero."""
     for c in range(first, last):
-        for i in range(W.shape[0]):
-            column[i] = B[i, c] + Delta[i] * W_prior[i, c]
-        np.dot(P, column, solution)
-        for i in range(W.shape[0]):
-            W[i, c] = solution[i]
-            D[i, c] = 0.0
+        for i in range(W.shape[1]):
+            target[i] = B[c, i] + Delta[i] * W_prior[c, i]
+            D[c, i] = 0.0
+        np.dot(P, target, W[c])

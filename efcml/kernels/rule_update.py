@@ -12,22 +12,22 @@ from efcml.kernels.consequent import (
     absorb_labels,
     absorb_row,
     inverse_error,
-    learn_columns,
+    learn_labels,
 )
-from efcml.kernels.linalg import dot
 from efcml.kernels.proximal import (
     MARGIN,
     NONE,
     bend,
     correlate,
     derive_penalty,
+    is_beyond,
     propose_step,
     refresh_curvature,
     settle,
     take_step,
 )
 
-REFRESH_SHARE = 0.1  # M and the curvature bound are renewed when this share of them is new
+REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
 
@@ -42,19 +42,16 @@ def group_span(group, groups, K):
 
 @kernel_inline
 def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
-    """RFWLS of one label group of one rule, and the bound of its curvature."""
+    """RFWLS of one label group of one rule."""
     P = cons.P[rule, group]
     G = cons.G[rule, group]
     Delta = cons.Delta[rule, group]
     first, last = group_span(group, cons.P.shape[1], y.shape[0])
     factor = absorb_row(P, G, Delta, work.row, activation, keep, work.gain, work.scaled)
-    learn_columns(
+    learn_labels(
         cons.W[rule], cons.B[rule], cons.D[rule], work.row, y, work.gain, factor, activation,
-        keep, first, last, work.error,
+        keep, first, last,
     )  # fmt: skip
-    raised = activation * dot(work.row, work.row)
-    cons.curvature[rule, group] = keep * cons.curvature[rule, group] + raised
-    cons.curvature_slack[rule, group] = keep * cons.curvature_slack[rule, group] + raised
     cons.unchecked[rule, group] += 1
     if cons.unchecked[rule, group] >= CHECK_EVERY:
         cons.unchecked[rule, group] = 0
@@ -67,28 +64,28 @@ def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
 
 @kernel_inline
 def refresh_bounds(rule, cons, correlation, work):
-    """Renew the penalty and the curvature bounds of a rule where they have become old."""
+    """Follow the curvature of the groups that learn; renew the penalty if it has become old."""
     weight = cons.weight[rule]
     if weight >= 1.0 and cons.penalty_slack[rule] >= REFRESH_SHARE * weight:
         correlate(cons.label_cov[rule], cons.label_weight[rule], work.corr)
         cons.penalty_top[rule] = derive_penalty(correlation, work.corr, cons.penalty[rule])
         cons.penalty_slack[rule] = 0.0
-    for group in range(cons.P.shape[1]):
-        if cons.curvature_slack[rule, group] > REFRESH_SHARE * cons.curvature[rule, group]:
+    groups = cons.P.shape[1]
+    for group in range(groups):
+        if groups == 1 or work.known[group]:
             cons.curvature[rule, group] = refresh_curvature(
                 cons.G[rule, group], cons.Delta[rule, group], work.row,
-                cons.curvature[rule, group], cons.curvature_direction[rule, group], work.gain,
+                cons.curvature_direction[rule, group], work.gain,
             )  # fmt: skip
-            cons.curvature_slack[rule, group] = 0.0
 
 
 @kernel_inline
 def step_group(rule, group, cons, settings, work):
-    """One proximal step of one label group; return the largest ``|W|`` after it."""
+    """One proximal step of one label group; return the squared size of its planes after it."""
     W = cons.W[rule]
     D = cons.D[rule]
     G = cons.G[rule, group]
-    first, last = group_span(group, cons.P.shape[1], W.shape[1])
+    first, last = group_span(group, cons.P.shape[1], W.shape[0])
     bound = cons.curvature[rule, group]
     accepted = False
     while not accepted:
@@ -99,14 +96,10 @@ def step_group(rule, group, cons, settings, work):
             W, D, work.label_product, settings.alpha, settings.beta, 1.0 / lipschitz,
             work.known, first, last, work.step,
         )  # fmt: skip
-        if last - first == W.shape[1]:
-            np.dot(G, work.step, work.product)
+        if last - first == W.shape[0]:
+            np.dot(work.step, G, work.product)
         else:
-            for i in range(W.shape[0]):
-                work.gain[i] = work.step[i, first]
-            np.dot(G, work.gain, work.scaled)
-            for i in range(W.shape[0]):
-                work.product[i, first] = work.scaled[i]
+            np.dot(G, work.step[first], work.product[first])
         bent = bend(work.step, cons.Delta[rule, group], work.product, first, last)
         # The power iteration may have been too low; then <dW, (G + Delta) dW> shows it.
         accepted = not settings.exact_length or bent <= bound * squared * (1.0 + 1e-12)
@@ -126,21 +119,20 @@ def correct_rule(rule, row_number, cons, settings, work):
     groups = cons.P.shape[1]
     for _ in range(settings.n_steps):
         if settings.beta > 0.0:
-            np.dot(cons.W[rule], cons.penalty[rule], work.label_product)
-        largest = 0.0
+            np.dot(cons.penalty[rule], cons.W[rule], work.label_product)
+        squared = 0.0
         for group in range(groups):
             if groups == 1 or work.known[group]:
-                reached = step_group(rule, group, cons, settings, work)
-                if not reached <= largest:
-                    largest = reached
-        if not largest <= settings.weight_limit:
+                squared += step_group(rule, group, cons, settings, work)
+        # The cheap sum of squares first; written so that NaN counts as too large.
+        limit = settings.weight_limit
+        if not squared <= limit * limit and is_beyond(cons.W[rule], limit):
             cons.stopped[rule] = row_number + 1
             for group in range(groups):
-                first, last = group_span(group, groups, cons.W.shape[2])
+                first, last = group_span(group, groups, cons.W.shape[1])
                 settle(
                     cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
                     cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,
-                    work.scaled,
                 )  # fmt: skip
             return
 

@@ -12,10 +12,11 @@ def blend(row, activation, W, n_rules, scores):
     for r in range(n_rules):
         share = activation[r]
         if share > 0.0:
-            for i in range(row.shape[0]):
-                factor = share * row[i]
-                for c in range(scores.shape[0]):
-                    scores[c] += factor * W[r, i, c]
+            for c in range(scores.shape[0]):
+                height = 0.0
+                for i in range(row.shape[0]):
+                    height += row[i] * W[r, c, i]
+                scores[c] += share * height
 
 
 @kernel_inline

@@ -3,6 +3,9 @@
 Allocation, growth, removal, copying, saving and the documentation of the state all follow from
 ``FIELDS``. Sizes: ``p`` features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``g`` label groups (1
 while every row so far was fully labelled, K afterwards), ``R`` rules (a table between rules).
+
+``W``, ``B``, ``D`` and ``W_prior`` are stored with one row per label, the transpose of how the
+formulas are written: what a label learns is then contiguous, together with others or alone.
 """
 
 from dataclasses import dataclass
@@ -34,11 +37,11 @@ ANTECEDENT = (
 CONSEQUENT = (
     Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta"),
     Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only"),
-    Field("B", ("d", "K"), "f8", 0.0, "B", "weighted information matrix R'QY, data only"),
+    Field("B", ("K", "d"), "f8", 0.0, "B'", "weighted information matrix Y'QR, data only"),
     Field("Delta", ("g", "d"), "f8", 0.0, "Delta", "prior precision of the consequents"),
-    Field("W_prior", ("d", "K"), "f8", 0.0, "W_prior", "consequents the rule was born with"),
-    Field("W", ("d", "K"), "f8", 0.0, "W", "consequents, one column per label, intercept last"),
-    Field("D", ("d", "K"), "f8", 0.0, "D", "gradient (G + Delta) W - (B + Delta W_prior)"),
+    Field("W_prior", ("K", "d"), "f8", 0.0, "W_prior'", "consequents the rule was born with"),
+    Field("W", ("K", "d"), "f8", 0.0, "W'", "consequents, one row per label, intercept last"),
+    Field("D", ("K", "d"), "f8", 0.0, "D'", "gradient (G + Delta) W - (B + Delta W_prior)"),
     Field("weight", (), "f8", 0.0, "w", "sum of the activation over learned rows"),
     Field("label_weight", ("g", "K"), "f8", 0.0, "", "activation over rows where both are known"),
     Field("label_mean", ("g", "K"), "f8", 0.0, "y_bar", "weighted label means, per group"),
@@ -46,8 +49,7 @@ CONSEQUENT = (
     Field("penalty", ("K", "K"), "f8", 0.0, "M", "correlation penalty, renewed as weight grows"),
     Field("penalty_top", (), "f8", 0.0, "", "largest eigenvalue of the penalty"),
     Field("penalty_slack", (), "f8", 0.0, "", "activation since the penalty was derived"),
-    Field("curvature", ("g",), "f8", 0.0, "U", "upper bound of the eigenvalues of G + Delta"),
-    Field("curvature_slack", ("g",), "f8", 0.0, "", "what rank-one updates added to that bound"),
+    Field("curvature", ("g",), "f8", 0.0, "U", "estimated bound of the eigenvalues of G + Delta"),
     Field("curvature_direction", ("g", "d"), "f8", 0.0, "", "vector of the power iteration"),
     Field("unchecked", ("g",), "i8", 0, "", "updates of P since it was last checked"),
     Field("stale", (), "i8", 0, "", "1: P is to be derived anew from G + Delta"),

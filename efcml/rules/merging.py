@@ -68,9 +68,9 @@ def printed_weights(rules, strong, weak, overlap):
     """Return the paper's average of two consequents, W_1 + a rho (W_2 - W_1)."""
     W_1, W_2 = rules.W[strong], rules.W[weak]
     share = rules.support[weak] / (rules.support[strong] + rules.support[weak])
-    n_1 = np.vstack([W_1[:-1], -np.ones(W_1.shape[1])])
-    n_2 = np.vstack([W_2[:-1], -np.ones(W_2.shape[1])])
-    cosine = (n_1 * n_2).sum(0) / np.sqrt((n_1**2).sum(0) * (n_2**2).sum(0))
+    minus = -np.ones((len(W_1), 1))
+    n_1, n_2 = np.hstack([W_1[:, :-1], minus]), np.hstack([W_2[:, :-1], minus])
+    cosine = (n_1 * n_2).sum(1) / np.sqrt((n_1**2).sum(1) * (n_2**2).sum(1))
     angle = np.arccos(np.clip(cosine, -1.0, 1.0))
     alike = (1.0 - angle / np.pi).min() >= overlap
     return W_1 + share * (W_2 - W_1) if alike else W_1.copy()
@@ -119,7 +119,7 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     arrays.W_prior[a] = share[0] * arrays.W_prior[a] + share[1] * arrays.W_prior[b]
     labels = pool_labels(arrays, a, b)
     arrays.label_weight[a], arrays.label_mean[a], arrays.label_cov[a] = labels
-    for name in ("G", "B", "weight", "curvature", "curvature_slack"):
+    for name in ("G", "B", "weight", "curvature"):
         getattr(arrays, name)[a] += getattr(arrays, name)[b]
     arrays.penalty_slack[a] = arrays.weight[a]  # the pooled labels ask for a new penalty
     arrays.penalty[a] = arrays.penalty_top[a] = 0.0
@@ -138,17 +138,16 @@ def solve_weights(rules, rule, W=None):
     """Set P and W of a rule from G, B, Delta and W_prior; D follows (0 at the minimiser)."""
     arrays = rules.arrays
     for group in range(rules.n_groups):
-        columns = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
-        H = arrays.G[rule, group] + np.diag(arrays.Delta[rule, group])
-        target = arrays.B[rule][:, columns] + (
-            arrays.Delta[rule, group][:, None] * arrays.W_prior[rule][:, columns]
-        )
+        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        Delta = arrays.Delta[rule, group]
+        H = arrays.G[rule, group] + np.diag(Delta)
+        target = arrays.B[rule, labels] + Delta * arrays.W_prior[rule, labels]
         arrays.P[rule, group] = invert(H)
         if W is None:
-            arrays.W[rule][:, columns] = arrays.P[rule, group] @ target
-            arrays.D[rule][:, columns] = 0.0
+            arrays.W[rule, labels] = target @ arrays.P[rule, group]
+            arrays.D[rule, labels] = 0.0
         else:
-            arrays.W[rule][:, columns] = W[:, columns]
-            arrays.D[rule][:, columns] = H @ W[:, columns] - target
+            arrays.W[rule, labels] = W[labels]
+            arrays.D[rule, labels] = W[labels] @ H - target
         arrays.unchecked[rule, group] = 0
     arrays.stale[rule] = 0

@@ -14,10 +14,9 @@ def restore_inverse(rules, rule, group, prior_precision):
     Delta = arrays.Delta[rule, group]
     if (Delta < 0.5 * prior_precision).any():
         added = prior_precision - Delta
-        columns = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
-        pull = arrays.W[rule][:, columns] - arrays.W_prior[rule][:, columns]
-        arrays.D[rule][:, columns] += added[:, None] * pull
-        arrays.curvature[rule, group] += max(added.max(), 0.0)
+        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        pull = arrays.W[rule, labels] - arrays.W_prior[rule, labels]
+        arrays.D[rule, labels] += added * pull
         arrays.Delta[rule, group] = prior_precision
     arrays.P[rule, group] = invert(arrays.G[rule, group] + np.diag(arrays.Delta[rule, group]))
     arrays.unchecked[rule, group] = 0

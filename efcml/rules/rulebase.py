@@ -74,8 +74,8 @@ class RuleBase:
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
             row=np.zeros(d), gain=np.zeros(d), scaled=np.zeros(d),
-            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((d, K)),
-            product=np.zeros((d, K)), label_product=np.zeros((d, K)), corr=np.zeros((K, K)),
+            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((K, d)),
+            product=np.zeros((K, d)), label_product=np.zeros((K, d)), corr=np.zeros((K, K)),
         )  # fmt: skip
 
     def _rebuild(self, fill_field):

@@ -1,0 +1,20 @@
+"""Pictures of streams and rules. Everything here draws arrays and knows no learner.
+
+Every ``draw_*`` function takes the Axes to draw on, or makes a figure of its own, and returns the
+Axes. matplotlib's global state is left alone: nothing is shown and no default is changed.
+"""
+
+from efcml.plots.ellipses import draw_ellipses
+from efcml.plots.rule_counts import draw_rule_counts
+from efcml.plots.style import new_axes, new_figure, save_figure
+from efcml.plots.trends import draw_trends, recent_mean
+
+__all__ = [
+    "draw_ellipses",
+    "draw_rule_counts",
+    "draw_trends",
+    "new_axes",
+    "new_figure",
+    "recent_mean",
+    "save_figure",
+]

@@ -1,0 +1,84 @@
+"""What all pictures share: colours, line styles, figures, marks of rows, files."""
+
+from itertools import cycle, islice
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette without its yellow, which is too light for lines. The order alternates
+# dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
+COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+GREY = "#666666"
+PALE = "#e4e4e4"
+SMALL = 8.5
+DOTS_PER_INCH = 150
+
+
+def line_looks(count):
+    """Return a colour and a dash pattern for each of ``count`` lines.
+
+    Examples
+    --------
+    >>> line_looks(1)
+    [('#0072B2', '-')]
+    """
+    return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
+
+
+def new_figure(width=7.5, height=3.8, *, layout="constrained"):
+    """Return an empty figure that is known to no window and arranges itself."""
+    return Figure(figsize=(width, height), layout=layout)
+
+
+def new_axes(width=7.5, height=3.8):
+    """Return the Axes of a figure of its own."""
+    return new_figure(width, height).subplots()
+
+
+def clear_frame(ax):
+    """Keep only the left and the lower border, and pale grid lines."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color=PALE, linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=SMALL)
+    return ax
+
+
+def mark_rows(ax, marks, *, named=True):
+    """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes.
+
+    Parameters
+    ----------
+    ax : Axes
+    marks : mapping of str to int or (int, int)
+    named : bool
+        Whether the names are written; switch it off where a panel above has them.
+    """
+    for name, rows in (marks or {}).items():
+        if isinstance(rows, tuple):
+            ax.axvspan(*rows, color=PALE, linewidth=0, zorder=0)
+            middle = sum(rows) / 2
+        else:
+            ax.axvline(rows, color=GREY, linewidth=1, zorder=1)
+            middle = rows
+        if named:
+            ax.annotate(
+                name, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                textcoords="offset points", ha="center", va="bottom", color=GREY, fontsize=SMALL,
+            )  # fmt: skip
+    return ax
+
+
+def save_figure(figure, path):
+    """Write a figure as PNG and SVG beside each other; return both paths.
+
+    The same figure gives the same SVG, byte for byte.
+    """
+    path = Path(path)
+    files = [path.with_name(path.name + ending) for ending in (".png", ".svg")]
+    with matplotlib.rc_context({"svg.hashsalt": "efcml"}):
+        figure.savefig(files[0], dpi=DOTS_PER_INCH)
+        figure.savefig(files[1], metadata={"Date": None})
+    return files

@@ -1,0 +1,116 @@
+"""The demo: table, files, exit codes. Tiny, so that it also runs uncompiled."""
+
+import json
+
+import numpy as np
+import pytest
+
+from efcml import __version__, demo
+
+ROWS = 80
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    return demo.run_demo(folder, rows=ROWS, cells=4)
+
+
+def test_files_are_written(folder, runs):
+    names = {path.name for path in folder.iterdir()}
+    figures = {
+        f"{name}.{kind}" for name in ("trends", "rules", "ellipses") for kind in ("png", "svg")
+    }
+    assert names == figures | {"summary.json"}
+
+
+def test_summary_holds_the_numbers(folder, runs):
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["dataset"] == demo.STREAM
+    assert summary["seed"] == demo.SEED
+    assert summary["version"] == __version__
+    assert summary["n_initial"] + summary["n_stream"] == ROWS
+    assert set(summary["models"]) == set(demo.MODELS)
+    for key, run in runs.items():
+        assert summary["models"][key]["pa"] == run.result.pa
+        assert summary["models"][key]["parameters"] == run.parameters
+
+
+def test_models_are_what_they_are_called(runs):
+    assert runs["plane"].numbers()["rules"] == 1
+    assert runs["static"].numbers()["births"] == 0
+    assert not runs["static"].result.queried.any()
+    assert runs["forgetting"].parameters["forgetting"] < 1
+    assert runs["least squares"].parameters["correlation"] == "none"
+    default = runs["default"].parameters
+    assert default == demo.EFCMLClassifier().get_params()
+
+
+def test_table_is_aligned_and_complete(runs):
+    lines = demo.format_table(runs).splitlines()
+    assert len(lines) == len(runs) + 2
+    assert len({len(line) for line in lines}) == 1
+    assert all(run.model.name in line for run, line in zip(runs.values(), lines[2:], strict=True))
+
+
+def test_sentences_follow_the_numbers(runs):
+    lead = 100 * (runs["rules"].result.pa - runs["plane"].result.pa)
+    first, second = demo.describe(runs)
+    assert f"by {abs(lead):.1f} points" in first
+    assert ("beat" in first) == (lead >= 0)
+    assert f"PA {runs['default'].result.pa:.3f}" in second
+    swapped = runs | {"rules": runs["plane"], "plane": runs["rules"]}
+    if abs(lead) > 0.05:
+        assert ("beat" in demo.describe(swapped)[0]) != (lead >= 0)
+
+
+def test_picture_of_rules_matches_the_learner():
+    stream = demo.load(demo.FLAT_STREAM, n=60, n_initial=30)
+    classifier = demo.EFCMLClassifier(prior=1.0).fit(*stream.initial)
+    centers, covariances = demo.gaussians(classifier)
+    scaled = (centers - classifier.learner_.scaler.mean) / classifier.learner_.scaler.scale
+    assert scaled == pytest.approx(classifier.learner_.rules.center[:, :2])
+    distances = demo.squared_distances(centers + 1.0, centers, np.linalg.inv(covariances))
+    assert distances.shape == (len(centers), len(centers))
+    assert (distances >= 0).all()
+
+
+def test_folder_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert demo.main(["--out", str(tmp_path / "file" / "demo")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert "cannot write" in captured.err
+
+
+@pytest.mark.parametrize(("arguments", "rows"), [([], demo.ROWS), (["--quick"], demo.QUICK_ROWS)])
+def test_command_line_chooses_the_length(arguments, rows, tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(demo, "run_demo", lambda out, rows: called.append((out, rows)))
+    out = tmp_path / "new" / "demo"
+    assert demo.main([*arguments, "--out", str(out)]) == 0
+    assert called == [(out, rows)]
+    assert out.is_dir()
+    assert not list(out.iterdir())
+
+
+def test_interrupt_has_its_exit_code(tmp_path, monkeypatch, capsys):
+    def interrupt(out, rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "run_demo", interrupt)
+    assert demo.main(["--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "demo: interrupted\n"
+
+
+@pytest.mark.slow
+def test_rules_beat_one_plane():
+    stream = demo.load(demo.STREAM, n=demo.QUICK_ROWS, seed=demo.SEED)
+    rules, plane = (demo.run_model(demo.MODELS[key], stream).result for key in ("rules", "plane"))
+    assert rules.pa > plane.pa + 0.02
+    assert rules.ap > plane.ap

@@ -1,0 +1,86 @@
+"""The documentation: its examples run, its tables are up to date, its links lead somewhere."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+BLOCKS = [
+    pytest.param(page, number, id=f"{page.name}-{number + 1}")
+    for page in PAGES
+    for number in range(len(BLOCK.findall(page.read_text(encoding="utf-8"))))
+]
+
+
+@pytest.fixture(scope="module")
+def write_docs():
+    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "tools" / "write_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# Whole streams: uncompiled they would take minutes.
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "number"), BLOCKS)
+def test_examples_run(page, number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = BLOCK.findall(page.read_text(encoding="utf-8"))[number]
+    exec(compile(code, f"{page.name}, block {number + 1}", "exec"), {"__name__": "__main__"})
+
+
+def test_tables_are_up_to_date(write_docs):
+    for file, text in write_docs.render().items():
+        assert (ROOT / file).read_text(encoding="utf-8") == text, (
+            f"{file} is out of date: run `python tools/write_docs.py`"
+        )
+
+
+def test_check_agrees_with_the_files(write_docs):
+    assert write_docs.main(["--check"]) == 0
+
+
+def test_every_parameter_has_a_meaning(write_docs):
+    from efcml.params import Params
+
+    lines = write_docs.parameter_table().splitlines()[2:]
+    assert [line.split("`")[1] for line in lines] == list(Params.names())
+    assert all(len(line.split("|")[3].split()) >= 3 for line in lines)
+
+
+def test_results_come_from_the_file(write_docs, tmp_path):
+    assert "No results yet" in write_docs.results_table(tmp_path)
+    path = tmp_path / write_docs.RESULTS
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"emotions": {"pa": 0.51234, "ap": 0.6, "rules": 7}}))
+    assert write_docs.results_table(tmp_path).splitlines()[2] == "| emotions | 0.512 | 0.600 | 7 |"
+
+
+def test_marks_must_be_there_once(write_docs):
+    text = "a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb\n"
+    assert write_docs.fill(text, "x", "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="x:begin"):
+        write_docs.fill("nothing", "x", "new")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_file_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+    for name in re.findall(r"`((?:efcml|tools|tests|docs)/[\w/.]+\.\w+)`", text):
+        assert (ROOT / name).exists() or name.startswith("docs/results/"), name
+
+
+def test_citation_names_version_and_paper():
+    from efcml import __version__
+
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in text
+    assert "10.1016/j.ins.2022.03.045" in text

@@ -1,0 +1,161 @@
+"""The package itself: light to import, names found when used, compiled once."""
+
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import efcml
+
+ROOT = Path(__file__).resolve().parent.parent
+PUBLIC = {"EFCMLClassifier", "datasets", "prequential", "warmup"}
+HEAVY = {"sklearn", "matplotlib", "pandas", "river", "dask"}
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+def run(code):
+    """Run code in a new process and return what it prints as JSON."""
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", code]
+    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import efcml",
+        "import efcml; efcml.__version__, dir(efcml)",
+        "from efcml import datasets",
+        "from efcml.learner import Learner",
+        "import efcml.measures",
+    ],
+)
+def test_import_loads_no_front_end(statement):
+    code = f"import json, sys\n{statement}\nprint(json.dumps([*sys.modules]))"
+    assert not HEAVY & set(run(code))
+
+
+def test_import_compiles_nothing():
+    loaded = run("import json, sys, efcml\nprint(json.dumps([*sys.modules]))")
+    assert "numba" not in loaded
+
+
+def test_public_names():
+    assert set(efcml.__all__) >= PUBLIC
+    assert set(efcml.__all__) <= set(dir(efcml))
+    for name in efcml.__all__:
+        assert getattr(efcml, name) is getattr(efcml, name)
+    assert isinstance(efcml.EFCMLClassifier, type)
+    assert callable(efcml.prequential)
+    assert callable(efcml.warmup)
+    assert callable(efcml.datasets.load)
+
+
+def test_names_are_found_by_a_star_import():
+    code = "import json\nfrom efcml import *\nprint(json.dumps([*globals()]))"
+    assert set(run(code)) >= PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_name_alone(name):
+    code = f"import json\nfrom efcml import {name}\nprint(json.dumps(type({name}).__name__))"
+    kinds = {"EFCMLClassifier": "ABCMeta", "datasets": "module"}
+    assert run(code) in (kinds.get(name, "function"), "type")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'efcml' has no attribute 'Classifier'"):
+        efcml.Classifier  # noqa: B018
+    assert not hasattr(efcml, "load_everything")
+    with pytest.raises(ImportError, match="cannot import name 'Classifier'"):
+        exec("from efcml import Classifier")
+
+
+def test_version_is_a_version():
+    parts = efcml.__version__.split(".")
+    assert len(parts) >= 3
+    assert all(part.isdigit() for part in parts[:2])
+
+
+@pytest.mark.xfail(reason="importing efcml.prequential puts the module in place of the function")
+def test_names_survive_the_import_of_all_modules():
+    """A submodule that is called like a public function would hide it."""
+    names = sorted(
+        module.name
+        for module in pkgutil.walk_packages(efcml.__path__, "efcml.")
+        if not module.name.endswith("__main__")
+    )
+    code = f"""
+import importlib, json
+for name in {names}:
+    importlib.import_module(name)
+import efcml
+print(json.dumps([name for name in efcml.__all__
+                  if name != "datasets" and not callable(getattr(efcml, name))]))
+"""
+    assert run(code) == []
+
+
+SIGNATURES = """
+import importlib, json, pkgutil
+import efcml, efcml.kernels
+
+def signatures():
+    found = {}
+    for module in pkgutil.iter_modules(efcml.kernels.__path__, "efcml.kernels."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if hasattr(value, "signatures"):
+                found[name] = len(value.signatures)
+    return found
+
+efcml.warmup()
+before = signatures()
+%s
+after = signatures()
+changed = sorted(name for name in after if after[name] != before[name])
+print(json.dumps([before, changed]))
+"""
+
+WORK = """
+import sys
+sys.path.insert(0, "tests")
+from test_classifier import EVERYTHING, QUICK, hide, stream
+from efcml import EFCMLClassifier, prequential
+import numpy as np
+X, Y = stream(120)
+for options in ({}, QUICK, EVERYTHING, {"correlation": "none"}, {"beta": 1, "max_rules": 2}):
+    for labels in (Y, hide(Y), Y.astype(int), Y[:, 0], Y[:, :1]):
+        clf = EFCMLClassifier(**options).fit(X[:60], labels[:60])
+        clf.partial_fit(X[60:70], labels[60:70])
+        prequential(clf, X[70:], labels[70:])
+        prequential(clf, X[70:].astype(np.float32), labels[70:], learn=False)
+        clf.predict_proba(np.asfortranarray(X))
+        EFCMLClassifier(**options).partial_fit(X.tolist(), labels.tolist())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_warmup_compiles_all_that_learning_needs():
+    before, changed = run(SIGNATURES % WORK)
+    assert {"learn_until_event", "score_rows"} <= {name for name in before if before[name]}
+    assert changed == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_compilations_would_be_seen_without_warmup():
+    before, changed = run(SIGNATURES.replace("efcml.warmup()", "") % WORK)
+    assert not any(before.values())
+    assert {"learn_until_event", "score_rows"} <= set(changed)
+
+
+def test_warmup_returns_nothing_and_can_be_repeated():
+    assert efcml.warmup() is None
+    assert efcml.warmup() is None

@@ -1,0 +1,102 @@
+"""The choice of the prior strength by cross-validation."""
+
+import numpy as np
+import pytest
+from streams import COMPILED, make_params, random_rows
+
+from efcml import batch, prior
+from efcml.learner import Learner, start_variances
+from efcml.scaler import Scaler
+
+N = 100 if COMPILED else 40
+
+
+def ready_learner(X, K, **changes):
+    """A learner that knows its scale but has no rules yet, and the scaled rows."""
+    learner = Learner(make_params(**changes), X.shape[1], K)
+    learner.scaler = Scaler.from_rows(X, 6.0)
+    X = learner.scaler.transform(X)
+    learner.start_variance = start_variances(X, K, 0.3)
+    return learner, X
+
+
+def slow_losses(X, Y, folds, **changes):
+    """Held-out squared error of whole fits, one for every fold and strength."""
+    losses = np.zeros(len(prior.STRENGTHS))
+    edges = np.linspace(0, len(X), folds + 1).astype(int)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        rest = np.r_[0:low, high : len(X)]
+        for i, delta in enumerate(prior.STRENGTHS):
+            learner = ready_learner(X, Y.shape[1], alpha=0.0, beta=0.0, **changes)[0]
+            scaled = learner.scaler.transform(X)
+            learner.build(scaled[rest], Y[rest], delta)
+            # scores with the same floor of activations as in learning
+            psi = batch.activations(learner.rules, scaled[low:high], learner.settings)
+            planes = batch.extended(scaled[low:high]) @ learner.rules.W
+            scores = np.einsum("tr,rtc->tc", psi, planes)
+            losses[i] += np.nansum((scores - Y[low:high]) ** 2)
+    return losses
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_losses_are_those_of_held_out_rows(rng, share):
+    X, Y = random_rows(rng, N, 2, 2, share)
+    changes = {"vigilance": 0.5}
+    learner, scaled = ready_learner(X, 2, alpha=0.0, beta=0.0, **changes)
+    expected = slow_losses(X, Y, 5, **changes)
+    edges = np.linspace(0, N, 6).astype(int)
+    losses = np.zeros(len(prior.STRENGTHS))
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        rest = np.r_[0:low, high:N]
+        losses += prior.fold_losses(learner, scaled[rest], Y[rest], scaled[low:high], Y[low:high])
+    np.testing.assert_allclose(losses, expected, rtol=1e-8)
+    assert prior.choose_prior(learner, scaled, Y) == prior.STRENGTHS[int(np.argmin(expected))]
+    assert not learner.fitted
+    assert learner.counts["births"] == 0
+
+
+def test_noise_asks_for_a_stronger_prior(rng):
+    X = rng.normal(size=(N, 3))
+    signal = (X[:, :1] > 0.0).astype(float)
+    noise = rng.integers(0, 2, size=(N, 1)).astype(float)
+    chosen = []
+    for Y in (signal, noise):
+        learner, scaled = ready_learner(X, 1, vigilance=2.0)
+        chosen.append(prior.choose_prior(learner, scaled, Y))
+    assert chosen[0] < chosen[1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_too_few_rows_leave_it_at_one(rng, n):
+    X, Y = random_rows(rng, n, 2, 2)
+    learner, scaled = ready_learner(X, 2)
+    assert prior.choose_prior(learner, scaled, Y) == 1.0
+
+
+def test_two_folds_are_enough(rng):
+    X, Y = random_rows(rng, 4, 2, 2)
+    learner, scaled = ready_learner(X, 2)
+    assert prior.choose_prior(learner, scaled, Y) in prior.STRENGTHS
+
+
+def test_only_the_newest_rows_count(rng, monkeypatch):
+    monkeypatch.setattr(prior, "MOST_ROWS", 20)
+    X, Y = random_rows(rng, 50, 2, 2)
+    learner, scaled = ready_learner(X, 2)
+    old = prior.choose_prior(learner, scaled, Y)
+    scaled[:30], Y[:30] = 3.0, 1.0
+    assert prior.choose_prior(learner, scaled, Y) == old
+
+
+@pytest.mark.parametrize("delta", ["auto", 7.0])
+def test_fit_uses_it_with_a_weak_intercept(rng, delta):
+    X, Y = random_rows(rng, N, 2, 2)
+    learner = Learner(make_params(prior=delta, vigilance=0.5), 2, 2).fit(X, Y)
+    chosen = learner.prior_precision
+    if delta == "auto":
+        assert chosen[0] in prior.STRENGTHS
+    else:
+        assert chosen[0] == 7.0
+    assert chosen[1] == chosen[0]
+    assert chosen[2] == prior.INTERCEPT_SHARE * chosen[0]
+    assert learner.settings.prior_slope == chosen[0]

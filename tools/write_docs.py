@@ -1,0 +1,112 @@
+"""Write the generated tables of README.md and docs/; ``--check`` only compares.
+
+A table stands between ``<!-- name:begin -->`` and ``<!-- name:end -->``. What is outside is text
+and stays as it is.
+"""
+
+import argparse
+import inspect
+import json
+import re
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = "docs/results/defaults.json"
+
+
+def state_table():
+    """Return the arrays of the state, from the table the code is made of."""
+    from efcml.rules.fields import markdown_table
+
+    return markdown_table()
+
+
+def parameter_table():
+    """Return names, defaults and meanings of all parameters.
+
+    The defaults are those of `Params`, the words those of the estimator's docstring.
+    """
+    from efcml.classifier import EFCMLClassifier
+    from efcml.params import Params
+
+    meanings = read_meanings(inspect.getdoc(EFCMLClassifier))
+    lines = ["| name | default | what it does |", "|---|---|---|"]
+    for field in fields(Params):
+        meaning = meanings[field.name].replace("|", "\\|")
+        lines.append(f"| `{field.name}` | `{field.default!r}` | {meaning} |")
+    return "\n".join(lines)
+
+
+def read_meanings(docstring):
+    """Return the text of every entry of the Parameters section of a numpy docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
+    entries = re.split(r"^(\w+) : [^\n]*\n", section[1], flags=re.M)
+    return {
+        name: " ".join(text.split()).replace("``", "`")
+        for name, text in zip(entries[1::2], entries[2::2], strict=True)
+    }
+
+
+def results_table(root=ROOT):
+    """Return the results with default parameters, or a sentence while there are none."""
+    path = root / RESULTS
+    if not path.exists():
+        return f"No results yet. `python tools/write_docs.py` fills this in from `{RESULTS}`."
+    lines = [
+        "| data set | partial accuracy | average precision | rules at the end |",
+        "|---|---|---|---|",
+    ]
+    for name, found in json.loads(path.read_text(encoding="utf-8")).items():
+        lines.append(f"| {name} | {found['pa']:.3f} | {found['ap']:.3f} | {found['rules']:.0f} |")
+    return "\n".join(lines)
+
+
+TABLES = {
+    "README.md": {"results": results_table},
+    "docs/state.md": {"state": state_table},
+    "docs/parameters.md": {"parameters": parameter_table},
+}
+
+
+def fill(text, name, table):
+    """Return the text with a new table between the marks of ``name``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{begin} and {end} must stand in the file once each")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+
+
+def render(root=ROOT):
+    """Return what every file with tables should hold."""
+    pages = {}
+    for file, tables in TABLES.items():
+        text = (root / file).read_text(encoding="utf-8")
+        for name, make in tables.items():
+            text = fill(text, name, make())
+        pages[file] = text
+    return pages
+
+
+def main(arguments=None):
+    """Write the files that have changed; with ``--check`` name them and fail instead."""
+    parser = argparse.ArgumentParser(description="Write the generated tables of the documentation.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if out of date")
+    check = parser.parse_args(arguments).check
+    old = []
+    for file, text in render().items():
+        path = ROOT / file
+        if path.read_text(encoding="utf-8") != text:
+            old.append(file)
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    if old:
+        print(("out of date: " if check else "written: ") + ", ".join(old))
+    return int(check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())
