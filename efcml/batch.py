@@ -131,6 +131,13 @@ def optimise(rules, r, hessians, settings):
             return V @ hessians[0]
         return np.einsum("cij,cj->ci", hessians, V)
 
+    # Printed formulas may run away here before the limit is seen.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return descend(arrays, r, product, start, lipschitz, M, settings)
+
+
+def descend(arrays, r, product, start, lipschitz, M, settings):
+    """Iterate from ``start``, where D is zero; write W and D of the rule unless it ran away."""
     target = product(start)  # the start is the least-squares solution, so H W_0 = B + Delta W_prior
     W, V, D_W, D_V, momentum = start, start, np.zeros_like(start), np.zeros_like(start), 1.0
     for _ in range(MAX_ITERATIONS):

@@ -23,23 +23,23 @@ class Params:
     The estimator's documentation says what each one does and when to change it.
     """
 
-    vigilance: float = 1.0
-    alpha: float = 0.0
-    beta: float = 0.0
+    vigilance: float = 0.6
+    alpha: float = 0.01
+    beta: float = 0.1
     correlation: str = "shift"
     bandwidth: float | str = "dimension"
     lipschitz: str = "exact"
     n_steps: int = 1
     forgetting: float = 1.0
     prior: float | str = "auto"
-    birth_width: float = 0.3
+    birth_width: float = 0.15
     variance_floor: float = 0.1
     merging: bool = True
     merge_overlap: float = 0.8
-    merge_volume: float | str = 1.0
+    merge_volume: float | str = 0.9
     merge_consequents: str = "exact"
     product_space: bool = True
-    max_rules: int = 50
+    max_rules: int = 40
     activation_floor: float = 1e-4
     clip: float = 6.0
     warmup_rows: int = 200

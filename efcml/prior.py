@@ -4,7 +4,7 @@ import numpy as np
 
 from efcml import batch
 
-STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
 FOLDS = 5
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart

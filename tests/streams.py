@@ -9,7 +9,7 @@ import naive
 import numpy as np
 from numpy.testing import assert_allclose
 
-from efcml.kernels.learning import polish_rule
+from efcml.kernels.rule_update import polish_rule
 from efcml.learner import Learner
 from efcml.params import Params
 from efcml.rules import RuleBase
@@ -46,7 +46,19 @@ PARAMETERS = {
     "weight_limit": 1e6,
 }
 NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")
+STORED_BY_LABEL = [field.name for field in FIELDS if field.dims == ("K", "d")]
 FIXED_RULES = {"vigilance": 1e9, "merging": False, "variance_floor": 0.0}
+
+
+class AsWritten:
+    """A rule base with its arrays as the formulas have them, (d, K), to read and to write."""
+
+    def __init__(self, rules):
+        self.rules = rules
+
+    def __getattr__(self, name):
+        array = getattr(self.rules, name)
+        return array.swapaxes(1, 2) if name in STORED_BY_LABEL else array
 
 
 class Unscaled:
@@ -121,15 +133,14 @@ def learner_with_rules(rng, n_rules, p, K, **changes):
 def add_rule(learner, z, W):
     """Give birth to a rule outside of a stream; counted, so that the balance stays true."""
     learner.counts["births"] += 1
-    return give_birth(
-        learner.rules, z, W, learner.rows_seen, learner.start_variance, learner.prior_precision
-    )
+    rules, priors = learner.rules, (learner.start_variance, learner.prior_precision)
+    return give_birth(rules, z, np.ascontiguousarray(W.T), learner.rows_seen, *priors)
 
 
 def polish(learner, rule):
     """Proximal steps of one rule outside of a stream."""
     rules = learner.rules
-    polish_rule(rule, learner.rows_seen, rules.arrays, learner.settings, rules.work)
+    polish_rule(rule, learner.rows_seen, rules.consequents, learner.settings, rules.consequent_work)
 
 
 def learn_rows(learner, X, Y):
@@ -161,6 +172,7 @@ def assert_identical(actual, expected):
 def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):
     """Compare a RuleBase with the list of rules of a naive learner, every field."""
     assert rules.n_rules == len(twins)
+    rules = AsWritten(rules)
     if twins:
         for name, expected in naive.stack_rules(twins).items():
             assert_allclose(getattr(rules, name), expected, rtol=rtol, atol=atol, err_msg=name)

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
-from streams import COMPILED, learner_with_rules, make_params, prior_precision, random_rows
+from streams import (
+    COMPILED,
+    AsWritten,
+    learner_with_rules,
+    make_params,
+    prior_precision,
+    random_rows,
+)
 
 from efcml import batch
 from efcml.learner import Learner
@@ -38,7 +45,7 @@ def test_activations_below_the_floor_are_zero(rng):
 
 def test_statistics_of_fully_labelled_rows(rng):
     learner, X, Y, psi = weighted_rules(rng)
-    rules, R = learner.rules, batch.extended(X)
+    rules, R = AsWritten(learner.rules), batch.extended(X)
     for i in range(2):
         G, B, weight, mean, cov = naive.batch_moments(R, Y, psi[:, i])
         assert_allclose(rules.G[i, 0], G, rtol=1e-10, atol=1e-12)
@@ -52,7 +59,7 @@ def test_statistics_of_fully_labelled_rows(rng):
 
 def test_statistics_of_partly_labelled_rows(rng):
     learner, X, Y, psi = weighted_rules(rng, share=0.6)
-    rules, R = learner.rules, batch.extended(X)
+    rules, R = AsWritten(learner.rules), batch.extended(X)
     for i in range(2):
         for c in range(K_):
             for e in range(K_):
@@ -82,6 +89,7 @@ def test_statistics_of_a_rule_that_never_fires(rng):
 
 def solve(learner, base=None):
     base = np.zeros((P_ + 1, K_)) if base is None else base
+    base = np.ascontiguousarray(base.T)
     return batch.set_weights(learner.rules, prior_precision(P_), base, learner.settings)
 
 
@@ -98,7 +106,7 @@ def test_weights_are_the_minimum(rng, mode, alpha, beta, share):
     base = np.zeros((P_ + 1, K_))
     base[-1] = 0.4
     assert solve(learner, base) == []
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(2):
         corr = naive.correlation(rules.label_cov[i], rules.label_weight[i])
         M, top = naive.penalty(corr, mode)
@@ -131,7 +139,7 @@ def test_weights_are_those_of_a_general_solver(rng, mode, share):
     alpha, beta = 0.3, 2.0
     learner, *_ = weighted_rules(rng, share, 1, correlation=mode, alpha=alpha, beta=beta)
     solve(learner)
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     G, B, Delta, W_prior, M = problem(rules, 0)
     shape, n_slopes = B.shape, P_ * K_
 
@@ -166,7 +174,7 @@ def test_weights_without_penalties_are_the_ridge(rng, changes, share):
     learner, *_ = weighted_rules(rng, share, **changes)
     base = rng.normal(size=(P_ + 1, K_))
     solve(learner, base)
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(2):
         expected = naive.ridge(rules.G[i], rules.B[i], rules.Delta[i], base)
         assert_allclose(rules.W[i], expected, rtol=1e-9, atol=1e-11)
@@ -191,7 +199,7 @@ def test_light_rules_have_no_penalty_yet(rng):
 def test_printed_formulas_keep_least_squares_when_they_run_away(rng, changes):
     learner, *_ = weighted_rules(rng, weight_limit=1e4, **changes)
     assert solve(learner) == [0, 1]
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(2):
         expected = naive.ridge(rules.G[i], rules.B[i], rules.Delta[i], rules.W_prior[i])
         assert_allclose(rules.W[i], expected, rtol=1e-9, atol=1e-11)
@@ -202,7 +210,7 @@ def test_optimiser_stops_at_its_last_iteration(rng, monkeypatch):
     learner, *_ = weighted_rules(rng, alpha=0.3, beta=2.0)
     monkeypatch.setattr(batch, "MAX_ITERATIONS", 2)
     assert solve(learner) == []
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(2):  # not the minimum, but W and D belong together
         D = naive.gradient(rules.G[i], rules.B[i], rules.Delta[i], rules.W[i], rules.W_prior[i])
         assert_allclose(rules.D[i], D, atol=1e-9)
@@ -241,7 +249,7 @@ def test_fit_is_rules_then_statistics_then_weights(rng, share):
     X, Y = random_rows(rng, n, P_, K_, share)
     Y[4] = np.nan
     learner = Learner(make_params(vigilance=0.4, prior=3.0), P_, K_).fit(X, Y)
-    rules, labelled = learner.rules, ~np.isnan(Y).all(axis=1)
+    rules, labelled = AsWritten(learner.rules), ~np.isnan(Y).all(axis=1)
     assert learner.rows_seen == labelled.sum()
     assert rules.n_rules > 1
     assert rules.n_groups == (1 if share == 1.0 else K_)

@@ -22,12 +22,21 @@ from efcml.learner import DivergenceWarning
 from efcml.params import Params
 from efcml.rules import RuleBase
 
-# Small enough for uncompiled kernels: no search for the prior, a short warm-up, several rules.
-QUICK = {"prior": 1.0, "warmup_rows": 12, "vigilance": 0.3}
+# Nothing here depends on defaults, so that rules are born and merged whatever those become.
+FIXED = {
+    "birth_width": 0.3,
+    "variance_floor": 0.1,
+    "merge_overlap": 0.8,
+    "merge_volume": 1.0,
+    "activation_floor": 1e-4,
+}
 
-# Every option that changes what is computed, each away from its default.
-EVERYTHING = {
-    "vigilance": 0.2,
+# Small enough for uncompiled kernels: no search for the prior, a short warm-up, several rules.
+QUICK = FIXED | {"prior": 1.0, "warmup_rows": 12, "vigilance": 0.3, "bandwidth": "dimension"}
+
+# Every option that changes what is computed, away from its default; births at a low cap.
+EVERYTHING = FIXED | {
+    "vigilance": 0.05,
     "alpha": 0.01,
     "beta": 0.1,
     "correlation": "laplacian",
@@ -586,7 +595,9 @@ def test_frequencies_leave_unknown_labels_out():
 
 
 @pytest.mark.parametrize("labels", ["known", "unknown"])
-@pytest.mark.parametrize("options", [QUICK, EVERYTHING], ids=["quick", "everything"])
+@pytest.mark.parametrize(
+    "options", [QUICK, EVERYTHING, {"warmup_rows": 20}], ids=["quick", "everything", "defaults"]
+)
 def test_warm_up_is_fit_then_partial_fit(options, labels):
     X, Y = stream(60)
     first = options["warmup_rows"]

@@ -2,7 +2,10 @@
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,13 +28,17 @@ def write_docs():
     return module
 
 
-# Whole streams: uncompiled they would take minutes.
+# Whole streams: uncompiled they would take minutes. A process of its own, as a reader would have.
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "number"), BLOCKS)
-def test_examples_run(page, number, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_examples_run(page, number, tmp_path):
     code = BLOCK.findall(page.read_text(encoding="utf-8"))[number]
-    exec(compile(code, f"{page.name}, block {number + 1}", "exec"), {"__name__": "__main__"})
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
 
 
 def test_tables_are_up_to_date(write_docs):

@@ -24,42 +24,45 @@ def random_state(rng, p, K, n=12):
     return 0.5 * (P + P.T), G, B, D, Delta, W
 
 
+def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, first, last):
+    """Both kernels of one row; B, D and W are stored with one row per label."""
+    keep, d = forgetting**psi, len(row)
+    gain = np.zeros(d)
+    factor = consequent.absorb_row(P, G, Delta, row, psi, keep, gain, np.zeros(d))
+    stored = [np.ascontiguousarray(a.T) for a in (W, B, D)]
+    consequent.learn_labels(*stored, row, y, gain, factor, psi, keep, first, last)
+    W, B, D = (a.T for a in stored)
+    return P, G, B, D, Delta, W
+
+
 @pytest.mark.parametrize(("p", "K"), SHAPES)
 @pytest.mark.parametrize("forgetting", FORGETTING)
 @pytest.mark.parametrize("psi", [1.0, 0.3, 1e-5])
-def test_least_squares_of_all_columns(rng, p, K, forgetting, psi):
-    P, G, B, D, Delta, W = random_state(rng, p, K)
+def test_least_squares_of_all_labels(rng, p, K, forgetting, psi):
+    state = random_state(rng, p, K)
     row, y = np.append(rng.normal(size=p), 1.0), rng.integers(0, 2, size=K).astype(float)
-    wanted = naive.rfwls(P, G, B, D, Delta, W, row, y, psi, forgetting)
-    keep = forgetting**psi
-    gain, work = np.zeros(p + 1), np.zeros(p + 1)
-    factor = consequent.absorb_row(P, G, Delta, row, psi, keep, gain, work)
-    consequent.learn_columns(
-        W, B, D, row, y, gain, factor, psi, keep, 0, K, np.zeros(K)
-    )  # fmt: skip
-    for actual, expected in zip((P, G, B, D, Delta, W), wanted, strict=True):
+    wanted = naive.rfwls(*state, row, y, psi, forgetting)
+    learned = learn(*state, row, y, psi, forgetting, 0, K)
+    for actual, expected in zip(learned, wanted, strict=True):
         assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
+    P, G = learned[:2]
     assert np.array_equal(P, P.T)
     assert np.array_equal(G, G.T)
 
 
-def test_least_squares_of_one_column_leaves_the_others(rng):
+def test_least_squares_of_one_label_leaves_the_others(rng):
     p, K, c = 3, 4, 2
-    P, G, B, D, Delta, W = random_state(rng, p, K)
-    before = [a.copy() for a in (W, B, D)]
+    P, G, B, D, Delta, W = state = random_state(rng, p, K)
+    before = [a.copy() for a in (B, D, W)]
     row, y = np.append(rng.normal(size=p), 1.0), np.full(K, np.nan)
     y[c] = 1.0
-    columns = [a[:, c : c + 1].copy() for a in (B, D, W)]
-    wanted = naive.rfwls(P, G, columns[0], columns[1], Delta, columns[2], row, y[c:][:1], 0.4, 0.9)
-    keep, gain = 0.9**0.4, np.zeros(p + 1)
-    factor = consequent.absorb_row(P, G, Delta, row, 0.4, keep, gain, np.zeros(p + 1))
-    consequent.learn_columns(
-        W, B, D, row, y, gain, factor, 0.4, keep, c, c + 1, np.zeros(K)
-    )  # fmt: skip
-    for actual, old, index in zip((W, B, D), before, (5, 2, 3), strict=True):
-        assert_allclose(actual[:, c], wanted[index][:, 0], rtol=1e-9, atol=1e-12)
-        others = np.arange(K) != c
-        assert np.array_equal(actual[:, others], old[:, others])
+    B, D, W = (a[:, [c]] for a in (B, D, W))
+    wanted = naive.rfwls(P, G, B, D, Delta, W, row, y[[c]], 0.4, 0.9)
+    learned = learn(*state, row, y, 0.4, 0.9, c, c + 1)
+    others = np.arange(K) != c
+    for old, index in zip(before, (2, 3, 5), strict=True):
+        assert_allclose(learned[index][:, c], wanted[index][:, 0], rtol=1e-9, atol=1e-12)
+        assert np.array_equal(learned[index][:, others], old[:, others])
 
 
 @pytest.mark.parametrize("K", [1, 2, 4])

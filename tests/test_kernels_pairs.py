@@ -43,7 +43,8 @@ def test_due_pair_is_the_first_that_passes_the_screen(seed):
         expected, marked = -1, tested.copy()
         for r in range(n_rules):
             samples = updates[winner] + updates[r] + 2
-            if r == winner or samples < 1.1 * tested[winner, r]:
+            young = min(updates[winner], updates[r]) + 1 < naive.MATURE
+            if r == winner or young or samples < 1.1 * tested[winner, r]:
                 continue
             both = precision[winner], precision[r]
             if naive.merge_screen(center[winner] - center[r], *both, width, overlap):
@@ -60,11 +61,20 @@ def test_due_pair_is_the_first_that_passes_the_screen(seed):
 
 def test_a_pair_is_due_again_after_a_tenth_more_samples():
     center, precision = np.zeros((2, 1)), np.ones((2, 1, 1))
-    tested = np.array([[0, 20], [20, 0]])
-    for updates, expected in ((18, -1), (19, -1), (20, 1)):
-        updates = np.array([updates, 0])
+    tested = np.array([[0, 40], [40, 0]])
+    for updates, expected in ((30, -1), (32, -1), (33, 1)):  # 44 samples with the births
+        updates = np.array([updates, 9])
         found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(1))
         assert found == expected
+
+
+def test_young_rules_are_not_compared():
+    center, precision = np.zeros((2, 1)), np.ones((2, 1, 1))
+    for pair, expected in (((8, 50), -1), ((50, 8), -1), ((9, 9), 1)):
+        tested, updates = np.zeros((2, 2), dtype=int), np.array(pair)
+        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(1))
+        assert found == expected
+        assert not tested.any()
 
 
 def test_no_pair_without_a_second_rule():

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from streams import SIZES, learner_with_rules, random_precisions
+from streams import SIZES, AsWritten, learner_with_rules, random_precisions
 
 from efcml import batch
 from efcml.kernels import scoring
@@ -19,18 +19,18 @@ def random_learner(rng, p, K, n_rules):
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
 def test_scores_and_activations_of_rows(rng, p, K, n_rules):
     learner = random_learner(rng, p, K, n_rules)
-    rules, X = learner.rules, rng.normal(size=(7, p))
+    rules, X = AsWritten(learner.rules), rng.normal(size=(7, p))
     centers = rules.center[:, :p]
     expected = naive.score_rows(X, centers, rules.input_precision, rules.W, 1.5)
     assert_allclose(learner.score(X), expected, rtol=1e-10, atol=1e-12)
-    psi = batch.activations(rules, X, learner.settings)
+    psi = batch.activations(learner.rules, X, learner.settings)
     for x, row in zip(X, psi, strict=True):
         wanted = naive.activations(naive.distances(x, centers, rules.input_precision), 1.5)
         assert_allclose(row, np.where(wanted < 0.01, 0.0, wanted), rtol=1e-10)
 
 
 def test_blend_passes_over_rules_that_do_not_fire():
-    W = np.array([[[1.0], [2.0]], [[np.inf], [np.nan]]])
+    W = np.array([[[1.0, 2.0]], [[np.inf, np.nan]]])
     scores = np.full(1, np.nan)
     scoring.blend(np.array([3.0, 1.0]), np.array([1.0, 0.0]), W, 2, scores)
     assert scores[0] == 5.0
@@ -46,7 +46,7 @@ def test_row_is_extended_by_one():
 def test_order_of_features_or_labels_does_not_matter(rng, labels):
     p, K, n_rules = 3, 3, 4
     learner = random_learner(rng, p, K, n_rules)
-    rules, X = learner.rules, rng.normal(size=(5, p))
+    rules, X = AsWritten(learner.rules), rng.normal(size=(5, p))
     before = learner.score(X)
     order = np.array([2, 0, 1])
     if labels:

@@ -16,18 +16,18 @@ from streams import (
 
 from efcml.learner import Learner, Trace
 
-ROWS = 400 if COMPILED else 70
+ROWS = 400 if COMPILED else 150
 
 # What must happen in a stream, and the parameters that make it happen.
 STREAMS = {
-    "births and merges": (("births", "merges"), {"vigilance": 0.3}),
+    "births and merges": (("births", "merges"), {"vigilance": 0.5, "merge_overlap": 0.5}),
     "drops": (("drops",), {"vigilance": 0.2, "max_rules": 3, "merging": False}),
     "merges at the cap": (
         ("merges", "drops"),
         {"vigilance": 0.2, "max_rules": 4, "merge_overlap": 0.9, "bandwidth": 0.6},
     ),
-    "repairs": (("repairs", "merges"), {"vigilance": 0.6, "forgetting": 0.8}),
-    "partial labels": (("merges",), {"vigilance": 0.3, "share": 0.8}),
+    "repairs": (("repairs", "merges"), {"vigilance": 0.6, "forgetting": 0.8, "bandwidth": 4.0}),
+    "partial labels": (("merges",), {"vigilance": 0.5, "share": 0.8, "merge_overlap": 0.5}),
     "all at once": (
         ("merges", "drops", "repairs"),
         {
@@ -40,7 +40,10 @@ STREAMS = {
         },
     ),
     "nobody learns a birth row": (("births",), {"vigilance": 0.3, "birth_learning": False}),
-    "input space": (("merges",), {"vigilance": 0.3, "product_space": False, "n_steps": 2}),
+    "input space": (
+        ("merges",),
+        {"vigilance": 0.4, "product_space": False, "n_steps": 2, "merge_overlap": 0.5},
+    ),
 }
 
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from streams import (
     COMPILED,
     FIXED_RULES,
+    AsWritten,
     learn_rows,
     learner_with_rules,
     polish,
@@ -39,7 +40,7 @@ def follow(learner, X, Y):
 def fixed_stream(rng, n, p=3, K=2, n_rules=3, share=1.0, **changes):
     """A learner with a fixed number of rules, its first centers, its rows, and what happened."""
     learner = learner_with_rules(rng, n_rules, p, K, **(FIXED_RULES | changes))
-    first, W = learner.rules.center.copy(), learner.rules.W.copy()
+    first, W = learner.rules.center.copy(), AsWritten(learner.rules).W.copy()
     X, Y = random_rows(rng, n, p, K, share)
     psi, winners = follow(learner, X, Y)
     assert learner.n_rules == n_rules
@@ -107,7 +108,7 @@ def test_variance_floor_keeps_the_covariance_open(rng):
 @pytest.mark.parametrize("n", LENGTHS)
 def test_statistics_are_those_of_the_weighted_rows(rng, n, forgetting):
     learner, _, W_prior, X, Y, psi, _ = fixed_stream(rng, n, forgetting=forgetting)
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(3):
         G, B, weight, mean, cov = naive.batch_moments(extended(X), Y, psi[:, i], forgetting)
         assert_allclose(rules.G[i, 0], G, rtol=RTOL, atol=1e-9)
@@ -130,7 +131,7 @@ def test_least_squares_is_the_weighted_ridge(rng, n):
     for i in range(3):
         H = (psi[:, i] * R.T) @ R + np.diag(Delta)
         W = np.linalg.solve(H, (psi[:, i] * R.T) @ Y + Delta[:, None] * W_prior[i])
-        assert_allclose(learner.rules.W[i], W, rtol=RTOL, atol=1e-9)
+        assert_allclose(AsWritten(learner.rules).W[i], W, rtol=RTOL, atol=1e-9)
     assert not learner.rules.D.any()
 
 
@@ -145,17 +146,17 @@ def test_forgetting_ridge_weighs_the_rows_by_age(rng):
         Delta = left * prior_precision(3)
         W = naive.ridge((weights * R.T) @ R, (weights * R.T) @ Y, Delta, W_prior[i])
         assert_allclose(learner.rules.Delta[i, 0], Delta, rtol=1e-12)
-        assert_allclose(learner.rules.W[i], W, rtol=1e-9, atol=1e-10)
+        assert_allclose(AsWritten(learner.rules).W[i], W, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("n", [SHORT, pytest.param(3000, marks=pytest.mark.slow)])
 def test_unknown_labels_leave_each_label_its_own_rows(rng, n):
     X, Y = random_rows(rng, n, 2, 3, 0.6)
     learner = learner_with_rules(rng, 2, 2, 3, **(FIXED_RULES | {"alpha": 0.0, "beta": 0.0}))
-    W_prior, psi = learner.rules.W.copy(), np.zeros((n, 2))
+    W_prior, psi = AsWritten(learner.rules).W.copy(), np.zeros((n, 2))
     for t in learn_rows(learner, X, Y):
         psi[t] = batch.activations(learner.rules, X[t : t + 1], learner.settings)[0]
-    R, rules = extended(X), learner.rules
+    R, rules = extended(X), AsWritten(learner.rules)
     for i in range(2):
         for c in range(3):
             known = ~np.isnan(Y[:, c])
@@ -213,7 +214,7 @@ def test_inverse_stays_true_under_forgetting(rng, n, share):
 def test_gradient_of_a_stream_is_that_of_the_objective(rng, mode, share):
     learner = learner_with_rules(rng, 2, 2, 3, correlation=mode, **FIXED_RULES)
     learner.learn(*random_rows(rng, 40, 2, 3, share))
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for i in range(2):
         G, B, Delta, W_prior = rules.G[i], rules.B[i], rules.Delta[i], rules.W_prior[i]
         M, beta = rules.penalty[i], learner.params.beta
@@ -242,10 +243,10 @@ def test_objective_never_rises_along_a_stream(rng, mode, n_steps, share):
         without.settings = learner.settings._replace(correlation=CORRELATIONS["none"])
         without.learn(X[t : t + 1], Y[t : t + 1])
         learner.learn(X[t : t + 1], Y[t : t + 1])
-        rules = learner.rules
+        rules = AsWritten(learner.rules)
         for i in range(2):
             given = (rules.G[i], rules.B[i], rules.Delta[i], rules.W_prior[i], rules.penalty[i])
-            before = naive.objective(without.rules.W[i], *given, 0.2, 2.0)
+            before = naive.objective(AsWritten(without.rules).W[i], *given, 0.2, 2.0)
             after = naive.objective(rules.W[i], *given, 0.2, 2.0)
             assert after <= before + 1e-10 * (1.0 + abs(before))
             lower += after < before
@@ -258,7 +259,7 @@ def test_repeated_steps_end_at_the_minimum(rng, mode, share):
     changes = {"correlation": mode, "alpha": 0.2, "beta": 2.0, "n_steps": 50}
     learner = learner_with_rules(rng, 1, 2, 3, **(FIXED_RULES | changes))
     learner.learn(*random_rows(rng, 40, 2, 3, share))
-    rules = learner.rules
+    rules = AsWritten(learner.rules)
     for _ in range(40 if COMPILED else 12):
         polish(learner, 0)
     given = (rules.G[0], rules.B[0], rules.Delta[0], rules.W_prior[0], rules.penalty[0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streams import COMPILED, make_params, random_rows
+from streams import COMPILED, AsWritten, make_params, random_rows
 
 from efcml import batch, prior
 from efcml.learner import Learner, start_variances
@@ -32,7 +32,7 @@ def slow_losses(X, Y, folds, **changes):
             learner.build(scaled[rest], Y[rest], delta)
             # scores with the same floor of activations as in learning
             psi = batch.activations(learner.rules, scaled[low:high], learner.settings)
-            planes = batch.extended(scaled[low:high]) @ learner.rules.W
+            planes = batch.extended(scaled[low:high]) @ AsWritten(learner.rules).W
             scores = np.einsum("tr,rtc->tc", psi, planes)
             losses[i] += np.nansum((scores - Y[low:high]) ** 2)
     return losses

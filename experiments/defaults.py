@@ -1,0 +1,42 @@
+"""The search behind the defaults: ``python experiments/defaults.py``.
+
+Around one center, one parameter at a time and the pairs that interact, inside the initial parts only
+(`inside.py`). The runs are recorded in ``results/defaults.jsonl``; a second call only adds what is
+missing. Every setting is written out in full, so the record does not depend on today's defaults.
+"""
+
+from pathlib import Path
+
+from inside import print_table, run_all
+
+RESULTS = Path(__file__).parent / "results" / "defaults.jsonl"
+
+CENTER = dict(
+    vigilance=0.6, birth_width=0.15, variance_floor=0.1, max_rules=40, merge_volume=0.9,
+    alpha=0.0, beta=0.0,
+)  # fmt: skip
+
+SETTINGS = {
+    "center": {},
+    "vigilance .5": {"vigilance": 0.5},
+    "vigilance .7": {"vigilance": 0.7},
+    "vigilance .9": {"vigilance": 0.9},
+    "width .1": {"birth_width": 0.1},
+    "width .2": {"birth_width": 0.2},
+    "width .3": {"birth_width": 0.3},
+    "vigilance .7, width .1": {"vigilance": 0.7, "birth_width": 0.1},
+    "vigilance .5, width .2": {"vigilance": 0.5, "birth_width": 0.2},
+    "floor .03": {"variance_floor": 0.03},
+    "floor .3": {"variance_floor": 0.3},
+    "20 rules": {"max_rules": 20},
+    "60 rules": {"max_rules": 60},
+    "volume .8": {"merge_volume": 0.8},
+    "volume 1": {"merge_volume": 1.0},
+    "alpha .01": {"alpha": 0.01},
+    "beta .1": {"beta": 0.1},
+    "alpha .01, beta .1": {"alpha": 0.01, "beta": 0.1},
+}
+
+if __name__ == "__main__":
+    settings = {name: CENTER | changes for name, changes in SETTINGS.items()}
+    print_table(run_all(settings, RESULTS), settings)
