@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, hamming_loss
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -113,6 +114,17 @@ def test_scikit_learn_checks_pass(parameters):
     assert not bad
     assert len(results) > 40
     assert not any(result["expected_to_fail"] for result in results)
+
+
+def test_tags_say_what_is_supported():
+    tags = get_tags(EFCMLClassifier())
+    assert tags.estimator_type == "classifier"
+    assert tags.classifier_tags.multi_label
+    assert tags.target_tags.multi_output
+    assert tags.target_tags.required
+    assert not tags.classifier_tags.multi_class
+    assert not tags.input_tags.sparse
+    assert not tags.input_tags.allow_nan
 
 
 def test_defaults_are_those_of_the_learner():

@@ -128,7 +128,7 @@ def test_copies_go_on_alike(stream):
 def test_trace_changes_nothing_and_scores_come_first(stream):
     name, X, Y, expected = stream
     learner, watched = make_learner(name), make_learner(name)
-    trace = Trace(np.full(Y.shape, np.nan), np.full(ROWS, -1))
+    trace = Trace.for_rows(*Y.shape)
     watched.learn(X, Y, trace)
     assert_identical(state_of(watched), expected)
     for t in range(ROWS):
@@ -150,12 +150,12 @@ def check_events(events, counts):
 
 def test_trace_in_chunks_is_the_trace_of_the_whole(stream):
     name, X, Y, _ = stream
-    whole, learner = Trace(np.empty(Y.shape), np.empty(ROWS, dtype=int)), make_learner(name)
+    whole, learner = Trace.for_rows(*Y.shape), make_learner(name)
     learner.learn(X, Y, whole)
     scores, rules, events, learner = [], [], [], make_learner(name)
     for low in range(0, ROWS, 13):
         rows = slice(low, low + 13)
-        part = Trace(np.empty(Y[rows].shape), np.empty(len(Y[rows]), dtype=int))
+        part = Trace.for_rows(*Y[rows].shape)
         learner.learn(X[rows], Y[rows], part)
         scores.append(part.scores)
         rules.append(part.rules)
@@ -215,7 +215,7 @@ def test_warm_up_answers_with_label_frequencies():
 def test_trace_of_a_warm_up():
     X, Y = warm_rows()
     learner, watched = warm_learner(), warm_learner()
-    trace = Trace(np.full(Y.shape, np.nan), np.full(WARM, -1))
+    trace = Trace.for_rows(*Y.shape)
     watched.learn(X, Y, trace)
     for t in range(WARM):
         assert np.array_equal(trace.scores[t], learner.score(X[t : t + 1])[0])

@@ -31,7 +31,7 @@ def traced(learner, X, Y):
     """Learn row by row; yield the row, the rules before it, and its events."""
     for t in range(len(X)):
         before = learner.n_rules
-        trace = Trace(np.empty((1, Y.shape[1])), np.empty(1, dtype=int))
+        trace = Trace.for_rows(1, Y.shape[1])
         learner.learn(X[t : t + 1], Y[t : t + 1], trace)
         yield t, before, trace.events
 

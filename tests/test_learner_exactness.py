@@ -18,6 +18,7 @@ from streams import (
 )
 
 from efcml import batch
+from efcml.kernels.rule_update import CHECK_EVERY
 from efcml.params import CORRELATIONS
 
 SHORT = 400 if COMPILED else 80
@@ -204,6 +205,24 @@ def test_inverse_stays_true_under_forgetting(rng, n, share):
             assert (np.linalg.eigvalsh(P) > 0.0).all()
             assert_allclose(P @ (G + np.diag(Delta)), np.eye(4), atol=1e-7)
             assert (Delta >= 0.5 * prior_precision(3)).all()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_an_inverse_that_has_drifted_is_derived_anew(rng, share):
+    learner = learner_with_rules(rng, 2, 3, 2, **FIXED_RULES)
+    X, Y = random_rows(rng, 30, 3, 2, share)
+    learner.learn(X, Y)
+    rules = learner.rules
+    rules.P[1] *= 1.0 + 1e-6
+    rules.unchecked[:] = CHECK_EVERY - 3
+    for t in range(3):
+        assert learner.counts["repairs"] == 0
+        learner.learn(X[t : t + 1], np.ones((1, 2)))
+    assert learner.counts["repairs"] == 1
+    assert not rules.stale.any()
+    assert not rules.unchecked.any()
+    for P, G, Delta in zip(rules.P[1], rules.G[1], rules.Delta[1], strict=True):
+        assert_allclose(P @ (G + np.diag(Delta)), np.eye(4), atol=1e-10)
 
 
 # The objective

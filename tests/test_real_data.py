@@ -1,0 +1,92 @@
+"""The learner on the four small real sets: default scores, printed formulas, stability of the grid."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from efcml import EFCMLClassifier, datasets
+from efcml.datasets.catalog import DatasetNotFound
+from efcml.evaluation import prequential
+from efcml.learner import DivergenceWarning
+
+# Asked of the one default setting: initial part fitted, rest test-then-train, file order.
+WANTED = {
+    "emotions": (0.805, 0.820),
+    "water-quality": (0.705, 0.675),
+    "yeast": (0.800, 0.757),
+    "birds": (0.954, 0.640),
+}
+ALPHAS = (0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0)
+BETAS = (0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
+
+
+def load(name):
+    try:
+        return datasets.load(name)
+    except DatasetNotFound as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WANTED)
+def test_default_scores(name):
+    ds = load(name)
+    clf = EFCMLClassifier().fit(*ds.initial)
+    result = prequential(clf, *ds.stream)
+    pa, ap = WANTED[name]
+    assert result.pa >= pa
+    assert result.ap >= ap
+    assert result.rules.max() <= clf.max_rules
+
+
+@pytest.mark.slow
+def test_merge_and_cap_happen_on_real_data():
+    ds = load("water-quality")
+    clf = EFCMLClassifier(max_rules=15).fit(*ds.initial)
+    result = prequential(clf, *ds.stream)
+    assert result.rules.max() == 15
+    assert clf.learner_.counts["merges"] >= 1
+    assert result.count("birth") >= 1  # at the cap: each one made room by a merge or a drop
+    assert result.count("merge") + result.count("drop") >= result.count("birth") >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["water-quality", "emotions"])
+def test_printed_formulas_trip_the_guard_once(name):
+    ds = load(name)
+    with pytest.warns(DivergenceWarning, match=r"rule \d+ .* at row \d+ .*not convex") as caught:
+        clf = EFCMLClassifier.paper().fit(*ds.initial)
+        result = prequential(clf, *ds.stream)
+    assert len(caught) == 1
+    assert (clf.learner_.rules.stopped > 0).any()
+    assert np.isfinite(result.scores).all()
+    assert np.abs(clf.learner_.rules.W).max() <= 1e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["water-quality", "emotions"])
+def test_printed_formulas_diverge_without_the_guard(name):
+    ds = load(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = EFCMLClassifier.paper(weight_limit=np.inf).fit(*ds.initial)
+        clf.partial_fit(*ds.stream)
+    W = clf.learner_.rules.W
+    assert not np.abs(W).max() <= 1e12  # NaN counts as diverged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WANTED)
+def test_default_never_diverges_on_the_grid(name):
+    # The corners and a seeded choice of the paper's grid; experiments/grid.py runs all of it.
+    ds = load(name)
+    pairs = [(a, b) for a in ALPHAS for b in BETAS]
+    some = np.random.default_rng(0).permutation(len(pairs))[:6]
+    corners = [(0.0, 100.0), (10.0, 0.0), (10.0, 100.0), (0.01, 0.1)]
+    for alpha, beta in corners + [pairs[i] for i in some]:
+        clf = EFCMLClassifier(alpha=alpha, beta=beta, prior=10.0).fit(ds.X[:150], ds.Y[:150])
+        result = prequential(clf, ds.X[150:220], ds.Y[150:220])
+        assert np.isfinite(result.scores).all()
+        assert np.abs(clf.learner_.rules.W).max() < 100.0
+        assert not (clf.learner_.rules.stopped > 0).any()
