@@ -10,7 +10,7 @@ PYTEST := $(PY) -m pytest
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench clean
+.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs-tables clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,7 +55,11 @@ demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report 
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.
 bench: $(STAMP)  ## benchmarks
-	$(if $(wildcard benchmarks),EFCML_CACHE=0 $(PYTEST) benchmarks --benchmark-enable --benchmark-only,@echo "no benchmarks")
+	$(PY) benchmarks/first_fit.py --out benchmarks/results/first_fit.json
+	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
+
+docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
+	$(PY) tools/write_docs.py
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

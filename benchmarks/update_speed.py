@@ -107,7 +107,9 @@ def main():
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "parameters": PARAMETERS, "cases": [run_case(*case) for case in CASES],
     }  # fmt: skip
-    print(f"{'p':>4} {'K':>3} {'rules':>5} {'efcml ms':>9} {'numpy ms':>9} {'ratio':>6} {'wanted':>6}")
+    print(
+        f"{'p':>4} {'K':>3} {'rules':>5} {'efcml ms':>9} {'numpy ms':>9} {'ratio':>6} {'wanted':>6}"
+    )
     for case in record["cases"]:
         print(
             f"{case['p']:4} {case['K']:3} {case['rules']:5} {case['ms']:9.3f} "

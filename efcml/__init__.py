@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from efcml import datasets
     from efcml.classifier import EFCMLClassifier
-    from efcml.prequential import prequential
+    from efcml.evaluation import prequential
     from efcml.warm import warmup
 
 __version__ = "0.1.0"
@@ -19,7 +19,7 @@ __all__ = ["EFCMLClassifier", "datasets", "prequential", "warmup"]
 
 _HOMES = {
     "EFCMLClassifier": "efcml.classifier",
-    "prequential": "efcml.prequential",
+    "prequential": "efcml.evaluation",
     "warmup": "efcml.warm",
 }
 
@@ -36,4 +36,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__})

@@ -104,7 +104,9 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             arrays.curvature_direction[r, group] = vectors[:, -1]
         arrays.D[r] = 0.0
         if settings.correlation != proximal.NONE and (settings.alpha > 0 or settings.beta > 0):
-            proximal.correlate(arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr)
+            proximal.correlate(
+                arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr
+            )
             if arrays.weight[r] >= 1.0:
                 arrays.penalty_top[r] = proximal.derive_penalty(
                     settings.correlation, rules.consequent_work.corr, arrays.penalty[r]

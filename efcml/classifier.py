@@ -5,11 +5,11 @@ from contextlib import contextmanager
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from efcml.learner import Learner
 from efcml.params import Params
+from efcml.targets import as_array, column_names, is_flat, read_binary, read_labels, refuse_complex
 
 TAIL = 0.05  # width of the bent ends of predict_proba
 
@@ -221,12 +221,12 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         self.learner_ = learner
         vars(self).pop("label_names_", None)
         if hasattr(y, "columns"):
-            self.label_names_ = _column_names(y)
+            self.label_names_ = column_names(y)
 
     def _check_features(self, X, *, reset):
         """Return finite floats."""
         if not (issparse(X) or hasattr(X, "columns")):
-            if _refuse_complex(np.asarray(X), "X").ndim < 2:
+            if refuse_complex(np.asarray(X), "X").ndim < 2:
                 raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
         X = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
@@ -238,10 +238,10 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_target(self, y, n_rows, *, reset):
         """Return y as an array, and whether it is a single binary target."""
-        names = _column_names(y)
-        y = _as_array(y)
+        names = column_names(y)
+        y = as_array(y)
         column = y.ndim == 2 and y.shape[1] == 1
-        flat = self._binary if column and not reset else _is_flat(y)
+        flat = self._binary if column and not reset else is_flat(y)
         if not reset and flat != self._binary:
             shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
             raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
@@ -259,7 +259,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_features(X, reset=reset)
         y, flat = self._check_target(y, len(X), reset=reset)
         known = None if reset else self.classes_
-        Y, found = (_read_binary if flat else _read_labels)(y, known, classes)
+        Y, found = (read_binary if flat else read_labels)(y, known, classes)
         return X, Y, found, flat
 
     # -- answers ----------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         The score itself between 0.05 and 0.95; beyond, the ends are bent so that they never reach
         0 or 1 and the order of the scores is kept.
         """
-        probability = bend(self.decision_function(X) + 0.5)
+        probability = squash(self.decision_function(X) + 0.5)
         if not self._binary:
             return probability
         if len(self.classes_) == 1:
@@ -304,7 +304,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         """
         labels = self.predict(X)
         y, flat = self._check_target(y, len(labels), reset=False)
-        y = y.reshape(-1) if flat else _read_labels(y, self.classes_, None)[0]
+        y = y.reshape(-1) if flat else read_labels(y, self.classes_, None)[0]
         known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
         if sample_weight is not None:
             if np.shape(sample_weight) != labels.shape[:1]:
@@ -315,7 +315,7 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         return float(np.average(labels == y, weights=known))
 
 
-def bend(score):
+def squash(score):
     """Map scores into (0, 1), strictly rising: straight in the middle, hyperbolic at the ends."""
     low, high = TAIL, 1.0 - TAIL
     over = np.maximum(score - high, 0.0)
@@ -328,71 +328,3 @@ def _refuse_keywords(refused):
     for name in refused:
         why = ": every row counts alike" if name == "sample_weight" else ""
         raise TypeError(f"{name} is not supported{why}.")
-
-
-def _refuse_complex(array, name):
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    return array
-
-
-def _column_names(y):
-    return np.array([str(c) for c in y.columns], dtype=object) if hasattr(y, "columns") else None
-
-
-def _as_array(y):
-    if y is None:
-        raise ValueError("EFCMLClassifier requires y to be passed, but the target y is None.")
-    if issparse(y):
-        raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
-    if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
-        y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
-    return _refuse_complex(np.asarray(y), "y")
-
-
-def _is_flat(y):
-    """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
-    if y.ndim != 2 or y.shape[1] != 1:
-        return y.ndim == 1
-    return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
-
-
-def _read_labels(y, known, classes):
-    """Return a 2-D label array as fresh floats, and the label indices."""
-    try:
-        if y.dtype.kind not in "biuf" and any(isinstance(value, str | bytes) for value in y.flat):
-            raise TypeError("strings are not read as numbers")
-        Y = np.array(y, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
-    strange = Y[~(np.isnan(Y) | (Y == 0.0) | (Y == 1.0))]
-    if strange.size:
-        raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {strange[0]:g}.")
-    for count in [len(np.atleast_1d(given)) for given in (known, classes) if given is not None]:
-        if count != Y.shape[1]:
-            raise ValueError(f"y has {Y.shape[1]} labels, but {count} are expected.")
-    return Y, np.arange(Y.shape[1])
-
-
-def _read_binary(y, known, classes):
-    """Return a 1-D binary target as one float column, and its class labels."""
-    y = y.reshape(-1)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity; a 1-D y must be complete.")
-    if y.dtype.kind == "O" and not all(isinstance(value, str) for value in y):
-        raise ValueError("Unknown label type: a 1-D y must hold numbers only or strings only.")
-    check_classification_targets(y)
-    if classes is not None and known is not None and set(np.unique(classes)) != set(known):
-        raise ValueError(f"classes must be {known.tolist()}, as in the first call.")
-    if known is None:
-        known = np.unique(y if classes is None else classes)
-        if len(known) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass; "
-                "give several labels as a 2-D array of 0 and 1."
-            )
-        if classes is None and len(known) == 1 and known[0] in (0, 1):
-            known = np.array([0, 1], dtype=known.dtype)
-    if not np.isin(y, known).all():
-        raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
-    return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known

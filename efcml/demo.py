@@ -22,7 +22,7 @@ import numpy as np
 from efcml import __version__, measures, plots
 from efcml.classifier import EFCMLClassifier
 from efcml.datasets import load
-from efcml.prequential import PrequentialResult, prequential
+from efcml.evaluation import PrequentialResult, prequential
 from efcml.warm import warmup
 
 STREAM, FLAT_STREAM = "drifting-clusters", "drifting-clusters-2d"

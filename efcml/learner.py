@@ -219,16 +219,12 @@ class Learner:
 
     def _merge(self, pair, row, with_consequents, events, at):
         paper = self.params.merge_consequents == "paper"
-        rule = merge(
-            self.rules, pair, max_support=self.params.max_support, paper_weights=paper
-        )
+        rule = merge(self.rules, pair, max_support=self.params.max_support, paper_weights=paper)
         self.counts["merges"] += 1
         events.append((at, "merge", int(self.rules.uid[rule])))
         if with_consequents and not paper:
             row_number, rules = self.rows_seen + row, self.rules
-            polish_rule(
-                rule, row_number, rules.consequents, self.settings, rules.consequent_work
-            )
+            polish_rule(rule, row_number, rules.consequents, self.settings, rules.consequent_work)
 
     def _make_room(self, row, with_consequents, events, at):
         """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""

@@ -23,8 +23,8 @@ class Params:
     The estimator's documentation says what each one does and when to change it.
     """
 
-    vigilance: float = 0.6
-    alpha: float = 0.01
+    vigilance: float = 0.5
+    alpha: float = 0.0
     beta: float = 0.1
     correlation: str = "shift"
     bandwidth: float | str = "dimension"
@@ -36,7 +36,7 @@ class Params:
     variance_floor: float = 0.1
     merging: bool = True
     merge_overlap: float = 0.8
-    merge_volume: float | str = 0.9
+    merge_volume: float | str = 1.0
     merge_consequents: str = "exact"
     product_space: bool = True
     max_rules: int = 40

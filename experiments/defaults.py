@@ -1,15 +1,17 @@
 """The search behind the defaults: ``python experiments/defaults.py``.
 
-Around one center, one parameter at a time and the pairs that interact, inside the initial parts only
-(`inside.py`). The runs are recorded in ``results/defaults.jsonl``; a second call only adds what is
-missing. Every setting is written out in full, so the record does not depend on today's defaults.
+Inside the initial parts only (`inside.py`), in two stages. First around one center, one parameter
+at a time and the pairs that interact, in four orders. Then the candidates that were close to each
+other, with the merge volume that lets equal rules merge, in ten orders. The runs are recorded in
+``results/defaults-1.jsonl`` and ``-2``; a second call only adds what is missing. Every setting is
+written out in full, so the record does not depend on today's defaults.
 """
 
 from pathlib import Path
 
-from inside import print_table, run_all
+from inside import MORE_ORDERS, print_table, run_all
 
-RESULTS = Path(__file__).parent / "results" / "defaults.jsonl"
+RESULTS = Path(__file__).parent / "results"
 
 CENTER = dict(
     vigilance=0.6, birth_width=0.15, variance_floor=0.1, max_rules=40, merge_volume=0.9,
@@ -37,6 +39,16 @@ SETTINGS = {
     "alpha .01, beta .1": {"alpha": 0.01, "beta": 0.1},
 }
 
+FINALISTS = {
+    f"vigilance {vigilance}, width {width}": CENTER
+    | dict(vigilance=vigilance, birth_width=width, merge_volume=1.0, beta=0.1)
+    for vigilance, width in (
+        (0.4, 0.15), (0.4, 0.2), (0.5, 0.15), (0.5, 0.2), (0.5, 0.25), (0.6, 0.15), (0.6, 0.2),
+    )
+}  # fmt: skip
+
 if __name__ == "__main__":
     settings = {name: CENTER | changes for name, changes in SETTINGS.items()}
-    print_table(run_all(settings, RESULTS), settings)
+    print_table(run_all(settings, RESULTS / "defaults-1.jsonl"), settings)
+    records = run_all(FINALISTS, RESULTS / "defaults-2.jsonl", orders=MORE_ORDERS)
+    print_table(records, FINALISTS)

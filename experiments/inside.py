@@ -1,7 +1,8 @@
 """Prequential runs inside the initial parts of the four small sets; the streams are never touched.
 
-Every initial part is run in four orders (as filed, reversed, two seeded shuffles): the first half is
-fitted, the second half is a stream, test-then-train. Defaults are chosen and parts are judged here.
+Every initial part is run in several orders (as filed, reversed, seeded shuffles): the first half
+is fitted, the second half is a stream, test-then-train. Defaults are chosen and parts are judged
+here.
 """
 
 import json
@@ -17,6 +18,7 @@ from efcml import EFCMLClassifier, datasets, prequential
 
 SETS = ("emotions", "water-quality", "yeast", "birds")
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")
+MORE_ORDERS = ORDERS + tuple(f"shuffle-{seed}" for seed in range(3, 9))
 
 
 def ordered_initial_part(name, order):
@@ -46,7 +48,7 @@ def run(name, order, parameters):
     }  # fmt: skip
 
 
-def run_all(settings, out, jobs=2):
+def run_all(settings, out, orders=ORDERS, jobs=2):
     """Run every named setting on every set and order; append records, skip those already there.
 
     ``settings`` maps a name to the parameters that differ from the defaults.
@@ -57,7 +59,7 @@ def run_all(settings, out, jobs=2):
         (setting, name, order)
         for setting in settings
         for name in SETS
-        for order in ORDERS
+        for order in orders
         if (setting, name, order) not in have
     ]
     efcml.warmup()

@@ -65,8 +65,15 @@ def row_shares(n, cap):
     return shares, support
 
 
-@pytest.mark.parametrize("forgetting", [1.0, 0.99])
-@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize(
+    ("n", "forgetting"),
+    [
+        (SHORT, 1.0),
+        (SHORT, 0.95),
+        pytest.param(10_000, 1.0, marks=pytest.mark.slow),
+        pytest.param(10_000, 0.999, marks=pytest.mark.slow),
+    ],
+)
 def test_gaussians_are_those_of_the_rows_won(rng, n, forgetting):
     p, K = 3, 2
     learner, first, _, X, Y, _, winners = fixed_stream(rng, n, p, K, forgetting=forgetting)
@@ -82,7 +89,7 @@ def test_gaussians_are_those_of_the_rows_won(rng, n, forgetting):
             assert_allclose(S, plain[1], rtol=RTOL, atol=1e-12)
         assert rules.updates[i] == len(Z) - 1
         assert_allclose(rules.support[i], support)
-        assert_allclose(rules.prior_share[i], shares[0] * support, rtol=RTOL)
+        assert_allclose(rules.prior_share[i], shares[0] * support, rtol=RTOL, atol=1e-300)
         assert_allclose(rules.center[i], center, rtol=RTOL, atol=1e-10)
         assert_allclose(np.linalg.inv(rules.joint_precision[i]), S, rtol=RTOL, atol=1e-10)
         marginal = np.linalg.inv(rules.input_precision[i])
@@ -90,6 +97,24 @@ def test_gaussians_are_those_of_the_rows_won(rng, n, forgetting):
         log_dets = naive.log_determinant(S), naive.log_determinant(S[:p, :p])
         assert_allclose(rules.log_det[i], log_dets, rtol=RTOL, atol=1e-9)
     assert (np.bincount(winners, minlength=3) > 0).all()
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_gaussians_stay_definite_when_old_rows_are_forgotten(rng, n):
+    # A label that rests for hundreds of rows has lost all variance but the floor.
+    changes = {"forgetting": 0.9, "variance_floor": 0.01}
+    learner = learner_with_rules(rng, 2, 3, 2, **(FIXED_RULES | changes))
+    X, Y = random_rows(rng, n, 3, 2)
+    Y[np.arange(n) % 1000 < 500, 0] = 0.0
+    learner.learn(X, Y)
+    for i, rules in enumerate([learner.rules] * 2):
+        joint, marginal = rules.joint_precision[i], rules.input_precision[i]
+        assert np.array_equal(joint, joint.T)
+        assert (np.linalg.eigvalsh(joint) > 0.0).all()
+        S = np.linalg.inv(joint)
+        assert_allclose(np.linalg.inv(marginal), S[:3, :3], rtol=1e-7, atol=1e-9)
+        log_dets = naive.log_determinant(S), naive.log_determinant(S[:3, :3])
+        assert_allclose(rules.log_det[i], log_dets, rtol=1e-8, atol=1e-8)
 
 
 def test_variance_floor_keeps_the_covariance_open(rng):

@@ -1,5 +1,7 @@
 """The whole learner against the naive learner, row by row, every field."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -51,6 +53,13 @@ SHAPES = [(3, 3), (1, 1), (1, 3), (4, 1)]
 ROWS = 150
 
 
+def assert_same_tests(rules, tested):
+    """Compare when each pair of rules was last tested for a merge."""
+    for i, j in itertools.permutations(range(rules.n_rules), 2):
+        pair = frozenset((int(rules.uid[i]), int(rules.uid[j])))
+        assert rules.tested[i, j] == tested.get(pair, 0)
+
+
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
     """Learn a stream with both, compare after every row; return learner and twin."""
     rng = np.random.default_rng(seed)
@@ -60,6 +69,7 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
         twin.learn_row(x, y)
         learner.learn(x[None], y[None])
         assert_same_rules(learner.rules, twin.rules)
+        assert_same_tests(learner.rules, twin.tested)
         assert_balanced(learner)
     assert learner.counts["births"] == twin.births
     assert learner.counts["merges"] == twin.merges

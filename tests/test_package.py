@@ -82,7 +82,6 @@ def test_version_is_a_version():
     assert all(part.isdigit() for part in parts[:2])
 
 
-@pytest.mark.xfail(reason="importing efcml.prequential puts the module in place of the function")
 def test_names_survive_the_import_of_all_modules():
     """A submodule that is called like a public function would hide it."""
     names = sorted(

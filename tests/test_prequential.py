@@ -10,7 +10,7 @@ from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
 from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
 from efcml import EFCMLClassifier
-from efcml.prequential import prequential
+from efcml.evaluation import prequential
 
 N_INITIAL = 20
 OPTIONS = pytest.mark.parametrize("options", [QUICK, EVERYTHING], ids=["quick", "everything"])

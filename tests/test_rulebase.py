@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.testing import assert_allclose
-from streams import COMPILED, random_rows, unscaled_learner
+from streams import COMPILED, add_rule, learner_with_rules, random_rows, unscaled_learner
 
 from efcml.rules import RuleBase
 from efcml.rules.fields import FIELDS, markdown_table
@@ -91,6 +91,11 @@ class Growing(RuleBasedStateMachine):
         last = self.model.pop()
         if index < len(self.model):
             self.model[index] = last
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data())
+    def rewrite(self, data):
+        self.fill_random(data.draw(st.integers(0, len(self.model) - 1)))
 
     @rule(capacity=st.integers(1, 20))
     def reserve(self, capacity):
@@ -184,6 +189,30 @@ def test_unknown_names_are_no_attributes():
         RuleBase(1, 1).colour  # noqa: B018
     with pytest.raises(AttributeError):
         RuleBase(1, 1)._center  # noqa: B018
+
+
+def test_copies_share_nothing(rng):
+    base = learner_with_rules(rng, 3, 2, 2).rules
+    copy = base.copy()
+    for name in ("arrays", "antecedents", "consequents", "work", "consequent_work"):
+        for one, two in zip(getattr(base, name), getattr(copy, name), strict=True):
+            assert not np.shares_memory(one, two)
+            assert one.shape == two.shape
+
+
+def test_kernels_see_the_arrays_of_the_base(rng):
+    base = learner_with_rules(rng, 3, 2, 2, capacity=1).rules
+    for part in (base.antecedents, base.consequents):
+        for name in part._fields:
+            assert getattr(part, name) is getattr(base.arrays, name)
+
+
+def test_a_newborn_counts_as_tested_with_everybody(rng):
+    learner = learner_with_rules(rng, 3, 2, 2)
+    learner.rules.updates[:] = 5, 17, 0
+    add_rule(learner, np.zeros(4), np.zeros((3, 2)))
+    assert learner.rules.tested[3, :3].tolist() == [7, 19, 2]
+    assert learner.rules.tested[:3, 3].tolist() == [7, 19, 2]
 
 
 def test_table_of_the_state_names_every_field():

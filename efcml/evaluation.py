@@ -51,6 +51,31 @@ class PrequentialResult:
     def _labels(self):
         return (self.scores >= 0.5).astype(float)
 
+    def plot(self, ax=None):
+        """Draw both measures up to each row, and return the matplotlib Axes."""
+        from efcml.plots import draw_trends
+
+        rows = np.arange(len(self.Y))
+        ranked = measures.running_mean(measures.average_precision_rows(self.Y, self.scores))
+        curves = {"partial accuracy": (rows, self.pa_trend), "average precision": (rows, ranked)}
+        return draw_trends(curves, ax=ax, ylabel="up to this row")
+
+    def to_frame(self):
+        """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
+        import pandas
+
+        ap = measures.average_precision_rows(self.Y, self.scores)
+        return pandas.DataFrame(
+            {
+                "pa": measures.partial_accuracy_rows(self.Y, self._labels),
+                "ap": ap,
+                "pa_trend": self.pa_trend,
+                "ap_trend": measures.running_mean(ap),
+                "rules": self.rules,
+                "queried": self.queried,
+            }
+        )
+
     def count(self, kind):
         """Return how many events of a kind ("birth", "merge", "drop") there were."""
         return sum(event[1] == kind for event in self.events)
