@@ -1,4 +1,4 @@
-"""One learned row: the kernels against the same work in numpy, in one run, rules beside each figure.
+"""One learned row: the kernels against the same work in numpy, in one run.
 
 The rivals are the twins of ``tests/naive.py``: all rules at once in stacked numpy operations, and a
 numpy loop over the rules. Every rule is active and the correlation penalty is on. Compilation is

@@ -84,6 +84,8 @@ class Learner:
         """Learn an initial batch from nothing (Algorithm 1)."""
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y = X[labelled], Y[labelled]
+        self.counts = dict.fromkeys(self.counts, 0)
+        self.rows_seen, self.warned, self.held = 0, False, []
         self.scaler = Scaler.from_rows(X, self.params.clip)
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
@@ -240,6 +242,7 @@ class Learner:
         self._drop(row, with_consequents, events, at)
 
     def _drop(self, row, with_consequents, events, at):
+        self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         rules = self.rules
         age = self.rows_seen + row - rules.born
         used = rules.weight if with_consequents else rules.support

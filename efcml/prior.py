@@ -1,4 +1,4 @@
-"""Choose the prior strength delta by cross-validating the rule model itself (method.md 3)."""
+"""Choose the prior strength delta by cross-validating the rule model itself (how_it_works.md 3)."""
 
 import numpy as np
 

@@ -21,7 +21,7 @@ class Scaler:
         """Learn mean and standard deviation per feature.
 
         Computed on values divided by the largest magnitude, so that features of 1e150 do not
-        overflow when squared. A constant feature is only centered.
+        overflow when squared. A constant feature is centered and divided by its magnitude.
         """
         largest = np.abs(X).max(axis=0)
         unit = np.where(largest > 0.0, largest, 1.0)

@@ -1,6 +1,7 @@
-"""Does any (alpha, beta) of the paper's grid make the default diverge? ``python experiments/grid.py``.
+"""Does any (alpha, beta) of the paper's grid make the default diverge?
 
-All 80 pairs in the three convex modes on the four small sets: 200 rows fitted, the next 150 learned.
+``python experiments/grid.py``. All 80 pairs in the three convex modes on the four small sets: 200
+rows fitted, the next 150 learned.
 The record, ``results/grid.jsonl``, has the largest weight and score of every run.
 """
 
@@ -52,7 +53,8 @@ if __name__ == "__main__":
     for name in SETS:
         rows = [r for r in records if r["set"] == name]
         print(
-            f"{name:14} {len(rows)} runs, largest |W| {max(r['largest_weight'] for r in rows):.3g}, "
+            f"{name:14} {len(rows)} runs, "
+            f"largest |W| {max(r['largest_weight'] for r in rows):.3g}, "
             f"largest score {max(r['largest_score'] for r in rows):.3g}, "
             f"stopped {sum(r['stopped'] for r in rows)}"
         )

@@ -46,8 +46,8 @@ def test_models_are_what_they_are_called(runs):
     assert not runs["static"].result.queried.any()
     assert runs["forgetting"].parameters["forgetting"] < 1
     assert runs["least squares"].parameters["correlation"] == "none"
-    default = runs["default"].parameters
-    assert default == demo.EFCMLClassifier().get_params()
+    assert runs["rules"].parameters == demo.EFCMLClassifier().get_params()
+    assert runs["narrow"].parameters["bandwidth"] == 1.0
 
 
 def test_table_is_aligned_and_complete(runs):
@@ -62,7 +62,8 @@ def test_sentences_follow_the_numbers(runs):
     first, second = demo.describe(runs)
     assert f"by {abs(lead):.1f} points" in first
     assert ("beat" in first) == (lead >= 0)
-    assert f"PA {runs['default'].result.pa:.3f}" in second
+    narrow = 100 * (runs["narrow"].result.pa - runs["rules"].result.pa)
+    assert f"({narrow:+.1f})" in second
     swapped = runs | {"rules": runs["plane"], "plane": runs["rules"]}
     if abs(lead) > 0.05:
         assert ("beat" in demo.describe(swapped)[0]) != (lead >= 0)
@@ -112,5 +113,5 @@ def test_interrupt_has_its_exit_code(tmp_path, monkeypatch, capsys):
 def test_rules_beat_one_plane():
     stream = demo.load(demo.STREAM, n=demo.QUICK_ROWS, seed=demo.SEED)
     rules, plane = (demo.run_model(demo.MODELS[key], stream).result for key in ("rules", "plane"))
-    assert rules.pa > plane.pa + 0.02
+    assert rules.pa > plane.pa + 0.03
     assert rules.ap > plane.ap

@@ -1,4 +1,4 @@
-"""The learner on the four small real sets: default scores, printed formulas, stability of the grid."""
+"""The learner on the four small real sets: default scores, printed formulas, stability."""
 
 import warnings
 

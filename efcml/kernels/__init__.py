@@ -9,5 +9,5 @@ Rules of the folder
   a fused loop.
 * No cubic work per row. The one exception, the eigenvalues of a K x K matrix, is rationed by the
   growth of the rule's weight.
-* Leaf kernels see the arrays of one rule (``W[r]``); only ``scoring`` and ``learning`` see them all.
+* Leaf kernels see the arrays of one rule (``W[r]``); only the drivers see them all.
 """

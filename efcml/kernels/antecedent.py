@@ -1,4 +1,4 @@
-"""Birth test and update of one rule's Gaussian, in the joint and in the input space (method.md 3)."""
+"""Birth test and update of one rule's Gaussian, joint and input space (how_it_works.md 3)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Recursive fuzzily weighted least squares and label moments of one rule (method.md 4).
+"""Recursive fuzzily weighted least squares and label moments of one rule (how_it_works.md 4).
 
 A *group* is a set of labels that share one inverse Hessian: all labels while every row was fully
 labelled, one label each from the first partly labelled row on.

@@ -35,7 +35,7 @@ def find_nearest(distances, n_rules):
 
 @kernel
 def activate(distances, n_rules, bandwidth, activation):
-    """Write Psi = softmax(-distance / (2 tau)), in log space (method.md 2).
+    """Write Psi = softmax(-distance / (2 tau)), in log space (how_it_works.md 2).
 
     ``exp`` of the plain distance underflows from about 100 features on.
     """

@@ -57,7 +57,7 @@ def add_to_covariance(precision, e, share, v):
     """Give a precision matrix the sample deviation ``e`` with share ``a``.
 
     The covariance becomes ``(1 - a)(S + a e e')``; its inverse by Sherman and Morrison
-    (method.md 3, "No birth"). ``v`` is a workspace. Returns the change of the covariance's log-det.
+    (how_it_works.md 3). ``v`` is a workspace. Returns the change of the covariance's log-det.
     """
     np.dot(precision, e, v)
     growth = 1.0 + share * dot(e, v)

@@ -1,4 +1,4 @@
-"""Which pair of rules should be looked at for a merge (method.md 3, "Merge").
+"""Which pair of rules should be looked at for a merge (how_it_works.md 3, "Merge").
 
 The exact test costs O(q^3) and is done outside; here only what is due, and the cheap screen.
 """
@@ -14,7 +14,7 @@ MATURE = 10  # samples before a rule is compared; younger, its covariance is mos
 
 @kernel
 def center_gap(a, b, center, precision, e):
-    """Return the smaller of the two squared Mahalanobis distances between the centers of a and b."""
+    """Return the smaller of the squared Mahalanobis distances between the centers of a and b."""
     n = precision.shape[1]
     for j in range(n):
         e[j] = center[a, j] - center[b, j]
@@ -25,11 +25,11 @@ def center_gap(a, b, center, precision, e):
 def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 
-    Due is a pair of mature rules whose common number of samples has grown by a tenth since it was last tested
-    (counted by ``updates``: forgetting caps the support). A pair whose centers alone are too far
-    apart for the wanted overlap is marked as tested; this screen is a heuristic, it can pass over
-    rules that cross each other at right angles. ``width`` is the bandwidth of the space that
-    ``precision`` lives in.
+    Due is a pair of mature rules whose common number of samples has grown by a tenth since it was
+    last tested (counted by ``updates``: forgetting caps the support). A pair whose centers alone
+    are too far apart for the wanted overlap is marked as tested; this screen is a heuristic, it can
+    pass over rules that cross each other at right angles. ``width`` is the bandwidth of the space
+    that ``precision`` lives in.
     """
     if updates[winner] + 1 < MATURE:
         return -1

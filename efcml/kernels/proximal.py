@@ -1,4 +1,4 @@
-"""Correlation-aware, L1-regularised correction of one rule's consequents (method.md 4).
+"""Correlation-aware, L1-regularised correction of one rule's consequents (how_it_works.md 4).
 
 The penalty matrix M comes from the rule's own weighted label correlation. A proximal step needs an
 upper bound of the curvature ``lambda_max(G + Delta)``: one step of power iteration per row, started

@@ -1,7 +1,7 @@
 """Everything one rule learns from one row: least squares, label moments, proximal steps.
 
-The order within a row is that of method.md 4. ``cons`` are the consequent arrays of all rules,
-``work`` the scratch arrays; ``work.row`` holds r = [x, 1] and ``work.known`` the known labels.
+The order within a row is that of how_it_works.md 4. ``cons`` are the consequent arrays of all
+rules, ``work`` the scratch arrays; ``work.row`` holds r = [x, 1], ``work.known`` the known labels.
 """
 
 import numpy as np
@@ -30,6 +30,7 @@ from efcml.kernels.proximal import (
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
+TINY = 1e-280  # squared steps below this have lost their digits
 
 
 @kernel_inline
@@ -101,8 +102,10 @@ def step_group(rule, group, cons, settings, work):
         else:
             np.dot(G, work.step[first], work.product[first])
         bent = bend(work.step, cons.Delta[rule, group], work.product, first, last)
-        # The power iteration may have been too low; then <dW, (G + Delta) dW> shows it.
-        accepted = not settings.exact_length or bent <= bound * squared * (1.0 + 1e-12)
+        # The power iteration may have been too low; then <dW, (G + Delta) dW> shows it. Too small
+        # a step tells nothing (its square underflows), nor does NaN.
+        too_low = squared > TINY and bent > bound * squared * (1.0 + 1e-12)
+        accepted = not settings.exact_length or not too_low
         if not accepted:
             bound = MARGIN * bent / squared
             cons.curvature[rule, group] = bound

@@ -32,7 +32,7 @@ def fill_row(x, row):
 def score_row(
     x, center, input_precision, W, n_rules, bandwidth, e, distances, activation, row, scores
 ):
-    """Write the K continuous outputs of one row (method.md 2)."""
+    """Write the K continuous outputs of one row (how_it_works.md 2)."""
     measure_distances(x, center, input_precision, n_rules, e, distances)
     activate(distances, n_rules, bandwidth, activation)
     fill_row(x, row)

@@ -1,4 +1,4 @@
-"""A rule is born (method.md 3, "Birth")."""
+"""A rule is born (how_it_works.md 3, "Birth")."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Two rules become one: the exact test and the exact pooling of every statistic (method.md 3)."""
+"""Two rules become one: exact test, exact pooling of every statistic (how_it_works.md 3)."""
 
 from dataclasses import dataclass
 

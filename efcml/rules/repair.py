@@ -1,4 +1,4 @@
-"""Derive P anew from G + Delta where rounding or forgetting asks for it (method.md 4)."""
+"""Derive P anew from G + Delta where rounding or forgetting asks for it (how_it_works.md 4)."""
 
 import numpy as np
 

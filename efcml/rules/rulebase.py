@@ -124,8 +124,9 @@ class RuleBase:
         """Append ``count`` labels that were absent (0) in every row so far; return the new S_0.
 
         Zero is exact for everything the consequents keep: B, W, D, means and co-moments of a label
-        that was never present. The joint space gains coordinates that never varied: variance S_0/k
-        and what the floor would have kept. Exact in all but the floor's rounding to whole turns.
+        that was never present (W and D only while the penalty does not couple absent labels to
+        others, as "shift" and "paper" do). The joint space gains coordinates that never varied:
+        variance S_0/k and what the floor would have kept, exact but for its rounding to turns.
         """
         p, K, n = self.n_features, self.n_labels, self.n_rules
         grouped = self.n_groups > 1
