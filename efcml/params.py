@@ -32,14 +32,14 @@ class Params:
     n_steps: int = 1
     forgetting: float = 1.0
     prior: float | str = "auto"
-    birth_width: float = 0.15
+    birth_width: float = 0.2
     variance_floor: float = 0.1
     merging: bool = True
     merge_overlap: float = 0.8
     merge_volume: float | str = 1.0
     merge_consequents: str = "exact"
     product_space: bool = True
-    max_rules: int = 40
+    max_rules: int = 30
     activation_floor: float = 1e-4
     clip: float = 6.0
     warmup_rows: int = 200

@@ -39,13 +39,15 @@ SETTINGS = {
     "alpha .01, beta .1": {"alpha": 0.01, "beta": 0.1},
 }
 
+FINAL = CENTER | dict(vigilance=0.5, birth_width=0.2, merge_volume=1.0, beta=0.1)
 FINALISTS = {
-    f"vigilance {vigilance}, width {width}": CENTER
-    | dict(vigilance=vigilance, birth_width=width, merge_volume=1.0, beta=0.1)
-    for vigilance, width in (
-        (0.4, 0.15), (0.4, 0.2), (0.5, 0.15), (0.5, 0.2), (0.5, 0.25), (0.6, 0.15), (0.6, 0.2),
-    )
-}  # fmt: skip
+    "vigilance 0.5, width 0.15": FINAL | {"birth_width": 0.15},
+    "vigilance 0.5, width 0.2": FINAL,
+    "vigilance 0.6, width 0.15": FINAL | {"vigilance": 0.6, "birth_width": 0.15},
+    "vigilance 0.4, width 0.15": FINAL | {"vigilance": 0.4, "birth_width": 0.15},
+    "25 rules": FINAL | {"max_rules": 25},
+    "30 rules": FINAL | {"max_rules": 30},
+}
 
 if __name__ == "__main__":
     settings = {name: CENTER | changes for name, changes in SETTINGS.items()}

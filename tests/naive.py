@@ -245,7 +245,6 @@ def soft_threshold(V, amount):
 
 
 MARGIN = 1.1  # power iteration estimates from below
-MATURE = 10  # samples before a rule is compared with others
 
 
 def power_iteration(G, Delta, v, r):
@@ -829,7 +828,7 @@ class NaiveLearner:
         )
         for other, two in enumerate(self.rules):
             pair, samples = frozenset((one.uid, two.uid)), one.updates + two.updates + 2
-            young = min(one.updates, two.updates) + 1 < MATURE
+            young = min(one.updates, two.updates) + 1 < len(self.antecedent(one)[0])
             if other == winner or young or samples < 1.1 * self.tested.get(pair, 0):
                 continue
             self.tested[pair] = samples

@@ -36,14 +36,14 @@ def test_due_pair_is_the_first_that_passes_the_screen(seed):
     rng = np.random.default_rng(seed)
     n_rules, n, width, overlap = 6, 3, 1.5, 0.8
     center, precision = random_rules(rng, n_rules, n)
-    updates = rng.integers(0, 30, size=n_rules)
-    tested = np.triu(rng.integers(0, 60, size=(n_rules, n_rules)), 1)
+    updates = rng.integers(0, 10, size=n_rules)
+    tested = np.triu(rng.integers(0, 20, size=(n_rules, n_rules)), 1)
     tested += tested.T
     for winner in range(n_rules):
         expected, marked = -1, tested.copy()
         for r in range(n_rules):
             samples = updates[winner] + updates[r] + 2
-            young = min(updates[winner], updates[r]) + 1 < naive.MATURE
+            young = min(updates[winner], updates[r]) + 1 < n
             if r == winner or young or samples < 1.1 * tested[winner, r]:
                 continue
             both = precision[winner], precision[r]
@@ -69,10 +69,10 @@ def test_a_pair_is_due_again_after_a_tenth_more_samples():
 
 
 def test_young_rules_are_not_compared():
-    center, precision = np.zeros((2, 1)), np.ones((2, 1, 1))
-    for pair, expected in (((8, 50), -1), ((50, 8), -1), ((9, 9), 1)):
+    center, precision = np.zeros((2, 3)), np.stack([np.eye(3)] * 2)
+    for pair, expected in (((1, 50), -1), ((50, 1), -1), ((2, 2), 1)):
         tested, updates = np.zeros((2, 2), dtype=int), np.array(pair)
-        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(1))
+        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(3))
         assert found == expected
         assert not tested.any()
 

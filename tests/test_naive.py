@@ -754,7 +754,7 @@ def test_merge_tests_are_rationed():
 
 def test_young_rules_are_not_compared():
     learner = young_learner([[0.0, 0.0], [0.1, 0.0]])
-    learner.rules[0].updates = naive.MATURE - 2
+    learner.rules[0].updates = 1  # two samples in three dimensions
     assert not learner.try_merge(0) and not learner.try_merge(1)
     learner.rules[0].updates += 1
     assert learner.try_merge(1)

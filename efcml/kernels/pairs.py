@@ -9,7 +9,6 @@ from efcml._jit import kernel, kernel_inline
 from efcml.kernels.linalg import quadratic_form
 
 RETEST = 1.1  # a pair is looked at again when its joint support has grown by a tenth
-MATURE = 10  # samples before a rule is compared; younger, its covariance is mostly S_0
 
 
 @kernel
@@ -25,17 +24,19 @@ def center_gap(a, b, center, precision, e):
 def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 
-    Due is a pair of mature rules whose common number of samples has grown by a tenth since it was
-    last tested (counted by ``updates``: forgetting caps the support). A pair whose centers alone
-    are too far apart for the wanted overlap is marked as tested; this screen is a heuristic, it can
-    pass over rules that cross each other at right angles. ``width`` is the bandwidth of the space
-    that ``precision`` lives in.
+    Due is a pair of mature rules (with fewer samples than dimensions a covariance is mostly S_0)
+    whose common number of samples has grown by a tenth since it was last tested (counted by
+    ``updates``: forgetting caps the support). A pair whose centers alone are too far apart for the
+    wanted overlap is marked as tested; this screen is a heuristic, it can pass over rules that
+    cross each other at right angles. ``width`` is the bandwidth of the space that ``precision``
+    lives in.
     """
-    if updates[winner] + 1 < MATURE:
+    mature = precision.shape[1]
+    if updates[winner] + 1 < mature:
         return -1
     for r in range(n_rules):
         joint = updates[winner] + updates[r] + 2  # the birth sample counts too
-        if r == winner or updates[r] + 1 < MATURE or joint < RETEST * tested[winner, r]:
+        if r == winner or updates[r] + 1 < mature or joint < RETEST * tested[winner, r]:
             continue
         gap = center_gap(winner, r, center, precision, e)
         if np.exp(-gap / (8.0 * width)) >= overlap:
