@@ -1,8 +1,8 @@
 """Prequential runs inside the initial parts of the four small sets; the streams are never touched.
 
-Every initial part is run in several orders (as filed, reversed, seeded shuffles): the first half
-is fitted, the second half is a stream, test-then-train. Defaults are chosen and parts are judged
-here.
+Every initial part is run in several orders (as filed, reversed, seeded shuffles): a first share of
+it, half unless said otherwise, is fitted, the rest is a stream, test-then-train. Defaults are
+chosen and parts are judged here.
 """
 
 import json
@@ -34,21 +34,21 @@ def ordered_initial_part(name, order):
     return X, Y
 
 
-def run(name, order, parameters):
+def run(name, order, parameters, share=0.5):
     """Return one record: scores, rules and events of a run inside an initial part."""
     X, Y = ordered_initial_part(name, order)
-    half = len(X) // 2
-    clf = EFCMLClassifier(**parameters).fit(X[:half], Y[:half])
-    result = prequential(clf, X[half:], Y[half:])
+    first = int(share * len(X))
+    clf = EFCMLClassifier(**parameters).fit(X[:first], Y[:first])
+    result = prequential(clf, X[first:], Y[first:])
     return {
         "set": name, "order": order, "parameters": parameters, "version": efcml.__version__,
         "pa": result.pa, "ap": result.ap, "rules": clf.n_rules_, "counts": clf.learner_.counts,
-        "prior": float(clf.learner_.prior_precision[0]),
+        "share": share, "prior": float(clf.learner_.prior_precision[0]),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
     }  # fmt: skip
 
 
-def run_all(settings, out, orders=ORDERS, jobs=2):
+def run_all(settings, out, orders=ORDERS, share=0.5, jobs=2):
     """Run every named setting on every set and order; append records, skip those already there.
 
     ``settings`` maps a name to the parameters that differ from the defaults.
@@ -64,7 +64,7 @@ def run_all(settings, out, orders=ORDERS, jobs=2):
     ]
     efcml.warmup()
     out.parent.mkdir(parents=True, exist_ok=True)
-    work = (delayed(run)(name, order, settings[setting]) for setting, name, order in todo)
+    work = (delayed(run)(name, order, settings[setting], share) for setting, name, order in todo)
     with out.open("a") as file:
         results = Parallel(n_jobs=jobs, return_as="generator")(work)
         for (setting, _, _), record in zip(todo, results, strict=True):
