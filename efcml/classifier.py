@@ -202,7 +202,13 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
 
     def _params(self):
         check_random_state(self.random_state)
-        return Params(**{name: getattr(self, name) for name in Params.names()})
+        params = Params(**{name: getattr(self, name) for name in Params.names()})
+        if params.forgetting < 1.0 and params.variance_floor == 0.0:
+            raise ValueError(
+                "forgetting < 1 needs variance_floor > 0 (got 0): a feature that rests would lose "
+                "its variance."
+            )
+        return params
 
     @contextmanager
     def _no_trace_of_errors(self):

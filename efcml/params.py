@@ -69,11 +69,6 @@ class Params:
         check_whole("warmup_rows", self.warmup_rows, least=1)
         check_flag("birth_learning", self.birth_learning)
         check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
-        if self.forgetting < 1.0 and self.variance_floor == 0.0:
-            raise ValueError(
-                "forgetting < 1 needs variance_floor > 0: a feature that rests would lose its "
-                "variance; got variance_floor=0."
-            )
 
     @classmethod
     def names(cls):

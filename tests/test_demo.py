@@ -111,7 +111,7 @@ def test_interrupt_has_its_exit_code(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_rules_beat_one_plane():
-    stream = demo.load(demo.STREAM, n=demo.QUICK_ROWS, seed=demo.SEED)
+    stream = demo.load(demo.STREAM, seed=demo.SEED)
     rules, plane = (demo.run_model(demo.MODELS[key], stream).result for key in ("rules", "plane"))
     assert rules.pa > plane.pa + 0.03
     assert rules.ap > plane.ap
