@@ -309,3 +309,16 @@ def test_wrong_models(model, got):
     with pytest.raises(TypeError) as caught:
         prequential(model, X, Y)
     assert str(caught.value) == f"prequential needs an EFCMLClassifier instance; got {got}."
+
+
+def test_result_as_frame_and_picture():
+    X, Y = problem()
+    result = prequential(initial(QUICK, X, Y), X[N_INITIAL:], Y[N_INITIAL:])
+    frame = result.to_frame()
+    assert len(frame) == len(X) - N_INITIAL
+    assert frame["pa_trend"].iloc[-1] == pytest.approx(result.pa)
+    assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
+    assert (frame["rules"] == result.rules).all()
+    ax = result.plot()
+    assert len(ax.get_lines()) >= 2
+    assert ax.get_ylabel() == "up to this row"

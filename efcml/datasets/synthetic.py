@@ -24,7 +24,7 @@ a single rule, with the best of three forgetting factors picked on the stream, s
     label frequencies of initial part   .514      .595      .686        .631         .518
     one global plane                    .712      .725      .750        .639         .716
     default                             .755      .742      .764        .726         .780
-    default with bandwidth 1            .819      .815      .821        .771         .820
+    default with bandwidth 1            .819      .815      .819        .771         .820
 """
 
 from __future__ import annotations
