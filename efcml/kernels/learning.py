@@ -37,7 +37,7 @@ def complete_joint_row(x, y, known, expected, z):
         z[p + c] = y[c] if known[c] else expected[c]
 
 
-@kernel
+@kernel_inline
 def expect_labels(x, W, center, with_consequents, expected):
     """Write what a rule expects of the labels: its plane at x clipped to [0, 1], or its center."""
     p = x.shape[0]

@@ -6,7 +6,7 @@ that both triangles see the same rounding and stay exactly equal.
 
 import numpy as np
 
-from efcml._jit import kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast
 
 
 @kernel_fast
@@ -52,7 +52,7 @@ def scale_and_add_outer(A, w, scale):
             row[j] = scale * row[j] + factor * w[j]
 
 
-@kernel_inline
+@kernel
 def add_to_covariance(precision, e, share, v):
     """Give a precision matrix the sample deviation ``e`` with share ``a``.
 
@@ -68,7 +68,7 @@ def add_to_covariance(precision, e, share, v):
     return v.shape[0] * np.log(1.0 - share) + np.log(growth)
 
 
-@kernel_inline
+@kernel
 def add_to_variance(precision, coordinate, amount, v):
     """Add ``amount`` to the variance of one coordinate of a precision matrix.
 

@@ -112,7 +112,7 @@ def step_group(rule, group, cons, settings, work):
     return take_step(W, D, work.step, work.product, first, last)
 
 
-@kernel
+@kernel_inline
 def correct_rule(rule, row_number, cons, settings, work):
     """All proximal steps of one rule for one row, with the divergence guard."""
     wanted = settings.correlation != NONE and (settings.alpha > 0.0 or settings.beta > 0.0)
