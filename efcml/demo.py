@@ -3,8 +3,10 @@
 Seven models learn the built-in drifting stream. A table goes to the screen; numbers and figures go
 to the output folder.
 
-All lines are the default with one thing changed. The picture of rules has two features; it is drawn
-with fewer and narrower rules than the default makes, so that each can be seen.
+All lines but one are the default with one thing changed. The narrow rules, also those of the
+picture with two features, suit clean clusters in few dimensions; they were picked on the stream
+with seed 1 (among settings of vigilance, birth width, bandwidth, product space and forgetting), the
+demo runs with seed 0.
 """
 
 import argparse
@@ -29,7 +31,7 @@ ROWS, QUICK_ROWS = 6000, 2000
 CELLS = 250  # of the background of the picture of rules, per side
 WINDOW_SHARE = 1 / 12  # of all rows: what the trend lines average over
 
-FEW_RULES = {
+NARROW = {
     "vigilance": 0.8,
     "birth_width": 0.1,
     "bandwidth": 1.0,
@@ -53,7 +55,7 @@ class Model:
 MODELS = {
     "rules": Model("EFC-ML", drawn=True),
     "forgetting": Model("EFC-ML, forgetting", FORGET),
-    "narrow": Model("EFC-ML, bandwidth 1", {"bandwidth": 1.0}, drawn=True),
+    "narrow": Model("EFC-ML, narrow rules", NARROW, drawn=True),
     "least squares": Model("EFC-ML, no correlation", {"correlation": "none"}),
     "plane": Model("one plane", ONE_RULE, drawn=True),
     "plane forgetting": Model("one plane, forgetting", ONE_RULE | FORGET),
@@ -179,8 +181,9 @@ def describe(runs):
         f"by {gain('rules', 'static'):+.1f}."
     )
     second = (
-        f"With few features and well separated clusters a narrow bandwidth is better "
-        f"({gain('narrow', 'rules'):+.1f}); with many features it is worse."
+        f"With few features and clean clusters, {runs['narrow'].result.rules[-1]} narrow rules "
+        f"that forget are better than the default ({gain('narrow', 'rules'):+.1f}), which is made "
+        "for many features."
     )
     return [first, second]
 
@@ -274,7 +277,7 @@ def draw_rules(run, stream):
 
 def draw_snapshots(stream, cells=CELLS):
     """Return a figure of the rules over two features at four times of a stream."""
-    classifier = EFCMLClassifier(**FEW_RULES).fit(*stream.initial)
+    classifier = EFCMLClassifier(**NARROW).fit(*stream.initial)
     figure = plots.new_figure(8.0, 8.9, layout="compressed")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
     marks = stream.marks

@@ -12,6 +12,7 @@ import numpy as np
 from inside import averages, print_table, run_all
 
 RESULTS = Path(__file__).parent / "results" / "parts.jsonl"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "parts.md"
 
 SETTINGS = {
     "default": {},
@@ -19,8 +20,7 @@ SETTINGS = {
     "correlation x 10": {"beta": 1.0},
     "laplacian": {"correlation": "laplacian"},
     "signed": {"correlation": "signed"},
-    "no L1": {"alpha": 0.0},
-    "L1 x 10": {"alpha": 0.1},
+    "L1 .1": {"alpha": 0.1},
     "least squares only": {"correlation": "none"},
     "bandwidth 1 (paper)": {"bandwidth": 1.0},
     "no merging": {"merging": False},
@@ -63,3 +63,6 @@ if __name__ == "__main__":
     records = run_all(SETTINGS, RESULTS)
     print_table(records, SETTINGS)
     print(markdown(records))
+    begin, end = "<!-- parts:begin -->\n", "\n<!-- parts:end -->"
+    head, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(head + begin + markdown(records) + end + rest.split(end)[1])
