@@ -66,6 +66,20 @@ def set_label_moments(arrays, rule, Y, known, weights):
     arrays.label_cov[rule] = symmetric(product - total * mean * mean.T)
 
 
+def label_means(Y):
+    """Return the share of each label among the rows that know it; 0 where none does."""
+    known = ~np.isnan(Y)
+    count = known.sum(axis=0)
+    return np.where(known, Y, 0.0).sum(axis=0) / np.maximum(count, 1)
+
+
+def prior_planes(Y, n_features):
+    """Return W_prior of a batch fit: flat planes at the label means."""
+    planes = np.zeros((Y.shape[1], n_features + 1))
+    planes[:, -1] = label_means(Y)
+    return planes
+
+
 def symmetric(A):
     """Return the symmetric part."""
     return 0.5 * (A + A.T)

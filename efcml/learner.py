@@ -101,8 +101,7 @@ class Learner:
         self.cluster(X, Y, delta)
         psi = batch.activations(self.rules, X, self.settings)
         batch.set_statistics(self.rules, X, Y, psi)
-        base = np.zeros((self.n_labels, self.n_features + 1))
-        base[:, -1] = label_means(Y)
+        base = batch.prior_planes(Y, self.n_features)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
         for rule in diverged:
             self.rules.arrays.stopped[rule] = len(X)
@@ -125,8 +124,6 @@ class Learner:
         start = 0
         if not self.fitted:
             start = self._hold(X, Y, trace)
-            if not self.fitted:
-                return self
             if start == len(X):
                 return self
         self._run(self.scaler.transform(X[start:]), Y[start:], trace=trace, first=start)
@@ -286,7 +283,7 @@ class Learner:
             )  # fmt: skip
         else:
             held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
-            scores[:] = label_means(held)
+            scores[:] = batch.label_means(held)
         return scores
 
     def add_labels(self, count):
@@ -317,10 +314,3 @@ def start_variances(X, n_labels, width):
     spread = np.ptp(X, axis=0) * X.std(axis=0)
     spread = np.where(spread > 1e-6, spread, 1.0)
     return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])
-
-
-def label_means(Y):
-    """Return the share of each label among the rows that know it; 0 where none does."""
-    known = ~np.isnan(Y)
-    count = known.sum(axis=0)
-    return np.where(known, Y, 0.0).sum(axis=0) / np.maximum(count, 1)

@@ -39,8 +39,7 @@ def fold_losses(learner, X, Y, X_new, Y_new):
     batch.set_statistics(trial.rules, X, Y, psi)
     R_new = batch.extended(X_new)
     known = ~np.isnan(Y_new)
-    base = np.zeros((Y.shape[1], X.shape[1] + 1))
-    base[:, -1] = np.nansum(Y, axis=0) / np.maximum((~np.isnan(Y)).sum(axis=0), 1)
+    base = batch.prior_planes(Y, X.shape[1])
     for i, delta in enumerate(STRENGTHS):
         Delta = np.full(X.shape[1] + 1, delta)
         Delta[-1] *= INTERCEPT_SHARE

@@ -22,7 +22,8 @@ from streams import (
 )
 
 from efcml import batch
-from efcml.learner import DivergenceWarning, Learner, Trace, label_means, start_variances
+from efcml.batch import label_means
+from efcml.learner import DivergenceWarning, Learner, Trace, start_variances
 
 ROWS = 300 if COMPILED else 60
 

@@ -12,7 +12,6 @@ Antecedents = namedtuple("Antecedents", [field.name for field in ANTECEDENT])
 Consequents = namedtuple("Consequents", [field.name for field in CONSEQUENT])
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
-LABELLED = tuple(field for field in FIELDS if {"K", "q"} & set(field.dims))
 BETWEEN_RULES = tuple(field for field in FIELDS if "R" in field.dims)
 
 
