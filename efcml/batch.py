@@ -2,23 +2,20 @@
 
 import numpy as np
 
-from efcml.kernels import proximal
+from efcml.kernels import descent, proximal
 from efcml.kernels.scoring import activate_rows
 from efcml.rules.definite import invert
 
 RESIDUAL = 1e-8  # relative proximal residual at which the optimiser stops
 MAX_ITERATIONS = 5000
+CROWDED = 0.8  # pairs that are done are taken out when fewer than this share is left
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
 
 
 def activations(rules, X, settings):
     """Return Psi of every row and rule; activations below the floor count as 0."""
     psi = np.empty((len(X), rules.n_rules))
-    arrays, work = rules.arrays, rules.work
-    activate_rows(
-        X, arrays.center, arrays.input_precision, rules.n_rules, settings.bandwidth, work.e,
-        work.distances, psi,
-    )  # fmt: skip
+    activate_rows(X, rules.antecedents, rules.n_rules, settings, rules.work, psi)
     psi[psi < settings.activation_floor] = 0.0
     return psi
 
@@ -101,7 +98,7 @@ def set_weights(rules, prior_precision, prior_weights, settings):
     arrays = rules.arrays
     diverged = []
     for r in range(rules.n_rules):
-        arrays.W_prior[r] = prior_weights
+        arrays.W_prior[r] = np.tile(prior_weights, (rules.n_pairs, 1))
         hessians = []
         for group in range(rules.n_groups):
             labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
@@ -112,12 +109,13 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             arrays.Delta[r, group] = Delta
             arrays.P[r, group] = invert(H)
             target = arrays.B[r, labels] + Delta * prior_weights[labels]
-            arrays.W[r, labels] = np.linalg.solve(H, target.T).T
+            W = np.linalg.solve(H, target.T).T
+            arrays.W[r, labels] = np.tile(W, (rules.n_pairs, 1))
             values, vectors = np.linalg.eigh(H)
             arrays.curvature[r, group] = values[-1]
             arrays.curvature_direction[r, group] = vectors[:, -1]
         arrays.D[r] = 0.0
-        if settings.correlation != proximal.NONE and (settings.alpha > 0 or settings.beta > 0):
+        if settings.corrects:
             proximal.correlate(
                 arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr
             )
@@ -131,49 +129,67 @@ def set_weights(rules, prior_precision, prior_weights, settings):
 
 
 def optimise(rules, r, hessians, settings):
-    """Minimise J of one rule by FISTA with restarts, from W and D = 0; False if it ran away.
+    """Minimise J of one rule for every pair (alpha, beta), from W and D = 0; False if it ran away.
 
-    The momentum is dropped whenever it points uphill (O'Donoghue and Candes 2015), which gives
-    linear convergence on these strongly convex problems.
+    All pairs start from the least-squares solution and share the product with the Hessian.
     """
-    arrays = rules.arrays
-    start, M = arrays.W[r].copy(), arrays.penalty[r]
-    lipschitz = arrays.curvature[r][:, None] + settings.beta * arrays.penalty_top[r]
+    arrays, d = rules.arrays, rules.n_features + 1
+    start = arrays.W[r].reshape(rules.n_pairs, rules.n_labels, d)
+    lipschitz = arrays.curvature[r] + settings.beta[:, None] * arrays.penalty_top[r]
+    lipschitz = np.broadcast_to(lipschitz, start.shape[:2])
     if not settings.exact_length:
         lipschitz = np.sqrt(lipschitz)
-
-    def product(V):
-        if len(hessians) == 1:
-            return V @ hessians[0]
-        return np.einsum("cij,cj->ci", hessians, V)
-
-    # Printed formulas may run away here before the limit is seen.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return descend(arrays, r, product, start, lipschitz, M, settings)
-
-
-def descend(arrays, r, product, start, lipschitz, M, settings):
-    """Iterate from ``start``, where D is zero; write W and D of the rule unless it ran away."""
-    target = product(start)  # the start is the least-squares solution, so H W_0 = B + Delta W_prior
-    W, V, D_W, D_V, momentum = start, start, np.zeros_like(start), np.zeros_like(start), 1.0
-    for _ in range(MAX_ITERATIONS):
-        gradient = D_V.copy()
-        gradient[:, :-1] += settings.beta * M @ V[:, :-1]
-        new = V - gradient / lipschitz
-        cut = settings.alpha / lipschitz
-        slopes = new[:, :-1]
-        new[:, :-1] = np.sign(slopes) * np.maximum(np.abs(slopes) - cut, 0.0)
-        if not np.abs(new).max() <= settings.weight_limit:
-            return False
-        residual = np.abs(lipschitz * (V - new)).max()
-        D_new = product(new) - target
-        if ((V - new) * (new - W)).sum() > 0.0:
-            momentum = 1.0
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        push = (momentum - 1.0) / grown
-        V, D_V = new + push * (new - W), D_new + push * (D_new - D_W)
-        W, D_W, momentum = new, D_new, grown
-        if residual <= RESIDUAL * max(1.0, np.abs(target).max()):
-            break
-    arrays.W[r], arrays.D[r] = W, D_W
+    strengths = settings.alpha, settings.beta, np.ascontiguousarray(lipschitz)
+    solution = minimise(start, hessians, arrays.penalty[r], strengths, settings.weight_limit)
+    if solution is None:
+        return False
+    arrays.W[r], arrays.D[r] = (part.reshape(-1, d) for part in solution)
     return True
+
+
+def minimise(start, hessians, penalty, strengths, weight_limit):
+    """Return W and D of every pair by FISTA with restarts, or None if one ran away.
+
+    The momentum of a pair is dropped whenever it points uphill (O'Donoghue and Candes 2015), which
+    gives linear convergence on these strongly convex problems. A pair that has converged is done.
+    ``strengths`` are alpha, beta and the bound of the curvature, for each pair.
+    """
+    target = multiply(start[:1], hessians)[0]  # least squares: (G + Delta) W_0 = B + Delta W_prior
+    goal = RESIDUAL * max(1.0, np.abs(target).max())
+    done_W, done_D = start.copy(), np.zeros_like(start)
+    pairs, is_open = np.arange(len(start)), np.ones(len(start), dtype=bool)
+    # W and D there, V and D there, momentum; one row per pair that is still worked on.
+    state = (
+        start.copy(),
+        np.zeros_like(start),
+        start.copy(),
+        np.zeros_like(start),
+        np.ones(len(start)),
+    )
+    workspace = np.empty(start.shape[1:])
+    for _ in range(MAX_ITERATIONS):
+        W, D_W, V, D_V, momentum = state
+        new, residuals = np.empty_like(V), np.empty(len(V))
+        size = descent.propose_all(V, D_V, penalty, *strengths, workspace, new, residuals)
+        if size > weight_limit:
+            return None
+        descent.push_all(new, multiply(new, hessians), target, W, D_W, V, D_V, momentum)
+        closing = is_open & (residuals <= goal)
+        if not closing.any():
+            continue
+        done_W[pairs[closing]], done_D[pairs[closing]] = W[closing], D_W[closing]
+        is_open &= ~closing
+        if not is_open.any():
+            return done_W, done_D
+        if is_open.mean() < CROWDED:
+            pairs, state = pairs[is_open], tuple(part[is_open] for part in state)
+            strengths, is_open = tuple(part[is_open] for part in strengths), is_open[is_open]
+    done_W[pairs[is_open]], done_D[pairs[is_open]] = state[0][is_open], state[1][is_open]
+    return done_W, done_D
+
+
+def multiply(V, hessians):
+    """Return (G + Delta) V of every pair; one Hessian for all labels or one for each."""
+    if len(hessians) == 1:
+        return (V.reshape(-1, V.shape[2]) @ hessians[0]).reshape(V.shape)
+    return np.einsum("cij,mcj->mci", hessians, V)

@@ -35,6 +35,9 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
     bandwidth : "dimension" or float
         Width of the activation. "dimension" averages squared distances over the features, 1.0 sums
         them (the paper), which makes one rule win everything when there are many features.
+    activation : {"density", "distance"}
+        What a rule's activation goes by: its Gaussian density, or the distance to its center alone
+        (the paper), by which a wide rule drowns a narrow one.
     lipschitz : {"exact", "paper"}
         Step length of the proximal steps. "paper" diverges on most data.
     n_steps : int
@@ -100,8 +103,9 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(  # noqa: PLR0913
         self, *, vigilance=Params.vigilance, alpha=Params.alpha, beta=Params.beta,
-        correlation=Params.correlation, bandwidth=Params.bandwidth, lipschitz=Params.lipschitz,
-        n_steps=Params.n_steps, forgetting=Params.forgetting, prior=Params.prior,
+        correlation=Params.correlation, bandwidth=Params.bandwidth,
+        activation=Params.activation, lipschitz=Params.lipschitz, n_steps=Params.n_steps,
+        forgetting=Params.forgetting, prior=Params.prior,
         birth_width=Params.birth_width, variance_floor=Params.variance_floor,
         merging=Params.merging, merge_overlap=Params.merge_overlap,
         merge_volume=Params.merge_volume, merge_consequents=Params.merge_consequents,
@@ -112,7 +116,8 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
     ):  # fmt: skip
         self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
-        self.bandwidth, self.forgetting, self.prior = bandwidth, forgetting, prior
+        self.bandwidth, self.activation = bandwidth, activation
+        self.forgetting, self.prior = forgetting, prior
         self.birth_width, self.variance_floor = birth_width, variance_floor
         self.merging, self.merge_overlap = merging, merge_overlap
         self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
@@ -130,8 +135,8 @@ class EFCMLClassifier(ClassifierMixin, BaseEstimator):
         """
         printed = dict(
             vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
-            lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0, birth_width=0.1,
-            variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
+            activation="distance", lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0,
+            birth_width=0.1, variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
             activation_floor=0.0, birth_learning=False,
         )  # fmt: skip
         return cls(**(printed | changes))

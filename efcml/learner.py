@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from efcml import batch
+from efcml.blas import one_blas_thread
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
     PAUSE,
     SPLIT_GROUPS,
+    cluster_until_event,
     learn_until_event,
 )
 from efcml.kernels.pairs import find_closest_pair
+from efcml.kernels.records import Watch
 from efcml.kernels.rule_update import polish_rule
 from efcml.kernels.scoring import score_rows
 from efcml.prior import INTERCEPT_SHARE, choose_prior
@@ -27,7 +30,7 @@ from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
 from efcml.scaler import Scaler
 
-NO_SCORES = np.empty((0, 0))
+NOTHING = np.empty((0, 0))
 LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
 
@@ -43,6 +46,7 @@ class Trace:
     scores: np.ndarray  # (n, K), before learning the row
     rules: np.ndarray  # (n,), after learning the row
     events: list = field(default_factory=list)  # (row, "birth" | "merge" | "drop", uid)
+    rows: np.ndarray | None = None  # (n, p), to be scored in place of the rows that are learned
 
     @classmethod
     def for_rows(cls, n, n_labels):
@@ -53,8 +57,9 @@ class Trace:
 class Learner:
     """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
 
-    def __init__(self, params, n_features, n_labels, *, capacity=8):
+    def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
         self.params = params
+        self.pairs = pairs  # (alpha, beta), several at once; then scores have K columns for each
         self.n_features = n_features
         self.n_labels = n_labels
         self.capacity = capacity
@@ -80,6 +85,12 @@ class Learner:
         """Number of rules now."""
         return self.rules.n_rules if self.fitted else 0
 
+    @property
+    def n_pairs(self):
+        """Number of (alpha, beta) carried along."""
+        return 1 if self.pairs is None else len(self.pairs)
+
+    @one_blas_thread()
     def fit(self, X, Y):
         """Learn an initial batch from nothing (Algorithm 1)."""
         labelled = ~np.isnan(Y).all(axis=1)
@@ -109,33 +120,49 @@ class Learner:
 
     def cluster(self, X, Y, delta):
         """One antecedent pass over scaled rows: births, updates, merges."""
-        self.rules = RuleBase(self.n_features, self.n_labels, capacity=self.capacity)
+        sizes = self.n_features, self.n_labels
+        self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=self.capacity)
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = np.full(self.n_features + 1, float(delta))
         self.prior_precision[-1] *= INTERCEPT_SHARE
-        self.settings = self.params.settings(self.n_features, self.n_labels, float(delta))
+        self.settings = self.params.settings(*sizes, float(delta), self.pairs)
         self._run(X, Y, with_consequents=False)
 
     # -- stream -----------------------------------------------------------------------------
 
-    def learn(self, X, Y, trace=None):
-        """Learn rows in order; any split into calls gives the same state."""
+    @one_blas_thread()
+    def learn(self, X, Y, trace=None, delay=0):
+        """Learn rows in order; any split into calls gives the same state.
+
+        A trace gets the scores of every row before it is learned. With a delay they are those of
+        a model whose labels come ``delay`` rows late: row t + delay is scored before row t is
+        learned.
+        """
         start = 0
+        if trace is not None:
+            if trace.rows is None:
+                trace.rows = X
+            trace.scores[:delay] = self.score(trace.rows[:delay])
         if not self.fitted:
-            start = self._hold(X, Y, trace)
+            start = self._hold(X, Y, trace, delay)
             if start == len(X):
                 return self
-        self._run(self.scaler.transform(X[start:]), Y[start:], trace=trace, first=start)
+        watch = Watch(NOTHING, NOTHING)
+        if trace is not None:
+            rows = self.scaler.transform(trace.rows[start + delay :])
+            watch = Watch(rows, trace.scores[start + delay :])
+        self._run(self.scaler.transform(X[start:]), Y[start:], trace, start, watch)
         self.rows_seen += len(X) - start
         self._warn_of_divergence()
         return self
 
-    def _hold(self, X, Y, trace):
+    def _hold(self, X, Y, trace, delay):
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
         for t in range(len(X)):
-            if trace is not None:
-                trace.scores[t] = self.score(X[t : t + 1])[0]
+            ahead = t + delay
+            if trace is not None and ahead < len(X):
+                trace.scores[ahead] = self.score(trace.rows[ahead : ahead + 1])[0]
             if not np.isnan(Y[t]).all():
                 self.held.append((X[t].copy(), Y[t].copy()))
             if len(self.held) == self.params.warmup_rows:
@@ -148,19 +175,24 @@ class Learner:
                 return t + 1
         return len(X)
 
-    def _run(self, X, Y, with_consequents=True, trace=None, first=0):
-        """Drive the kernel from event to event over scaled rows."""
+    def _run(self, X, Y, trace=None, first=0, watch=None, with_consequents=True):
+        """Drive the kernels from event to event over scaled rows."""
         Y = np.ascontiguousarray(Y)
-        scores = NO_SCORES if trace is None else trace.scores[first:]
         row, newborn, filled = 0, -1, 0
         status = None
         while status != DONE:
             rules = self.rules
-            status, row, rule, other = learn_until_event(
-                X, Y, row, newborn, self.rows_seen, with_consequents, rules.antecedents,
-                rules.consequents, rules.n_rules, self.start_variance, self.settings, rules.work,
-                rules.consequent_work, scores,
-            )  # fmt: skip
+            if with_consequents:
+                status, row, rule, other = learn_until_event(
+                    X, Y, row, newborn, self.rows_seen, rules.antecedents, rules.consequents,
+                    rules.n_rules, self.start_variance, self.settings, rules.work,
+                    rules.consequent_work, watch,
+                )  # fmt: skip
+            else:
+                status, row, rule, other = cluster_until_event(
+                    X, Y, row, newborn, rules.antecedents, rules.n_rules, self.start_variance,
+                    self.settings, rules.work, rules.consequent_work.known,
+                )  # fmt: skip
             complete = row - (status == PAUSE)
             if trace is not None:
                 trace.rules[first + filled : first + complete] = self.rules.n_rules
@@ -180,12 +212,13 @@ class Learner:
     # -- events -----------------------------------------------------------------------------
 
     def _give_birth(self, x, y, nearest, row, with_consequents, events, at):
-        W = np.zeros((self.n_labels, self.n_features + 1))
+        W = np.zeros(self.rules.arrays.W.shape[1:])
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0:
             W = self.rules.W[nearest].copy()
             if with_consequents:
-                expected = np.clip(W[:, :-1] @ x + W[:, -1], 0.0, 1.0)
+                planes = W[: self.n_labels]
+                expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
         if self.rules.n_rules >= self.params.max_rules:
             self._make_room(row, with_consequents, events, at)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
@@ -271,19 +304,19 @@ class Learner:
 
     # -- answers ----------------------------------------------------------------------------
 
+    @one_blas_thread()
     def score(self, X):
         """Return the (n, K) continuous outputs."""
-        scores = np.empty((len(X), self.n_labels))
+        scores = np.empty((len(X), self.n_labels * self.n_pairs))
         if self.fitted:
-            rules, arrays, work = self.rules, self.rules.arrays, self.rules.work
+            rules = self.rules
             score_rows(
-                self.scaler.transform(X), arrays.center, arrays.input_precision, arrays.W,
-                rules.n_rules, self.settings.bandwidth, work.e, work.distances, work.activation,
-                rules.consequent_work.row, scores,
+                self.scaler.transform(X), rules.antecedents, rules.consequents.W, rules.n_rules,
+                self.settings, rules.work, rules.consequent_work.row, scores,
             )  # fmt: skip
         else:
             held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
-            scores[:] = batch.label_means(held)
+            scores[:] = np.tile(batch.label_means(held), self.n_pairs)
         return scores
 
     def add_labels(self, count):
@@ -300,7 +333,7 @@ class Learner:
 
     def copy(self):
         """Return an independent learner in the same state."""
-        other = Learner(self.params, self.n_features, self.n_labels, capacity=self.capacity)
+        other = Learner(self.params, self.n_features, self.n_labels)
         other.__dict__.update(self.__dict__)
         other.counts = dict(self.counts)
         other.held = list(self.held)

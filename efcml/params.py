@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 
+import numpy as np
+
 from efcml.kernels import proximal
 from efcml.kernels.records import Settings
 
@@ -28,6 +30,7 @@ class Params:
     beta: float = 0.1
     correlation: str = "shift"
     bandwidth: float | str = "dimension"
+    activation: str = "density"
     lipschitz: str = "exact"
     n_steps: int = 1
     forgetting: float = 1.0
@@ -52,6 +55,7 @@ class Params:
         check_number("beta", self.beta, least=0.0)
         check_choice("correlation", self.correlation, CORRELATIONS)
         check_number("bandwidth", self.bandwidth, above=0.0, words=("dimension",))
+        check_choice("activation", self.activation, ("density", "distance"))
         check_choice("lipschitz", self.lipschitz, ("exact", "paper"))
         check_whole("n_steps", self.n_steps, least=1)
         check_number("forgetting", self.forgetting, above=0.0, most=1.0)
@@ -92,19 +96,25 @@ class Params:
             return math.log(n_features)
         return self.merge_width(n_features, n_labels) * math.log(self.merge_volume)
 
-    def settings(self, n_features, n_labels, prior_slope):
-        """Return the numbers that the kernels need."""
+    def settings(self, n_features, n_labels, prior_slope, pairs=None):
+        """Return the numbers that the kernels need.
+
+        ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
+        """
+        alpha, beta = np.array(pairs or [(self.alpha, self.beta)], dtype=float).T.copy()
         return Settings(
             vigilance=float(self.vigilance),
             bandwidth=self.input_bandwidth(n_features),
+            density=self.activation == "density",
             joint_bandwidth=self.merge_width(n_features, n_labels),
             forgetting=float(self.forgetting),
             max_support=self.max_support,
             activation_floor=float(self.activation_floor),
             variance_floor=float(self.variance_floor),
             product_space=bool(self.product_space),
-            alpha=float(self.alpha),
-            beta=float(self.beta),
+            alpha=alpha,
+            beta=beta,
+            corrects=self.correlation != "none" and bool(alpha.any() or beta.any()),
             correlation=CORRELATIONS[self.correlation],
             exact_length=self.lipschitz == "exact",
             n_steps=int(self.n_steps),

@@ -32,6 +32,7 @@ def choose_prior(learner, X, Y):
 def fold_losses(learner, X, Y, X_new, Y_new):
     """Return the summed squared error on new rows for every strength."""
     trial = learner.copy()
+    trial.pairs = None
     losses = np.empty(len(STRENGTHS))
     trial.cluster(X, Y, 1.0)
     psi = batch.activations(trial.rules, X, trial.settings)

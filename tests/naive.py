@@ -33,8 +33,14 @@ def distances(x, centers, precisions):
     return np.array([(x - c) @ A @ (x - c) for c, A in zip(centers, precisions, strict=True)])
 
 
+def densities(x, centers, precisions):
+    """-2 log of the Gaussian density of every rule at x, without the shared constant."""
+    m2 = distances(x, centers, precisions)
+    return m2 - np.array([np.linalg.slogdet(A)[1] for A in precisions])
+
+
 def activations(m2, tau):
-    """Psi = softmax(-m2 / (2 tau)), in log space (section 2)."""
+    """Psi = softmax(-m2 / (2 tau)), in log space (section 2); m2 of `distances` or `densities`."""
     exponent = -np.asarray(m2) / (2.0 * tau)
     exponent = exponent - exponent.max()
     return np.exp(exponent) / np.exp(exponent).sum()
@@ -46,11 +52,9 @@ def score_row(x, psi, W):
     return sum(weight * (r @ plane) for weight, plane in zip(psi, W, strict=True))
 
 
-def score_rows(X, centers, precisions, W, tau):
+def score_rows(X, centers, precisions, W, tau, measure=distances):
     """Scores of many rows: centers (rules, p), precisions (rules, p, p), W (rules, d, K)."""
-    return np.array(
-        [score_row(x, activations(distances(x, centers, precisions), tau), W) for x in X]
-    )
+    return np.array([score_row(x, activations(measure(x, centers, precisions), tau), W) for x in X])
 
 
 # --------------------------------------------------------------------------------------------
@@ -526,6 +530,7 @@ class NaiveLearner:
         prior_intercept=0.01,
         vigilance=0.5,
         bandwidth=1.0,
+        activation="distance",
         alpha=0.0,
         beta=0.0,
         correlation="shift",
@@ -546,7 +551,7 @@ class NaiveLearner:
         self.p, self.K, self.q, self.d = p, K, p + K, p + 1
         self.S_0 = np.asarray(S_0, dtype=float)
         self.prior = np.append(np.full(p, float(prior)), float(prior_intercept))
-        self.vigilance, self.tau = vigilance, bandwidth
+        self.vigilance, self.tau, self.density = vigilance, bandwidth, activation == "density"
         self.alpha, self.beta = alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
         self.forgetting, self.variance_floor = forgetting, variance_floor
@@ -576,8 +581,11 @@ class NaiveLearner:
     # -- inference ---------------------------------------------------------------------------
 
     def activations(self, x):
-        """Psi of every rule for x (section 2)."""
-        return activations(self.input_distances(x), self.tau)
+        """Psi of every rule for x (section 2), or from the densities of their Gaussians."""
+        centers = [rule.center[: self.p] for rule in self.rules]
+        measure = densities if self.density else distances
+        m2 = measure(x, centers, [rule.input_precision for rule in self.rules])
+        return activations(m2, self.tau)
 
     def input_distances(self, x):
         """Squared marginal distances."""
@@ -964,6 +972,7 @@ class FixedRules:
         prior=1.0,
         prior_intercept=0.01,
         bandwidth=1.0,
+        activation="distance",
         alpha=0.0,
         beta=0.0,
         correlation="shift",
@@ -979,6 +988,7 @@ class FixedRules:
         self.S_0 = np.asarray(S_0, dtype=float)
         self.prior = np.append(np.full(p, float(prior)), float(prior_intercept))
         self.tau, self.alpha, self.beta = bandwidth, alpha, beta
+        self.density = activation == "density"
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
         self.forgetting, self.variance_floor = forgetting, variance_floor
         self.activation_floor, self.product_space = activation_floor, product_space
@@ -1004,6 +1014,7 @@ class FixedRules:
             winner = int(np.argmin(self.quadratic(apart[:, : self.p], self.input_precision)))
         self.update_winner(winner, apart[winner])
         m2 = self.quadratic(x - self.center[:, : self.p], self.input_precision)
+        m2 = m2 + self.log_det[:, 1] if self.density else m2
         psi = np.exp((m2.min() - m2) / (2.0 * self.tau))
         return psi / psi.sum()
 
@@ -1035,6 +1046,7 @@ class FixedRules:
     def score(self, x):
         """K continuous outputs for one row."""
         m2 = self.quadratic(x - self.center[:, : self.p], self.input_precision)
+        m2 = m2 + self.log_det[:, 1] if self.density else m2
         psi = np.exp((m2.min() - m2) / (2.0 * self.tau))
         planes = np.matmul(extend(x), self.W)
         return (psi / psi.sum()) @ planes

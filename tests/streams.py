@@ -27,6 +27,7 @@ PARAMETERS = {
     "beta": 0.5,
     "correlation": "shift",
     "bandwidth": 2.0,
+    "activation": "density",
     "lipschitz": "exact",
     "n_steps": 1,
     "forgetting": 1.0,
@@ -46,7 +47,9 @@ PARAMETERS = {
     "weight_limit": 1e6,
 }
 NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")
-STORED_BY_LABEL = [field.name for field in FIELDS if field.dims == ("K", "d")]
+STORED_BY_LABEL = [
+    field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
+]
 FIXED_RULES = {"vigilance": 1e9, "merging": False, "variance_floor": 0.0}
 
 

@@ -258,7 +258,7 @@ def test_fit_is_rules_then_statistics_then_weights(rng, share):
     centers = rules.center[:, :P_]
     psi = np.array(
         [
-            naive.activations(naive.distances(z, centers, rules.input_precision), 2.0)
+            naive.activations(naive.densities(z, centers, rules.input_precision), 2.0)
             for z in Z
         ]
     )  # fmt: skip

@@ -313,6 +313,7 @@ BAD_PARAMETERS = [
     ("correlation", ["shift"], "correlation must be one of 'shift'"),
     ("bandwidth", 0, "bandwidth must be 'dimension' or a number > 0; got 0"),
     ("bandwidth", "wide", "bandwidth must be 'dimension' or a number > 0; got 'wide'"),
+    ("activation", "mass", "activation must be one of 'density', 'distance'; got 'mass'"),
     ("lipschitz", "none", "lipschitz must be one of 'exact', 'paper'; got 'none'"),
     ("n_steps", 0, "n_steps must be a whole number >= 1; got 0"),
     ("n_steps", 1.5, "n_steps must be a whole number >= 1; got 1.5"),

@@ -10,22 +10,27 @@ from efcml import batch
 from efcml.kernels import scoring
 
 
-def random_learner(rng, p, K, n_rules):
-    learner = learner_with_rules(rng, n_rules, p, K, bandwidth=1.5, activation_floor=0.01)
-    learner.rules.input_precision[:] = random_precisions(rng, n_rules, p)
+def random_learner(rng, p, K, n_rules, **changes):
+    changes = {"bandwidth": 1.5, "activation_floor": 0.01} | changes
+    learner = learner_with_rules(rng, n_rules, p, K, **changes)
+    precisions = random_precisions(rng, n_rules, p)
+    learner.rules.input_precision[:] = precisions
+    learner.rules.log_det[:, 1] = -np.linalg.slogdet(precisions)[1]
     return learner
 
 
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
-def test_scores_and_activations_of_rows(rng, p, K, n_rules):
-    learner = random_learner(rng, p, K, n_rules)
+@pytest.mark.parametrize("activation", ["density", "distance"])
+def test_scores_and_activations_of_rows(rng, p, K, n_rules, activation):
+    learner = random_learner(rng, p, K, n_rules, activation=activation)
+    measure = naive.densities if activation == "density" else naive.distances
     rules, X = AsWritten(learner.rules), rng.normal(size=(7, p))
     centers = rules.center[:, :p]
-    expected = naive.score_rows(X, centers, rules.input_precision, rules.W, 1.5)
+    expected = naive.score_rows(X, centers, rules.input_precision, rules.W, 1.5, measure)
     assert_allclose(learner.score(X), expected, rtol=1e-10, atol=1e-12)
     psi = batch.activations(learner.rules, X, learner.settings)
     for x, row in zip(X, psi, strict=True):
-        wanted = naive.activations(naive.distances(x, centers, rules.input_precision), 1.5)
+        wanted = naive.activations(measure(x, centers, rules.input_precision), 1.5)
         assert_allclose(row, np.where(wanted < 0.01, 0.0, wanted), rtol=1e-10)
 
 

@@ -19,7 +19,6 @@ from streams import (
 
 from efcml import batch
 from efcml.kernels.rule_update import CHECK_EVERY
-from efcml.params import CORRELATIONS
 
 SHORT = 400 if COMPILED else 80
 LENGTHS = [SHORT, pytest.param(10_000, marks=pytest.mark.slow)]
@@ -284,7 +283,7 @@ def test_objective_never_rises_along_a_stream(rng, mode, n_steps, share):
     lower = 0
     for t in range(len(X)):
         without = learner.copy()
-        without.settings = learner.settings._replace(correlation=CORRELATIONS["none"])
+        without.settings = learner.settings._replace(corrects=False)
         without.learn(X[t : t + 1], Y[t : t + 1])
         learner.learn(X[t : t + 1], Y[t : t + 1])
         rules = AsWritten(learner.rules)

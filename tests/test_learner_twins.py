@@ -39,6 +39,7 @@ VARIANTS = {
     "no merging": {"merging": False, "vigilance": 0.4},
     "nobody learns a birth row": {"birth_learning": False, "bandwidth": 1.0},
     "narrow": {"bandwidth": 0.5},
+    "distance alone": {"activation": "distance"},
 }
 # What must happen in some of the streams.
 EVENTS = {

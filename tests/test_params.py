@@ -23,6 +23,7 @@ RANGES = {
         ["none"],
     ),
     "bandwidth": ("'dimension' or a number > 0", [0, -1, "p", NAN, INF], ["dimension", 1, 0.5]),
+    "activation": ("'density', 'distance'", ["Density", 1, None], ["density", "distance"]),
     "lipschitz": ("'exact', 'paper'", ["sqrt", True, 0], ["exact", "paper"]),
     "n_steps": ("whole number >= 1", [0, 1.0, 1.5, True, "1", NAN], [1, 5, np.int64(2)]),
     "forgetting": ("> 0 and <= 1", [0, -0.5, 1.001, NAN, "slow"], [1, 0.5, 1e-3]),
@@ -71,14 +72,24 @@ def test_defaults_are_allowed_and_frozen():
 
 
 @pytest.mark.parametrize("mode", CORRELATIONS)
-def test_settings_are_plain_numbers(mode):
+def test_settings_have_plain_types(mode):
     params = make_params(correlation=mode, vigilance=2, beta=1, n_steps=np.int64(3))
     settings = params.settings(4, 3, 7)
     assert settings.correlation == CORRELATIONS[mode]
     assert settings.prior_slope == 7.0
     assert settings.n_steps == 3
     assert settings.vigilance == 2.0
-    assert {type(value) for value in settings} <= {float, int, bool}
+    numbers = [value for name, value in settings._asdict().items() if name not in ("alpha", "beta")]
+    assert {type(value) for value in numbers} <= {float, int, bool}
+    assert settings.alpha.tolist() == [params.alpha]
+    assert settings.beta.tolist() == [1.0]
+    assert settings.corrects == (mode != "none")
+    assert not make_params(alpha=0.0, beta=0.0).settings(4, 3, 7).corrects
+    pairs = make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, [(0.0, 1.0), (2.0, 0.0)])
+    assert pairs.alpha.tolist() == [0.0, 2.0]
+    assert pairs.beta.tolist() == [1.0, 0.0]
+    assert pairs.alpha.flags.c_contiguous and pairs.beta.flags.c_contiguous
+    assert pairs.corrects
     assert settings.exact_length
     assert not make_params(lipschitz="paper").settings(4, 3, 7).exact_length
 

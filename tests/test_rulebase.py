@@ -25,7 +25,7 @@ def grow_rule(one, grouped, K, count, p, S_0, floor):
     best = int(np.argmax(np.diagonal(one["label_weight"]))) if grouped else 0
     for field in PLAIN:
         old = one[field.name]
-        room = {"K": count, "q": count, "g": count if grouped else 0}
+        room = {"K": count, "L": count, "q": count, "g": count if grouped else 0}
         pads = [(0, room.get(dim, 0)) for dim in field.dims]
         new[field.name] = np.pad(old, pads) if pads else old
         if grouped and "g" in field.dims and field.name not in PER_LABEL:

@@ -35,21 +35,25 @@ def absorb_row(P, G, Delta, row, activation, keep, gain, scaled):
 def learn_labels(W, B, D, row, y, gain, factor, activation, keep, first, last):
     """Move the planes of the labels ``first:last`` towards ``y`` and add the row to B.
 
-    ``D``, the least-squares gradient, is only scaled: RFWLS leaves it unchanged.
+    W and D may carry several planes of every label, one for each pair (alpha, beta). ``D``, the
+    least-squares gradient, is only scaled: RFWLS leaves it unchanged.
     """
     d = row.shape[0]
     for c in range(first, last):
-        plane = W[c]
-        error = y[c]
-        for i in range(d):
-            error -= row[i] * plane[i]
-        move = factor * error
-        for i in range(d):
-            plane[i] += move * gain[i]
+        for k in range(c, W.shape[0], y.shape[0]):
+            plane = W[k]
+            error = y[c]
+            for i in range(d):
+                error -= row[i] * plane[i]
+            move = factor * error
+            for i in range(d):
+                plane[i] += move * gain[i]
+            if keep != 1.0:
+                for i in range(d):
+                    D[k, i] *= keep
         if keep != 1.0:
             for i in range(d):
                 B[c, i] *= keep
-                D[c, i] *= keep
         if y[c] != 0.0:
             push = activation * y[c]
             for i in range(d):

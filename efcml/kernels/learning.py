@@ -1,4 +1,6 @@
-"""The driver: learn rows one after the other until done or until Python must act.
+"""The drivers: learn rows one after the other until done or until Python must act.
+
+`cluster_until_event` forms rules only, for the batch fit; `learn_until_event` is the stream.
 
 An event is returned *before* the row has changed anything (birth, missing room for label groups) or
 *after* the row is complete (pause: rules to repair, a pair to compare), so that going on is exact
@@ -9,12 +11,12 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
-from efcml.kernels.firing import activate, find_nearest, measure_distances
+from efcml.kernels.firing import find_nearest, fire, measure_distances
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import learn_rule
 from efcml.kernels.scoring import fill_row, score_row
 
-DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of learn_until_event
+DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
 
 @kernel_inline
@@ -38,17 +40,14 @@ def complete_joint_row(x, y, known, expected, z):
 
 
 @kernel_inline
-def expect_labels(x, W, center, with_consequents, expected):
-    """Write what a rule expects of the labels: its plane at x clipped to [0, 1], or its center."""
+def expect_labels(x, W, expected):
+    """Write what a rule expects of the labels: its planes at x, clipped to [0, 1]."""
     p = x.shape[0]
     for c in range(expected.shape[0]):
-        value = center[p + c]
-        if with_consequents:
-            value = W[c, p]
-            for j in range(p):
-                value += x[j] * W[c, j]
-            value = min(1.0, max(0.0, value))
-        expected[c] = value
+        value = W[c, p]
+        for j in range(p):
+            value += x[j] * W[c, j]
+        expected[c] = min(1.0, max(0.0, value))
 
 
 @kernel_inline
@@ -102,8 +101,7 @@ def look_for_merge(winner, ante, n_rules, settings, work):
 @kernel_inline
 def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, work, cons_work):
     """Let every active rule learn the row, the newborn excepted; return whether one is stale."""
-    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-    activate(work.distances, n_rules, settings.bandwidth, work.activation)
+    fire(x, ante, n_rules, settings, work)
     fill_row(x, cons_work.row)
     stale = False
     for rule in range(n_rules):
@@ -115,31 +113,61 @@ def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, 
 
 
 @kernel
+def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, settings, work, known):
+    """Let rows ``start..`` form rules; return ``(status, row, rule, other)``.
+
+    ``newborn >= 0``: row ``start`` has just given birth to that rule and is done with.
+    """
+    p, K = X.shape[1], Y.shape[1]
+    for t in range(start + (newborn >= 0), X.shape[0]):
+        x, y = X[t], Y[t]
+        n_known = note_known(y, known)
+        if n_known == 0:
+            continue
+        if n_rules == 0:
+            return BIRTH, t, -1, -1
+        complete_joint_row(x, y, known, y, work.z)
+        winner, novel = choose_winner(ante, n_rules, n_known == K, settings, work)
+        if novel:
+            return BIRTH, t, winner, -1
+        if n_known < K:  # without planes, the center says what a rule expects
+            complete_joint_row(x, y, known, ante.center[winner, p:], work.z)
+        floor = settings.variance_floor
+        update_winner(winner, ante, start_variance, settings.max_support, floor, work)
+        if settings.merging:
+            other = look_for_merge(winner, ante, n_rules, settings, work)
+            if other >= 0:
+                return PAUSE, t + 1, winner, other
+    return DONE, X.shape[0], -1, -1
+
+
+@kernel
 def learn_until_event(
-    X, Y, start, newborn, row_offset, with_consequents, ante, cons, n_rules, start_variance,
-    settings, work, cons_work, scores,
+    X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+    cons_work, watch,
 ):  # fmt: skip
     """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
 
-    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. A ``scores`` array
-    with rows receives each row's scores as they were before learning it.
+    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. Before row t is
+    learned, row t of ``watch.rows``, if there is one, gets its scores.
     """
     K = Y.shape[1]
     known = cons_work.known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
         resumed = t == start and newborn >= 0
-        if scores.shape[0] > 0 and not resumed:
+        if t < watch.rows.shape[0] and not resumed:
             score_row(
-                x, ante.center, ante.input_precision, cons.W, n_rules, settings.bandwidth,
-                work.e, work.distances, work.activation, cons_work.row, scores[t],
+                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row,
+                watch.scores[t],
             )  # fmt: skip
         n_known = note_known(y, known)
         if n_known == 0:
             continue
-        winner, other, stale = newborn, -1, False
+        winner, other = newborn, -1
+        stale = False
         if not resumed:
-            if n_known < K and cons.P.shape[1] == 1 and with_consequents:
+            if n_known < K and cons.P.shape[1] == 1:
                 return SPLIT_GROUPS, t, -1, -1
             if n_rules == 0:
                 return BIRTH, t, -1, -1
@@ -148,12 +176,11 @@ def learn_until_event(
             if novel:
                 return BIRTH, t, winner, -1
             if n_known < K:
-                W, center = cons.W[winner], ante.center[winner]
-                expect_labels(x, W, center, with_consequents, cons_work.error)
+                expect_labels(x, cons.W[winner], cons_work.error)
                 complete_joint_row(x, y, known, cons_work.error, work.z)
             floor = settings.variance_floor
             update_winner(winner, ante, start_variance, settings.max_support, floor, work)
-        if with_consequents and (not resumed or settings.birth_learning):
+        if not resumed or settings.birth_learning:
             stale = learn_consequents(
                 newborn if resumed else -1, row_offset + t, x, y, ante, cons, n_rules, settings,
                 work, cons_work,

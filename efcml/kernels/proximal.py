@@ -91,17 +91,17 @@ def refresh_curvature(G, Delta, row, direction, image):
 
 @kernel_fast
 def propose_step(W, D, MW, alpha, beta, length, known, first, last, step):
-    """Write ``dW`` of one proximal step for the labels ``first:last``; return ``|dW|^2``.
+    """Write ``dW`` of one proximal step for the planes ``first:last``; return ``|dW|^2``.
 
     Gradient step of length ``1/L``, then soft threshold ``alpha/L``; the intercept, the last
-    entry, is neither correlated nor thresholded. Unknown labels do not move.
+    entry, is neither correlated nor thresholded. Planes of unknown labels do not move.
     """
     slopes = W.shape[1] - 1
     cut = alpha * length
     pull = beta * length
     total = 0.0
     for c in range(first, last):
-        if not known[c]:
+        if not known[c % known.shape[0]]:
             for i in range(slopes + 1):
                 step[c, i] = 0.0
             continue

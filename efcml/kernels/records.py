@@ -2,15 +2,20 @@
 
 from collections import namedtuple
 
+# alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
+# tells whether any is above zero.
 Settings = namedtuple(
     "Settings",
-    "vigilance bandwidth joint_bandwidth forgetting max_support activation_floor variance_floor "
-    "product_space alpha beta correlation exact_length n_steps weight_limit birth_learning "
-    "merging merge_overlap prior_slope",
+    "vigilance bandwidth density joint_bandwidth forgetting max_support activation_floor "
+    "variance_floor product_space alpha beta corrects correlation exact_length n_steps "
+    "weight_limit birth_learning merging merge_overlap prior_slope",
 )
 
 AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation")
 
 ConsequentWork = namedtuple(
-    "ConsequentWork", "row gain scaled known error step product label_product corr"
+    "ConsequentWork",
+    "row gain scaled known error step product label_product corr squares bounds",
 )
+
+Watch = namedtuple("Watch", "rows scores")  # rows to be scored on the way, and their scores

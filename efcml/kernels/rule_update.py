@@ -16,7 +16,6 @@ from efcml.kernels.consequent import (
 )
 from efcml.kernels.proximal import (
     MARGIN,
-    NONE,
     bend,
     correlate,
     derive_penalty,
@@ -78,51 +77,82 @@ def refresh_bounds(rule, cons, correlation, work):
                 cons.G[rule, group], cons.Delta[rule, group], work.row,
                 cons.curvature_direction[rule, group], work.gain,
             )  # fmt: skip
+            for pair in range(work.bounds.shape[0]):
+                work.bounds[pair, group] = cons.curvature[rule, group]
+
+
+@kernel_inline
+def propose(rule, pair, first, last, bound, cons, settings, work):
+    """Write the step of one pair's planes ``first:last``; return its squared size.
+
+    A pair without any penalty has nothing to correct and stays where least squares put it.
+    """
+    lipschitz = bound + settings.beta[pair] * cons.penalty_top[rule]
+    if not settings.exact_length:
+        lipschitz = np.sqrt(lipschitz)
+    length = 1.0 / lipschitz
+    if settings.alpha[pair] == 0.0 and settings.beta[pair] == 0.0:
+        length = 0.0
+    return propose_step(
+        cons.W[rule], cons.D[rule], work.label_product, settings.alpha[pair], settings.beta[pair],
+        length, work.known, first, last, work.step,
+    )  # fmt: skip
 
 
 @kernel_inline
 def step_group(rule, group, cons, settings, work):
-    """One proximal step of one label group; return the squared size of its planes after it."""
-    W = cons.W[rule]
-    D = cons.D[rule]
-    G = cons.G[rule, group]
-    first, last = group_span(group, cons.P.shape[1], W.shape[0])
-    bound = cons.curvature[rule, group]
-    accepted = False
-    while not accepted:
-        lipschitz = bound + settings.beta * cons.penalty_top[rule]
-        if not settings.exact_length:
-            lipschitz = np.sqrt(lipschitz)
-        squared = propose_step(
-            W, D, work.label_product, settings.alpha, settings.beta, 1.0 / lipschitz,
-            work.known, first, last, work.step,
-        )  # fmt: skip
-        if last - first == W.shape[0]:
-            np.dot(work.step, G, work.product)
-        else:
-            np.dot(G, work.step[first], work.product[first])
-        bent = bend(work.step, cons.Delta[rule, group], work.product, first, last)
+    """One proximal step of one label group; return the squared size of its planes after it.
+
+    All pairs (alpha, beta) share the product with G, one wide matrix product.
+    """
+    K = work.known.shape[0]
+    G, Delta = cons.G[rule, group], cons.Delta[rule, group]
+    first, last = group_span(group, cons.P.shape[1], K)
+    pairs = settings.alpha.shape[0]
+    for pair in range(pairs):
+        low, high, bound = pair * K + first, pair * K + last, work.bounds[pair, group]
+        work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
+    if last - first == K:
+        np.dot(work.step, G, work.product)
+    else:
+        for k in range(first, pairs * K, K):
+            np.dot(G, work.step[k], work.product[k])
+    total = 0.0
+    for pair in range(pairs):
+        low, high = pair * K + first, pair * K + last
+        bent = bend(work.step, Delta, work.product, low, high)
         # The power iteration may have been too low; then <dW, (G + Delta) dW> shows it. Too small
         # a step tells nothing (its square underflows), nor does NaN.
-        too_low = squared > TINY and bent > bound * squared * (1.0 + 1e-12)
-        accepted = not settings.exact_length or not too_low
-        if not accepted:
-            bound = MARGIN * bent / squared
-            cons.curvature[rule, group] = bound
-    return take_step(W, D, work.step, work.product, first, last)
+        while (
+            settings.exact_length
+            and work.squares[pair] > TINY
+            and bent > work.bounds[pair, group] * work.squares[pair] * (1.0 + 1e-12)
+        ):
+            bound = MARGIN * bent / work.squares[pair]
+            work.bounds[pair, group] = bound
+            work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
+            for k in range(low, high):
+                np.dot(G, work.step[k], work.product[k])
+            bent = bend(work.step, Delta, work.product, low, high)
+        total += take_step(cons.W[rule], cons.D[rule], work.step, work.product, low, high)
+    cons.curvature[rule, group] = work.bounds[0, group]
+    return total
 
 
 @kernel_inline
 def correct_rule(rule, row_number, cons, settings, work):
     """All proximal steps of one rule for one row, with the divergence guard."""
-    wanted = settings.correlation != NONE and (settings.alpha > 0.0 or settings.beta > 0.0)
-    if not wanted or cons.stopped[rule] != 0:
+    if not settings.corrects or cons.stopped[rule] != 0:
         return
     refresh_bounds(rule, cons, settings.correlation, work)
     groups = cons.P.shape[1]
+    K = work.known.shape[0]
     for _ in range(settings.n_steps):
-        if settings.beta > 0.0:
-            np.dot(cons.penalty[rule], cons.W[rule], work.label_product)
+        for pair in range(settings.beta.shape[0]):
+            if settings.beta[pair] > 0.0:
+                low, high = pair * K, pair * K + K
+                W = cons.W[rule, low:high]
+                np.dot(cons.penalty[rule], W, work.label_product[low:high])
         squared = 0.0
         for group in range(groups):
             if groups == 1 or work.known[group]:
@@ -132,7 +162,7 @@ def correct_rule(rule, row_number, cons, settings, work):
         if not squared <= limit * limit and is_beyond(cons.W[rule], limit):
             cons.stopped[rule] = row_number + 1
             for group in range(groups):
-                first, last = group_span(group, groups, cons.W.shape[1])
+                first, last = group_span(group, groups, K)
                 settle(
                     cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
                     cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,

@@ -1,7 +1,7 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
-from efcml.kernels.firing import activate, measure_distances
+from efcml.kernels.firing import fire
 
 
 @kernel_fast
@@ -29,31 +29,24 @@ def fill_row(x, row):
 
 
 @kernel
-def score_row(
-    x, center, input_precision, W, n_rules, bandwidth, e, distances, activation, row, scores
-):
-    """Write the K continuous outputs of one row (how_it_works.md 2)."""
-    measure_distances(x, center, input_precision, n_rules, e, distances)
-    activate(distances, n_rules, bandwidth, activation)
+def score_row(x, ante, W, n_rules, settings, work, row, scores):
+    """Write the continuous outputs of one row (how_it_works.md 2)."""
+    fire(x, ante, n_rules, settings, work)
     fill_row(x, row)
-    blend(row, activation, W, n_rules, scores)
+    blend(row, work.activation, W, n_rules, scores)
 
 
 @kernel
-def score_rows(
-    X, center, input_precision, W, n_rules, bandwidth, e, distances, activation, row, scores
-):
-    """Write the K continuous outputs of every row of X."""
+def score_rows(X, ante, W, n_rules, settings, work, row, scores):
+    """Write the continuous outputs of every row of X."""
     for t in range(X.shape[0]):
-        score_row(
-            X[t], center, input_precision, W, n_rules, bandwidth, e, distances, activation, row,
-            scores[t],
-        )  # fmt: skip
+        score_row(X[t], ante, W, n_rules, settings, work, row, scores[t])
 
 
 @kernel
-def activate_rows(X, center, input_precision, n_rules, bandwidth, e, distances, activations):
+def activate_rows(X, ante, n_rules, settings, work, activations):
     """Write the normalised activation of every rule for every row of X."""
     for t in range(X.shape[0]):
-        measure_distances(X[t], center, input_precision, n_rules, e, distances)
-        activate(distances, n_rules, bandwidth, activations[t])
+        fire(X[t], ante, n_rules, settings, work)
+        for r in range(n_rules):
+            activations[t, r] = work.activation[r]

@@ -2,7 +2,8 @@
 
 Allocation, growth, removal, copying, saving and the documentation of the state all follow from
 ``FIELDS``. Sizes: ``p`` features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``g`` label groups (1
-while every row so far was fully labelled, K afterwards), ``R`` rules (a table between rules).
+while every row so far was fully labelled, K afterwards), ``R`` rules (a table between rules), ``L``
+planes: K, or K for each of several pairs (alpha, beta) that are carried along in one pass.
 
 ``W``, ``B``, ``D`` and ``W_prior`` are stored with one row per label, the transpose of how the
 formulas are written: what a label learns is then contiguous, together with others or alone.
@@ -39,9 +40,9 @@ CONSEQUENT = (
     Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only"),
     Field("B", ("K", "d"), "f8", 0.0, "B'", "weighted information matrix Y'QR, data only"),
     Field("Delta", ("g", "d"), "f8", 0.0, "Delta", "prior precision of the consequents"),
-    Field("W_prior", ("K", "d"), "f8", 0.0, "W_prior'", "consequents the rule was born with"),
-    Field("W", ("K", "d"), "f8", 0.0, "W'", "consequents, one row per label, intercept last"),
-    Field("D", ("K", "d"), "f8", 0.0, "D'", "gradient (G + Delta) W - (B + Delta W_prior)"),
+    Field("W_prior", ("L", "d"), "f8", 0.0, "W_prior'", "consequents the rule was born with"),
+    Field("W", ("L", "d"), "f8", 0.0, "W'", "consequents, one row per label, intercept last"),
+    Field("D", ("L", "d"), "f8", 0.0, "D'", "gradient (G + Delta) W - (B + Delta W_prior)"),
     Field("weight", (), "f8", 0.0, "w", "sum of the activation over learned rows"),
     Field("label_weight", ("g", "K"), "f8", 0.0, "", "activation over rows where both are known"),
     Field("label_mean", ("g", "K"), "f8", 0.0, "y_bar", "weighted label means, per group"),

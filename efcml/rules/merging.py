@@ -72,8 +72,9 @@ def printed_weights(rules, strong, weak, overlap):
     n_1, n_2 = np.hstack([W_1[:, :-1], minus]), np.hstack([W_2[:, :-1], minus])
     cosine = (n_1 * n_2).sum(1) / np.sqrt((n_1**2).sum(1) * (n_2**2).sum(1))
     angle = np.arccos(np.clip(cosine, -1.0, 1.0))
-    alike = (1.0 - angle / np.pi).min() >= overlap
-    return W_1 + share * (W_2 - W_1) if alike else W_1.copy()
+    similarity = (1.0 - angle / np.pi).reshape(rules.n_pairs, -1).min(axis=1)
+    alike = np.repeat(similarity >= overlap, rules.n_labels)
+    return np.where(alike[:, None], W_1 + share * (W_2 - W_1), W_1)
 
 
 def pool_labels(arrays, a, b):
@@ -141,7 +142,8 @@ def solve_weights(rules, rule, W=None):
         labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
         Delta = arrays.Delta[rule, group]
         H = arrays.G[rule, group] + np.diag(Delta)
-        target = arrays.B[rule, labels] + Delta * arrays.W_prior[rule, labels]
+        B = np.tile(arrays.B[rule, labels], (rules.n_pairs, 1))
+        target = B + Delta * arrays.W_prior[rule, labels]
         arrays.P[rule, group] = invert(H)
         if W is None:
             arrays.W[rule, labels] = target @ arrays.P[rule, group]

@@ -23,9 +23,10 @@ class RuleBase:
     grow it. Rows from ``n_rules`` on hold the fill value.
     """
 
-    def __init__(self, n_features, n_labels, *, n_groups=1, capacity=8):
+    def __init__(self, n_features, n_labels, *, n_groups=1, n_pairs=1, capacity=8):
         self.n_features = n_features
         self.n_labels = n_labels
+        self.n_pairs = n_pairs  # of (alpha, beta); each has its own planes
         self.n_groups = n_groups
         self.capacity = capacity
         self.n_rules = 0
@@ -38,6 +39,7 @@ class RuleBase:
         p, K = self.n_features, self.n_labels
         return {
             "p": p, "K": K, "d": p + 1, "q": p + K, "g": self.n_groups, "R": self.capacity, "2": 2,
+            "L": K * self.n_pairs,
         }  # fmt: skip
 
     @property
@@ -67,14 +69,16 @@ class RuleBase:
         self.antecedents = Antecedents(*(getattr(self.arrays, n) for n in Antecedents._fields))
         self.consequents = Consequents(*(getattr(self.arrays, n) for n in Consequents._fields))
         K, d, q = self.n_labels, self.n_features + 1, self.n_features + self.n_labels
+        L = K * self.n_pairs
         self.work = AntecedentWork(
             z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), distances=np.zeros(self.capacity),
             activation=np.zeros(self.capacity),
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
             row=np.zeros(d), gain=np.zeros(d), scaled=np.zeros(d),
-            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((K, d)),
-            product=np.zeros((K, d)), label_product=np.zeros((K, d)), corr=np.zeros((K, K)),
+            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((L, d)),
+            product=np.zeros((L, d)), label_product=np.zeros((L, d)), corr=np.zeros((K, K)),
+            squares=np.zeros(self.n_pairs), bounds=np.zeros((self.n_pairs, self.n_groups)),
         )  # fmt: skip
 
     def _rebuild(self, fill_field):
@@ -126,6 +130,7 @@ class RuleBase:
         that was never present (W and D only while the penalty does not couple absent labels to
         others, as "shift" and "paper" do). The joint space gains coordinates that never varied:
         variance S_0/k and what the floor would have kept, exact but for its rounding to turns.
+        Planes of several pairs (alpha, beta) cannot grow.
         """
         p, K, n = self.n_features, self.n_labels, self.n_rules
         grouped = self.n_groups > 1
@@ -188,14 +193,15 @@ class RuleBase:
     def state(self):
         """Return the used rows of every field and the sizes, for saving."""
         keep = {field.name: getattr(self, field.name).copy() for field in FIELDS}
-        sizes = ("n_features", "n_labels", "n_groups", "n_rules", "next_uid")
+        sizes = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules", "next_uid")
         return keep, {name: getattr(self, name) for name in sizes}
 
     @classmethod
     def from_state(cls, fields, sizes):
         """Build a rule base from what :meth:`state` returned."""
         n = sizes["n_rules"]
-        rules = cls(sizes["n_features"], sizes["n_labels"], n_groups=sizes["n_groups"])
+        dims = {name: sizes[name] for name in ("n_groups", "n_pairs")}
+        rules = cls(sizes["n_features"], sizes["n_labels"], **dims)
         rules.reserve(n)
         rules.n_rules, rules.next_uid = n, sizes["next_uid"]
         for field in FIELDS:
