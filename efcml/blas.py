@@ -12,7 +12,11 @@ from threadpoolctl import ThreadpoolController
 
 @contextmanager
 def one_blas_thread():
-    """Let BLAS run in the calling thread alone within this block; then as before."""
+    """Let BLAS use one thread within this block; then as many as before.
+
+    OpenBLAS takes this from the main thread only. A program that learns in other threads sets
+    OPENBLAS_NUM_THREADS=1 for itself, as Dask does for its workers.
+    """
     pools = [pool for pool in blas_pools() if pool.get_num_threads() != 1]
     before = [pool.get_num_threads() for pool in pools]
     try:

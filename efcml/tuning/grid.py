@@ -1,0 +1,55 @@
+"""What is searched: vigilances, and the pairs (alpha, beta) that one pass carries along."""
+
+import itertools
+from dataclasses import dataclass
+
+from efcml.params import Params
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every vigilance with every pair of alpha and beta.
+
+    Parameters
+    ----------
+    vigilance, alpha, beta : sequence of float
+
+    Examples
+    --------
+    >>> grid = Grid(vigilance=[0.3, 0.6], alpha=[0.0, 0.1], beta=[0.0, 1.0])
+    >>> len(grid)
+    8
+    >>> grid.pairs
+    ((0.0, 0.0), (0.0, 1.0), (0.1, 0.0), (0.1, 1.0))
+    """
+
+    vigilance: tuple[float, ...]
+    alpha: tuple[float, ...]
+    beta: tuple[float, ...]
+
+    def __post_init__(self):
+        for name in ("vigilance", "alpha", "beta"):
+            values = getattr(self, name)
+            values = tuple(values) if hasattr(values, "__iter__") else (values,)
+            if not values:
+                raise ValueError(f"the grid has no value of {name}: give at least one.")
+            for value in values:
+                Params(**{name: value})  # says what is allowed
+            if len(set(values)) < len(values):
+                raise ValueError(f"the grid has a value of {name} twice: give each one once.")
+            object.__setattr__(self, name, tuple(float(value) for value in values))
+
+    @property
+    def pairs(self):
+        """All pairs (alpha, beta)."""
+        return tuple(itertools.product(self.alpha, self.beta))
+
+    def __len__(self):
+        return len(self.vigilance) * len(self.alpha) * len(self.beta)
+
+
+PAPER_GRID = Grid(
+    vigilance=tuple(round(0.05 * step, 2) for step in range(2, 19)),
+    alpha=(0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0),
+    beta=(0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0),
+)
