@@ -140,6 +140,7 @@ def test_memory_is_bounded(rng):
     assert max(sizes) == min(sizes)
     assert len(pickle.dumps(Running("ap").update_many(*[np.ones((999, 3))] * 2))) < 1000
     assert Sliding("pa", 10**15).update([1], [1]).value == 1.0
+    assert trend([[1], [1]], [[1], [0]], window=10**15).tolist() == [1.0, 0.5]
 
 
 def test_a_copy_goes_on_alike(rng):
