@@ -1,126 +1,180 @@
+"""Measures over a table: definitions, conventions, refusals."""
+
+import re
+from pathlib import Path
+
+import naive_measures as naive
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
-from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
+from naive_measures import labels_and_scores
+from numpy.testing import assert_array_equal
 
-from efcml import datasets
+from efcml import measures
 from efcml.measures import (
+    MEASURES,
     average_precision,
     average_precision_rows,
+    coverage,
+    coverage_rows,
+    example_f1,
+    example_f1_rows,
+    macro_f1,
+    micro_f1,
+    one_error,
+    one_error_rows,
     partial_accuracy,
     partial_accuracy_rows,
+    ranking_loss,
+    ranking_loss_rows,
     running_mean,
+    subset_accuracy,
+    subset_accuracy_rows,
+    summary,
 )
 
-
-def naive_average_precision(y, scores):
-    """The definition, label by label; NaN labels do not exist."""
-    known = [j for j in range(len(y)) if not np.isnan(y[j])]
-    true = [j for j in known if y[j] == 1]
-    if not true:
-        return np.nan
-    total = 0.0
-    for j in true:
-        above = [i for i in known if scores[i] >= scores[j]]
-        total += sum(y[i] == 1 for i in above) / len(above)
-    return total / len(true)
+NAMES = (
+    *("pa", "ap", "subset_accuracy", "example_f1", "micro_f1", "macro_f1"),
+    *("ranking_loss", "one_error", "coverage"),
+)
+RANKED = (average_precision, ranking_loss, one_error, coverage)
+RANKED_ROWS = (average_precision_rows, ranking_loss_rows, one_error_rows, coverage_rows)
+DECIDED = (partial_accuracy, subset_accuracy, example_f1, micro_f1, macro_f1)
+DECIDED_ROWS = (partial_accuracy_rows, subset_accuracy_rows, example_f1_rows)
+NO = np.nan
 
 
-@st.composite
-def labels_and_scores(draw, unknown=False):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, K = draw(st.integers(1, 12)), draw(st.integers(1, 7))
-    levels = draw(st.integers(1, 5))
-    Y = (rng.random((n, K)) < draw(st.floats(0, 1))).astype(float)
-    if unknown:
-        Y[rng.random((n, K)) < draw(st.floats(0, 1))] = np.nan
-    return Y, rng.integers(levels, size=(n, K)) / levels - 0.4
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-@given(labels_and_scores())
-def test_partial_accuracy_is_one_minus_hamming_loss(case):
+@pytest.mark.parametrize("name", NAMES)
+@given(case=labels_and_scores(unknown=True))
+def test_the_definition_with_ties_and_unknown_labels(name, case):
     Y, scores = case
-    labels = scores >= 0
-    # Flat, because scikit-learn takes a table of one column for a single-label task.
-    expected = 1 - hamming_loss(Y.ravel(), labels.ravel().astype(float))
-    assert partial_accuracy(Y, labels) == pytest.approx(expected, abs=1e-12)
-    assert partial_accuracy_rows(Y, labels).mean() == pytest.approx(expected, abs=1e-12)
+    assert_close(MEASURES[name](Y, scores), naive.value(name, Y, scores))
 
 
-def test_partial_accuracy_equals_scikit_learn_on_tables(rng):
-    Y, labels = rng.integers(2, size=(2, 200, 6))
-    assert partial_accuracy(Y, labels) == pytest.approx(1 - hamming_loss(Y, labels), abs=1e-12)
-
-
-@given(labels_and_scores())
-def test_average_precision_equals_scikit_learn_with_ties(case):
+@pytest.mark.parametrize("name", naive.BY_ROW)
+@given(case=labels_and_scores(unknown=True))
+def test_rows_by_definition(name, case):
     Y, scores = case
-    labelled = Y.sum(axis=1) > 0
-    if not labelled.any():
-        assert np.isnan(average_precision(Y, scores))
-        return
-    expected = label_ranking_average_precision_score(Y[labelled], scores[labelled])
-    assert average_precision(Y, scores) == pytest.approx(expected, abs=1e-12)
+    rows = MEASURES[name].rows(Y, scores)
+    assert_close(rows, [naive.BY_ROW[name](y, s) for y, s in zip(Y, scores, strict=True)])
+    if not np.isnan(rows).all():
+        assert_close(MEASURES[name](Y, scores), np.nanmean(rows))
 
 
-@given(labels_and_scores(unknown=True))
-def test_rows_equal_the_definition_with_unknown_labels(case):
+@given(case=labels_and_scores(unknown=True))
+def test_rows_of_partial_accuracy(case):
     Y, scores = case
-    expected = [naive_average_precision(y, s) for y, s in zip(Y, scores, strict=True)]
-    np.testing.assert_allclose(average_precision_rows(Y, scores), expected, atol=1e-12)
-    right = [
-        np.mean((y == s)[~np.isnan(y)]) if (~np.isnan(y)).any() else np.nan
-        for y, s in zip(Y, scores >= 0, strict=True)
-    ]
-    np.testing.assert_allclose(partial_accuracy_rows(Y, scores >= 0), right, atol=1e-12)
+    expected = [naive.value("pa", [y], [s]) for y, s in zip(Y, scores, strict=True)]
+    assert_close(MEASURES["pa"].rows(Y, scores), expected)
+    assert_close(running_mean(MEASURES["pa"].rows(Y, scores))[-1:], mean_or_nan(expected))
 
 
-@pytest.mark.parametrize("name", ["birds", "water-quality", "drifting-clusters"])
-def test_equal_scikit_learn_on_predictions_of_a_model(name):
-    try:
-        ds = datasets.load(name)
-    except datasets.DatasetNotFound as error:
-        pytest.skip(str(error))
-    (X, Y), (X_new, Y_new) = ds.initial, ds.stream
-    scale = X.std(axis=0) + 1e-9
-    scores = Ridge(100.0).fit(X / scale, Y).predict(X_new / scale)
-    labels = (scores >= 0.5).astype(float)
-    assert partial_accuracy(Y_new, labels) == pytest.approx(1 - hamming_loss(Y_new, labels))
-    labelled = Y_new.sum(axis=1) > 0
-    expected = label_ranking_average_precision_score(Y_new[labelled], scores[labelled])
-    assert average_precision(Y_new, scores) == pytest.approx(expected, abs=1e-12)
-    trend = running_mean(average_precision_rows(Y_new, scores))
-    assert trend[-1] == pytest.approx(expected, abs=1e-12)
-    assert running_mean(partial_accuracy_rows(Y_new, labels))[-1] == pytest.approx(
-        partial_accuracy(Y_new, labels), abs=1e-12
-    )
+def mean_or_nan(values):
+    defined = [value for value in values if not np.isnan(value)]
+    return [sum(defined) / len(defined) if defined else np.nan]
 
 
-def test_rows_without_labels_are_left_out_where_scikit_learn_counts_them_as_right():
+def test_tallies_give_rows_and_whole(rng):
+    Y, scores = rng.integers(2, size=(30, 4)), rng.random((30, 4)).round(1)
+    assert MEASURES["macro_f1"].tallies(Y, scores).shape == (30, 2, 4)
+    for name in set(NAMES) - {"macro_f1"}:
+        tallies = MEASURES[name].tallies(Y, scores)
+        assert tallies.shape == (30, 2, 1)
+        gained, possible = tallies.sum(axis=0)[:, 0]
+        assert_close(gained / possible, MEASURES[name](Y, scores))
+
+
+@pytest.mark.parametrize(
+    ("y", "scores", "expected"),
+    [
+        # PA, subset, F1 by row, micro, macro; then AP, ranking loss, one-error, coverage.
+        ([1, 0, 0], [0.9, 0.1, 0.1], (1, 1, 1, 1, 1, 1, 0, 0, 1)),
+        ([1, 0, 0], [0.4, 0.6, 0.1], (1 / 3, 0, 0, 0, 0, 0.5, 0.5, 1, 2)),
+        # No true label: nothing to rank.
+        ([0, 0, 0], [0.4, 0.3, 0.1], (1, 1, 1, NO, NO, NO, NO, NO, NO)),
+        ([0, 0, 0], [0.9, 0.3, 0.1], (2 / 3, 0, 0, 0, 0, NO, NO, NO, NO)),
+        # All labels true: no pair, and no way to be wrong.
+        ([1, 1, 1], [0.9, 0.3, 0.1], (1 / 3, 0, 0.5, 0.5, 1 / 3, 1, NO, 0, 3)),
+        # No label known.
+        ([NO, NO, NO], [0.9, 0.3, 0.1], (NO, NO, NO, NO, NO, NO, NO, NO, NO)),
+        # Unknown labels: as if they did not exist, whatever their score.
+        ([1, NO, 0], [0.8, 0.9, 0.6], (0.5, 0, 2 / 3, 2 / 3, 0.5, 1, 0, 0, 1)),
+        ([0, NO, 0], [0.4, 0.9, 0.1], (1, 1, 1, NO, NO, NO, NO, NO, NO)),
+        ([1, NO, 1], [0.8, 0.9, 0.1], (0.5, 0, 2 / 3, 2 / 3, 0.5, 1, NO, 0, 2)),
+        # Ties count against the model; 0.5 is a yes.
+        ([1, 0, 0], [0.5, 0.5, 0.1], (2 / 3, 0, 2 / 3, 2 / 3, 0.5, 0.5, 0.5, 1, 2)),
+        ([1, 0, 0], [0.2, 0.2, 0.2], (2 / 3, 0, 0, 0, 0, 1 / 3, 1, 1, 3)),
+        ([1, 1, 0], [0.9, 0.2, 0.2], (2 / 3, 0, 2 / 3, 2 / 3, 0.5, 5 / 6, 0.5, 0, 3)),
+        # One label only.
+        ([1], [0.7], (1, 1, 1, 1, 1, 1, NO, 0, 1)),
+        ([1], [0.3], (0, 0, 0, 0, 0, 1, NO, 0, 1)),
+        ([0], [0.3], (1, 1, 1, NO, NO, NO, NO, NO, NO)),
+    ],
+)
+def test_conventions(y, scores, expected):
+    Y, scores = np.array([y], dtype=float), np.array([scores])
+    labels = scores >= 0.5
+    assert_close([measure(Y, labels) for measure in DECIDED], expected[:5])
+    assert_close([measure(Y, scores) for measure in RANKED], expected[5:])
+    assert_close([measure(Y, labels)[0] for measure in DECIDED_ROWS], expected[:3])
+    assert_close([measure(Y, scores)[0] for measure in RANKED_ROWS], expected[5:])
+    if not np.isnan(Y).all():  # rows without known labels are left out of everything
+        more = np.vstack((Y, np.full_like(Y, np.nan)))
+        twice = np.vstack((scores, scores))
+        assert_close(list(summary(more, twice).values()), list(summary(Y, scores).values()))
+
+
+def test_labels_never_seen_are_left_out_of_macro_f1():
+    labels = np.array([[1, 0, 0, 1], [1, 0, 0, 0]])
+    Y = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
+    assert macro_f1(Y, labels) == pytest.approx((1 + 0 + 0) / 3)  # all, missed, unseen, invented
+    assert macro_f1(Y[:, :3], labels[:, :3]) == 0.5
+    assert np.isnan(macro_f1(Y[:, 2:3], labels[:, 2:3]))
+
+
+def test_rows_without_labels_are_left_out_of_ranking():
     Y = np.array([[1, 0, 0], [0, 0, 0]])
     scores = np.array([[0.1, 0.9, 0.0], [0.3, 0.2, 0.1]])
-    np.testing.assert_array_equal(average_precision_rows(Y, scores), [0.5, np.nan])
-    assert average_precision(Y, scores) == 0.5
-    assert label_ranking_average_precision_score(Y, scores) == 0.75
-    assert np.isnan(average_precision(Y[1:], scores[1:]))
+    for rows, whole, value in zip(RANKED_ROWS, RANKED, (0.5, 0.5, 1, 2), strict=True):
+        assert_array_equal(rows(Y, scores), [value, np.nan])
+        assert whole(Y, scores) == value
+        assert np.isnan(whole(Y[1:], scores[1:]))
 
 
-def test_a_tie_counts_against_the_true_label():
-    assert average_precision([[1, 0, 0]], [[0.5, 0.5, 0.1]]) == 0.5
-    assert average_precision([[1, 0, 0]], [[0.5, 0.5, 0.5]]) == pytest.approx(1 / 3)
-
-
-def test_unknown_labels_change_nothing():
+def test_scores_of_unknown_labels_change_nothing():
     Y = np.array([[1.0, 0.0, np.nan], [np.nan, np.nan, np.nan]])
     for unknown_score in (-np.inf, -1.0, 0.4, 9.0, np.inf):
         scores = np.array([[0.4, 0.6, unknown_score], [0.0, 1.0, 2.0]])
-        np.testing.assert_array_equal(average_precision_rows(Y, scores), [0.5, np.nan])
-    assert average_precision([[1, 0, np.nan]], [[-np.inf, 0.0, -np.inf]]) == 0.5
-    assert partial_accuracy(Y, [[1, 1, 1], [0, 0, 0]]) == 0.5
-    np.testing.assert_array_equal(partial_accuracy_rows(Y, [[1, 1, 1], [0, 0, 0]]), [0.5, np.nan])
-    assert np.isnan(partial_accuracy(Y[1:], [[0, 0, 0]]))
+        for rows, value in zip(RANKED_ROWS, (0.5, 1, 1, 2), strict=True):
+            assert_array_equal(rows(Y, scores), [value, np.nan])
+    for label in (0, 1):
+        labels = [[1, 1, label], [label, label, label]]
+        found = [measure(Y, labels) for measure in DECIDED]
+        assert_close(found, [0.5, 0, 2 / 3, 2 / 3, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("y", "scores", "expected"),
+    [
+        ([1, 0, NO], [-np.inf, 0.0, -np.inf], (0.5, 1, 1, 2)),
+        ([1, 0], [-np.inf, -np.inf], (0.5, 1, 1, 2)),
+        ([1, 0], [np.inf, np.inf], (0.5, 1, 1, 2)),
+        ([1, 0], [np.inf, -np.inf], (1, 0, 0, 1)),
+        ([1, 1], [-np.inf, -np.inf], (1, NO, 0, 2)),
+        ([1, 1, NO], [np.inf, -np.inf, -np.inf], (1, NO, 0, 2)),
+    ],
+)
+def test_infinite_scores_are_ranked(y, scores, expected):
+    assert_array_equal([measure([y], [scores]) for measure in RANKED], expected)
+
+
+def test_scores_are_not_clipped():
+    assert summary([[1, 0]], [[3.0, 2.0]])["ap"] == 1.0
+    assert summary([[0, 1]], [[-3.0, -2.0]])["one_error"] == 0.0
 
 
 def test_unknown_labels_count_by_label_not_by_row():
@@ -128,6 +182,66 @@ def test_unknown_labels_count_by_label_not_by_row():
     labels = np.array([[1, 1, 1, 1], [0, 0, 0, 0]])
     assert partial_accuracy(Y, labels) == 0.8
     assert partial_accuracy_rows(Y, labels).mean() == 0.5
+
+
+def test_right_negatives_count():
+    """In one peer the Hamming score counts true positives only."""
+    Y = np.array([[1, 0, 0, 0], [0, 0, 0, 0]])
+    assert partial_accuracy(Y, Y) == 1.0
+    assert partial_accuracy(Y, np.zeros_like(Y)) == 7 / 8
+
+
+def test_inverted_labels_are_noticed(rng):
+    """In one peer a wrapper inverts all labels; a measure has to show it."""
+    Y, labels = rng.integers(2, size=(2, 50, 6))
+    assert partial_accuracy(Y, 1 - labels) == pytest.approx(1 - partial_accuracy(Y, labels))
+    assert [measure(Y, 1 - Y) for measure in DECIDED] == [0, 0, 0, 0, 0]
+    assert [measure(Y, Y) for measure in DECIDED] == [1, 1, 1, 1, 1]
+
+
+def test_measures_are_not_all_equal():
+    """In one peer several multi-label measures come out equal or 0."""
+    Y = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    scores = [[0.9, 0.2, 0.6, 0.1], [0.3, 0.7, 0.1, 0.6], [0.2, 0.8, 0.9, 0.1], [0.1] * 4]
+    assert len({round(value, 6) for value in summary(Y, scores).values()}) == len(NAMES)
+
+
+def test_registry_describes_every_measure():
+    assert tuple(MEASURES) == NAMES
+    for name, measure in MEASURES.items():
+        assert measure.name == name
+        assert measure.better == ("down" if name in NAMES[-3:] else "up")
+        assert measure.takes in ("labels", "scores")
+        assert re.fullmatch(r"[A-Z1].*[^.]\.", measure.meaning), measure.meaning
+        assert measure.function in (*DECIDED, *RANKED)
+        assert measure.function.__name__ in measures.__all__
+        assert (measure.row_function is None) == (name in ("micro_f1", "macro_f1"))
+        # Right scores are best, in the direction that is said to be better.
+        right, wrong = measure([[1, 0]], [[0.9, 0.1]]), measure([[1, 0]], [[0.1, 0.9]])
+        assert (right > wrong) == (measure.better == "up")
+
+
+def test_all_names_are_there():
+    assert all(hasattr(measures, name) for name in measures.__all__)
+
+
+def test_summary_holds_all(rng):
+    Y, scores = rng.integers(2, size=(20, 5)), rng.random((20, 5))
+    numbers = summary(Y, scores)
+    assert tuple(numbers) == NAMES
+    assert all(type(value) is float for value in numbers.values())
+    for function in DECIDED:
+        assert function(Y, scores >= 0.5) in numbers.values()
+    for function in RANKED:
+        assert function(Y, scores) in numbers.values()
+
+
+def test_page_names_every_measure():
+    page = Path(__file__).resolve().parent.parent / "docs" / "measures.md"
+    text = page.read_text(encoding="utf-8")
+    for measure in MEASURES.values():
+        assert re.search(rf"^\| `{measure.name}`.*\| {measure.better} \|", text, re.M), measure.name
+        assert f"`{measure.function.__name__}`" in text
 
 
 def test_running_mean_skips_nan(rng):
@@ -143,16 +257,27 @@ def test_running_mean_skips_nan(rng):
     assert running_mean([]).shape == (0,)
 
 
+@pytest.mark.parametrize("function", [*DECIDED, *RANKED, *DECIDED_ROWS, *RANKED_ROWS, summary])
+def test_empty_or_unequal_tables_are_refused(function):
+    for shape in ((0, 3), (3, 0)):
+        with pytest.raises(ValueError, match="give at least one row and one label"):
+            function(np.zeros(shape), np.zeros(shape))
+    for Y, predicted in (([[1, 0]], [[1, 0, 0]]), ([1, 0], [1, 0]), ([[1]], [[1], [0]])):
+        with pytest.raises(ValueError, match="give two tables of equal shape"):
+            function(Y, predicted)
+    with pytest.raises(ValueError, match=r"Y\[0, 1\] is 2: labels are 0, 1, or NaN"):
+        function([[1, 2]], [[1, 0]])
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: partial_accuracy([[1, 0]], [[1, 0, 0]]), "give two tables of equal shape"),
-        (lambda: partial_accuracy([1, 0], [1, 0]), "give two tables of equal shape"),
-        (lambda: partial_accuracy([[1, 2]], [[1, 0]]), r"Y\[0, 1\] is 2: labels are 0, 1"),
         (lambda: partial_accuracy([[1, 0]], [[0.7, 0]]), r"labels\[0, 0\] is 0.7: give decisions"),
-        (lambda: partial_accuracy([[1, 0]], [[np.nan, 0]]), r"labels\[0, 0\] is nan"),
-        (lambda: average_precision([[1, 0]], [[0, np.nan]]), r"scores\[0, 1\] is nan: give a numb"),
+        (lambda: micro_f1([[1, 0]], [[np.nan, 0]]), r"labels\[0, 0\] is nan"),
+        (lambda: coverage([[1, 0]], [[0, np.nan]]), r"scores\[0, 1\] is nan: give a number"),
+        (lambda: summary([[np.nan, 0]], [[np.nan, 1]]), r"scores\[0, 0\] is nan: give a number"),
         (lambda: running_mean([[1.0]]), "give one value per row"),
+        (lambda: MEASURES["micro_f1"].rows([[1]], [[1]]), "micro_f1 is no average over rows"),
     ],
 )
 def test_bad_input_is_refused_with_one_line(call, words):

@@ -1,0 +1,131 @@
+"""Slow and obvious twins of `efcml.measures`, with loops over rows and labels; and test inputs."""
+
+from math import isnan, nan
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+@st.composite
+def labels_and_scores(draw, unknown=False, least_labels=1):
+    """Few score levels, so that ties are the rule; 0.5 is one of them."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, K = draw(st.integers(1, 12)), draw(st.integers(least_labels, 7))
+    levels = draw(st.integers(1, 6))
+    Y = (rng.random((n, K)) < draw(st.floats(0, 1))).astype(float)
+    if unknown:
+        Y[rng.random((n, K)) < draw(st.floats(0, 1))] = np.nan
+    return Y, 0.5 + (rng.integers(levels, size=(n, K)) - levels // 2) / 2
+
+
+def known(y, scores):
+    """Pairs of truth and score of the labels that are known, as plain Python floats."""
+    pairs = [(float(truth), float(score)) for truth, score in zip(y, scores, strict=True)]
+    return [pair for pair in pairs if not isnan(pair[0])]
+
+
+def true_and_false(y, scores):
+    """Scores of the true labels and scores of the false ones."""
+    pairs = known(y, scores)
+    return [s for truth, s in pairs if truth == 1], [s for truth, s in pairs if truth == 0]
+
+
+def average_precision(y, scores):
+    true, false = true_and_false(y, scores)
+    if not true:
+        return nan
+    total = 0.0
+    for score in true:
+        hits = sum(other >= score for other in true)
+        total += hits / (hits + sum(other >= score for other in false))
+    return total / len(true)
+
+
+def ranking_loss(y, scores):
+    true, false = true_and_false(y, scores)
+    if not true or not false:
+        return nan
+    return sum(b >= a for a in true for b in false) / (len(true) * len(false))
+
+
+def one_error(y, scores):
+    true, false = true_and_false(y, scores)
+    if not true:
+        return nan
+    return float(bool(false) and max(false) >= max(true))
+
+
+def coverage(y, scores):
+    true, false = true_and_false(y, scores)
+    if not true:
+        return nan
+    return float(sum(score >= min(true) for score in true + false))
+
+
+def subset_accuracy(y, scores):
+    pairs = known(y, scores)
+    if not pairs:
+        return nan
+    return float(all((score >= 0.5) == truth for truth, score in pairs))
+
+
+def example_f1(y, scores):
+    pairs = known(y, scores)
+    if not pairs:
+        return nan
+    hits, size = hits_and_size(pairs)
+    return 2 * hits / size if size else 1.0
+
+
+def hits_and_size(pairs):
+    """True and predicted labels: how many are both, and how many there are of each, added up."""
+    hits = size = 0
+    for truth, score in pairs:
+        hits += truth == 1 and score >= 0.5
+        size += (truth == 1) + (score >= 0.5)
+    return hits, size
+
+
+BY_ROW = {
+    "ap": average_precision,
+    "subset_accuracy": subset_accuracy,
+    "example_f1": example_f1,
+    "ranking_loss": ranking_loss,
+    "one_error": one_error,
+    "coverage": coverage,
+}
+
+
+def weighted(name, Y, scores, weights):
+    """The measure with a weight for every row, by its definition."""
+    rows = list(zip(Y, scores, weights, strict=True))
+    if name in BY_ROW:
+        values = [(BY_ROW[name](y, s), w) for y, s, w in rows]
+        return ratio((w * x, w) for x, w in values if not isnan(x))
+    if name == "pa":
+        pairs = [(truth, s, w) for y, row, w in rows for truth, s in known(y, row)]
+        return ratio((w * ((s >= 0.5) == truth), w) for truth, s, w in pairs)
+    if name == "micro_f1":
+        return weighted_f1([(known(y, s), w) for y, s, w in rows])
+    assert name == "macro_f1"
+    values = [
+        weighted_f1([(known(y[j : j + 1], s[j : j + 1]), w) for y, s, w in rows])
+        for j in range(len(Y[0]))
+    ]
+    return ratio((x, 1) for x in values if not isnan(x))
+
+
+def weighted_f1(groups):
+    counts = [(hits_and_size(pairs), w) for pairs, w in groups]
+    return ratio((2 * w * hits, w * size) for (hits, size), w in counts)
+
+
+def ratio(parts):
+    parts = list(parts)
+    below = sum(part[1] for part in parts)
+    return sum(part[0] for part in parts) / below if below > 0 else nan
+
+
+def value(name, Y, scores):
+    """The measure over all rows."""
+    return weighted(name, Y, scores, [1] * len(Y))
