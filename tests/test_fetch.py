@@ -458,7 +458,7 @@ def test_body_that_is_too_large_is_refused(server, folder, answer, left):
 def test_nobody_listens(server, folder):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as other:
         port = other.server_address[1]
-    with pytest.raises(FetchError, match=r"the connection failed \('Connection refused'\)"):
+    with pytest.raises(FetchError, match=r"the connection failed \('.+'\), 4 times"):
         datasets.fetch("emotions", base=f"http://127.0.0.1:{port}")
     assert files_in(folder) == {}
 
@@ -682,7 +682,7 @@ def test_progress_bar_is_quiet_in_a_pipe(server, folder, capsys):
 def test_base_address_must_be_plain_http(nowhere, folder, base):
     with pytest.raises(FetchError, match="cannot be used: give one like https://") as excinfo:
         datasets.fetch("emotions", base=base)
-    assert "\n" not in str(excinfo.value)
+    assert "\n" not in str(excinfo.value) and "word" not in str(excinfo.value)
     assert files_in(folder) == {}
 
 

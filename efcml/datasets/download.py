@@ -83,13 +83,13 @@ def check_base(base):
         parts = urlsplit(base)
         host = (parts.hostname or "").encode("idna")
         good = parts.scheme in ("http", "https") and host and parts.port != 0
-        # A user name and password would show up in messages.
         good = good and not (parts.query or parts.fragment or "@" in parts.netloc)
     except ValueError:
         good = False
     if not good or re.search(r"[^!-~]", base):
+        shown = "with a user name" if "@" in base else repr(base)  # show no password
         raise FetchError(
-            f"base address {base!r} cannot be used: give one like {MULAN}, that is http:// or"
+            f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or"
             " https:// without user name"
         )
     return base.rstrip("/")
