@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import inspect
 import os
@@ -8,20 +9,20 @@ import pytest
 from sklearn.cluster import KMeans
 
 from efcml import datasets
-from efcml.datasets import DatasetNotFound, arff, catalog, synthetic
+from efcml.datasets import DatasetNotFound, arff, catalog, synthetic, tables
 from efcml.datasets.catalog import CATALOG, Dataset
 
 DATA = Path(__file__).parent / "data"
 TINY_ARFF = DATA / "tiny.arff"
 TINY_XML = DATA / "tiny.xml"
 
-# name: p, N, K, initial rows, cardinality, majority-label PA, rows without any label
+# name: p, N, K, initial and stream rows, cardinality, majority-label PA, rows without any label
 TABLE = {
-    "emotions": (72, 593, 6, 391, 1.868, 0.689, 0),
-    "yeast": (103, 2417, 14, 1500, 4.237, 0.768, 0),
-    "birds": (260, 645, 19, 322, 1.014, 0.947, 294),
-    "water-quality": (16, 1060, 14, 530, 5.073, 0.658, 6),
-    "mediamill": (120, 43907, 101, 30993, 4.376, 0.965, 1730),
+    "emotions": (72, 593, 6, 391, 202, 1.868, 0.689, 0),
+    "yeast": (103, 2417, 14, 1500, 917, 4.237, 0.768, 0),
+    "birds": (260, 645, 19, 322, 323, 1.014, 0.947, 294),
+    "water-quality": (16, 1060, 14, 530, 530, 5.073, 0.658, 6),
+    "mediamill": (120, 43907, 101, 30993, 12914, 4.376, 0.965, 1730),
 }
 
 
@@ -43,11 +44,11 @@ def one_line(excinfo):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_published_set_has_the_published_properties(name):
-    p, n, K, n_initial, cardinality, majority, empty = TABLE[name]
+    p, n, K, n_initial, n_stream, cardinality, majority, empty = TABLE[name]
     ds = load_or_skip(name)
     assert ds.X.shape == (n, p)
     assert ds.Y.shape == (n, K)
-    assert ds.n_initial == n_initial
+    assert (len(ds.initial[0]), len(ds.stream[0])) == (n_initial, n_stream)
     assert set(np.unique(ds.Y)) == {0.0, 1.0}
     assert round(ds.Y.sum(axis=1).mean(), 3) == cardinality
     frequency = ds.Y.mean(axis=0)
@@ -66,6 +67,7 @@ def test_files_have_the_recorded_checksums(name):
         pytest.skip(str(error))
     for file, expected in record.files.items():
         assert hashlib.sha256(paths[file].read_bytes()).hexdigest() == expected
+        assert paths[file].stat().st_size == record.sizes.get(file, 18804535)
 
 
 def test_birds_names_and_nominal_features():
@@ -309,6 +311,16 @@ def test_every_cut_of_a_file_is_read_or_refused_with_one_line(tmp_path):
             "DOCTYPE and ENTITY",
         ),
         ("<labels><label name='&undeclared;'/></labels>", "no well-formed XML"),
+        (
+            "<!DOCTYPE l [<!ENTITY a0 'rare'>"
+            + "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 12))
+            + "]><labels><label name='&a11;'/></labels>",
+            "DOCTYPE and ENTITY",
+        ),
+        (
+            "<!DOCTYPE l [<!ENTITY a SYSTEM 'other.xml'>]><labels>&a;</labels>",
+            "DOCTYPE and ENTITY",
+        ),
     ],
 )
 def test_malformed_xml_is_refused(tmp_path, text, words):
@@ -342,6 +354,15 @@ def test_labels_and_files_that_do_not_fit_are_refused(tmp_path):
     for paths in ((TINY_ARFF, tmp_path / "none.xml"), (tmp_path / "none.arff", TINY_XML)):
         with pytest.raises(ValueError, match="no such file"):
             datasets.from_arff(*paths)
+
+
+def test_unreadable_file_is_refused(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ValueError, match="tiny.xml: Permission denied: make the file readable"):
+        datasets.from_arff(TINY_ARFF, TINY_XML)
 
 
 # --- Dataset and from_arrays
@@ -538,7 +559,7 @@ def test_one_plane_is_worse_than_local_planes():
 
 
 def test_no_file_names_a_folder_of_one_machine():
-    for module in (datasets, arff, catalog, synthetic):
+    for module in (datasets, arff, catalog, synthetic, tables):
         source = inspect.getsource(module)
         assert os.path.expanduser("~") + "/" not in source
         assert '"/' not in source and "'/" not in source
@@ -549,4 +570,9 @@ def test_record_is_complete():
         assert record.name == name
         assert all(len(digest) == 64 for digest in record.files.values())
         assert record.title and record.source and record.licence and record.how_to_get
+        assert set(record.sizes) == (set(record.files) if record.remote else set())
+        assert set(record.renamed) <= set(record.files)
+    remote = CATALOG["water-quality"].remote_path("water-quality.arff")
+    assert remote == "data/multi-target/wq.arff"
+    assert CATALOG["birds"].remote_path("birds.xml") == "data/multi-label/birds/birds.xml"
     assert isinstance(datasets.load("stationary-clusters", n=50), Dataset)

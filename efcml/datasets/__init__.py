@@ -17,10 +17,22 @@ import numpy as np
 
 from . import arff as _arff
 from . import catalog as _catalog
-from .catalog import CATALOG, Dataset, DatasetNotFound
+from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError
 from .synthetic import GENERATORS
+from .tables import from_csv, from_frame
 
-__all__ = ["Dataset", "DatasetNotFound", "available", "from_arff", "from_arrays", "load"]
+__all__ = [
+    "Dataset",
+    "DatasetNotFound",
+    "FetchError",
+    "available",
+    "fetch",
+    "from_arff",
+    "from_arrays",
+    "from_csv",
+    "from_frame",
+    "load",
+]
 
 _WATER_LABELS = 14
 
@@ -50,13 +62,9 @@ def load(name, **options):
     DatasetNotFound
         If the files of a published set are nowhere; the message says how to get them.
     """
-    known = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    known = _known_name(name)
     if known in GENERATORS:
         return GENERATORS[known](**options)
-    if known not in CATALOG:
-        near = get_close_matches(known, available(), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(available())}"
-        raise ValueError(f"there is no data set {str(name)!r}: {hint}")
     record = CATALOG[known]
     n_initial = options.pop("n_initial", record.n_initial)
     if options:
@@ -64,6 +72,54 @@ def load(name, **options):
             f"{known} has no option {', '.join(options)}: only n_initial can be set for it"
         )
     return _load_published(record, n_initial)
+
+
+def fetch(name, *, base=None, folder=None, timeout=30.0, progress=None):
+    """Download a published data set, unless its files are there already.
+
+    The files come from the repository of the MULAN project. Each one is checked against its
+    sha256 and appears under its name only when it is right; a file that is there and differs is
+    replaced then. A cut download goes on where it stopped, now or with the next call.
+
+    Parameters
+    ----------
+    name : str
+        emotions, yeast, birds or water-quality. For mediamill the error says how to get it.
+    base : str, optional
+        The http or https address of a copy of the repository, below which the folder `data` lies.
+        If not given, the environment variable EFCML_MULAN, else the MULAN project on GitHub.
+    folder : str or path, optional
+        Where to put the files. `load` searches it if the environment variable EFCML_DATA names
+        it. If not given, the user's cache folder, and nothing is done if `load` finds the set.
+    timeout : float
+        Seconds without any answer after which the server is given up.
+    progress : bool, optional
+        Whether to show a progress bar; if not given, where a person can see it.
+
+    Returns
+    -------
+    Path
+        The folder that holds the files.
+
+    Raises
+    ------
+    FetchError
+        If the download fails, in one line that says why and what to do.
+    """
+    from .download import fetch_files  # not above: it takes longer to import than all the rest
+
+    known = _known_name(name)
+    if known in GENERATORS:
+        raise FetchError(f"{known} is built in and has no files: use datasets.load({known!r})")
+    record = CATALOG[known]
+    if folder is None:
+        folder = _catalog.cache_folder()
+        found = _found_elsewhere(record, folder)
+        if found:
+            return found
+    folder = Path(folder).expanduser()
+    fetch_files(record, folder, base=base, timeout=timeout, progress=progress)
+    return folder
 
 
 def from_arrays(
@@ -95,7 +151,7 @@ def from_arrays(
     X_values, Y_values = _catalog.as_matrix(X, "X"), _catalog.as_matrix(Y, "Y")
     feature_names = _column_names(X, feature_names, "x", X_values.shape[1])
     label_names = _column_names(Y, label_names, "label", Y_values.shape[1])
-    n_initial = _initial_rows(n_initial, len(X_values))
+    n_initial = _catalog.initial_rows(n_initial, len(X_values))
     return Dataset(name, X_values, Y_values, n_initial, feature_names, label_names, description)
 
 
@@ -125,7 +181,7 @@ def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""
             raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
         n_initial = len(X) if n_initial is None else n_initial
         X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
-    n_initial = _initial_rows(n_initial, len(X))
+    n_initial = _catalog.initial_rows(n_initial, len(X))
     name = Path(arff).stem if name is None else name
     return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
 
@@ -138,8 +194,30 @@ def _column_names(table, names, prefix, count):
     return [f"{prefix}{i}" for i in range(1, count + 1)]
 
 
-def _initial_rows(n_initial, n):
-    return n * 3 // 10 if n_initial is None else n_initial
+def _known_name(name):
+    known = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    if known in available():
+        return known
+    near = get_close_matches(known, available(), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(available())}"
+    raise ValueError(f"there is no data set {str(name)!r}: {hint}")
+
+
+def _found_elsewhere(record, cache):
+    """Return the folder `load` would take the files from, None if that is the cache or nowhere."""
+    try:
+        paths = _catalog.find_files(record)
+    except DatasetNotFound:
+        return None
+    folder = next(iter(paths.values())).parent
+    if not record.remote:
+        return folder
+    if folder == cache:
+        return None
+    # A wrong file there would hide a right one in the cache: refuse it, as `load` does.
+    for file, expected in record.files.items():
+        _catalog.check_sha256(paths[file], expected)
+    return folder
 
 
 def _load_published(record, n_initial):

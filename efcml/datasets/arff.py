@@ -37,7 +37,7 @@ def read_arff(path):
         The line of the file every row comes from, for error messages.
     """
     path = Path(path)
-    numbered = enumerate(_read_text(path).split("\n"), start=1)
+    numbered = enumerate(read_text(path).split("\n"), start=1)
     names, allowed = _read_header(path, numbered)
     rows, lines = [], []
     for number, line in numbered:
@@ -65,7 +65,7 @@ def read_arff(path):
 def read_label_names(path):
     """Read the label names of a MULAN XML file, in file order."""
     path = Path(path)
-    text = _read_text(path)
+    text = read_text(path)
     # Entities can expand to gigabytes or name other files; a list of labels needs none.
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError(f"{path}: DOCTYPE and ENTITY are refused: remove the declaration")
@@ -144,10 +144,14 @@ def split_columns(arff, names, values, lines, is_label):
     return X, Y, feature_names, label_names
 
 
-def _read_text(path):
+def read_text(path):
+    """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file: check the path")
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -174,7 +178,7 @@ def _read_header(path, numbered):
             return names, allowed
         if keyword != "@attribute":
             raise ValueError(
-                f"{path}, line {number}: {_short(line)} is neither @relation, @attribute nor @data:"
+                f"{path}, line {number}: {short(line)} is neither @relation, @attribute nor @data:"
                 " give an ARFF file"
             )
         name, choice = _read_attribute(path, number, rest.strip())
@@ -192,7 +196,7 @@ def _read_attribute(path, number, text):
     kind = text[match.end() :].strip() if match else ""
     if not kind:
         raise ValueError(
-            f"{path}, line {number}: cannot read {_short(text)}: write @attribute NAME TYPE, the"
+            f"{path}, line {number}: cannot read {short(text)}: write @attribute NAME TYPE, the"
             " name in quotes if it holds spaces"
         )
     name = _unquote(match)
@@ -200,7 +204,7 @@ def _read_attribute(path, number, text):
         return name, None
     if kind.startswith("{") and kind.endswith("}"):
         choice = [_unquote(part) for part in _NAME.finditer(kind[1:-1])]
-        numbers = [_to_number(value) for value in choice]
+        numbers = [to_number(value) for value in choice]
         if numbers and None not in numbers:
             return name, numbers
         raise ValueError(
@@ -208,7 +212,7 @@ def _read_attribute(path, number, text):
             " them by numbers"
         )
     raise ValueError(
-        f"{path}, line {number}: attribute {name!r} is of type {_short(kind)}: only numeric and"
+        f"{path}, line {number}: attribute {name!r} is of type {short(kind)}: only numeric and"
         " nominal ones with numbers as values can be read, remove it"
     )
 
@@ -227,19 +231,19 @@ def _read_row(path, number, line, names):
     row = []
     for name, token in zip(names, tokens, strict=True):
         token = token.strip()
-        value = _to_number(token)
+        value = to_number(token)
         if value is None:
-            value = math.nan if token == "?" else _to_number(token.strip("'\""))
+            value = math.nan if token == "?" else to_number(token.strip("'\""))
         if value is None:
             raise ValueError(
-                f"{path}, line {number}: {_short(token)} as value of {name!r} is no number:"
+                f"{path}, line {number}: {short(token)} as value of {name!r} is no number:"
                 " correct it"
             )
         row.append(value)
     return row
 
 
-def _to_number(token):
+def to_number(token):
     """Return a finite float, or None."""
     try:
         value = float(token)
@@ -254,5 +258,6 @@ def _unquote(match):
     return plain if plain is not None else _ESCAPE.sub(r"\1", single or double or "")
 
 
-def _short(text, length=40):
+def short(text, length=40):
+    """Return the text in quotes, without its end if it is long."""
     return repr(text if len(text) <= length else text[:length] + "...")

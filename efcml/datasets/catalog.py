@@ -14,6 +14,10 @@ class DatasetNotFound(ValueError):
     """The files of a known data set are in none of the searched folders."""
 
 
+class FetchError(ValueError):
+    """A data set could not be downloaded; the message says why and what to do."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Rows of features and labels, split into an initial part and a stream.
@@ -118,6 +122,11 @@ def as_matrix(values, what):
     return matrix
 
 
+def initial_rows(n_initial, n):
+    """Return n_initial, or 30 % of the rows if it is not given."""
+    return n * 3 // 10 if n_initial is None else n_initial
+
+
 def _as_names(names, count, what):
     names = tuple(str(name) for name in names)
     if len(names) != count:
@@ -133,6 +142,8 @@ class Record:
     """One published data set: its files with their sha256, its size, and where it comes from.
 
     `files` starts with the data files in row order; an `.xml` among them names the labels.
+    `remote` is their folder below the base address of the MULAN repository, empty if they are not
+    there; `renamed` lists the files that have another name there, `sizes` all lengths in bytes.
     """
 
     name: str
@@ -145,12 +156,18 @@ class Record:
     source: str
     licence: str
     how_to_get: str = ""
+    remote: str = ""
+    renamed: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self):
         if not self.how_to_get:
-            object.__setattr__(
-                self, "how_to_get", f"get it with `efcml datasets fetch {self.name}`"
-            )
+            advice = f"get it with `efcml datasets fetch {self.name}` or datasets.fetch"
+            object.__setattr__(self, "how_to_get", f'{advice}("{self.name}")')
+
+    def remote_path(self, file):
+        """Return the path of a file below the base address of the MULAN repository."""
+        return f"{self.remote}/{self.renamed.get(file, file)}"
 
 
 _MULAN = "MULAN project, github.com/tsoumakas/mulan, "
@@ -177,6 +194,12 @@ CATALOG = {
             n_initial=391,
             source=_MULAN + "data/multi-label/emotions",
             licence=_NO_LICENCE,
+            remote="data/multi-label/emotions",
+            sizes={
+                "emotions-train.arff": 252080,
+                "emotions-test.arff": 132007,
+                "emotions.xml": 323,
+            },
         ),
         Record(
             name="yeast",
@@ -196,6 +219,12 @@ CATALOG = {
             n_initial=1500,
             source=_MULAN + "data/multi-label/yeast",
             licence=_NO_LICENCE,
+            remote="data/multi-label/yeast",
+            sizes={
+                "yeast-train.arff": 1501117,
+                "yeast-test.arff": 918515,
+                "yeast.xml": 526,
+            },
         ),
         Record(
             name="birds",
@@ -215,6 +244,12 @@ CATALOG = {
             n_initial=322,
             source=_MULAN + "data/multi-label/birds",
             licence=_NO_LICENCE,
+            remote="data/multi-label/birds",
+            sizes={
+                "birds-train.arff": 539367,
+                "birds-test.arff": 540883,
+                "birds.xml": 889,
+            },
         ),
         Record(
             name="water-quality",
@@ -230,6 +265,9 @@ CATALOG = {
             n_initial=530,
             source=_MULAN + "data/multi-target/wq.arff",
             licence=_NO_LICENCE,
+            remote="data/multi-target",
+            renamed={"water-quality.arff": "wq.arff"},
+            sizes={"water-quality.arff": 316219},
         ),
         Record(
             name="mediamill",
@@ -283,9 +321,14 @@ def find_files(record):
     )
 
 
+def has_sha256(path, expected):
+    """Tell whether there is such a file and it is, byte for byte, the published one."""
+    return path.is_file() and sha256(path.read_bytes()).hexdigest() == expected
+
+
 def check_sha256(path, expected):
     """Refuse a file that is not, byte for byte, the published one."""
-    if sha256(path.read_bytes()).hexdigest() != expected:
+    if not has_sha256(path, expected):
         raise ValueError(
             f"{path} is not the published file (its sha256 differs): delete it and fetch it again,"
             " or read your own version with datasets.from_arff"

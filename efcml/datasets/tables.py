@@ -1,0 +1,264 @@
+"""Data sets from a table with one column per feature and label: a CSV file or a data frame."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .arff import read_text, short, to_number
+from .catalog import Dataset, initial_rows
+
+_WORDS = {"true": 1.0, "false": 0.0}
+
+
+def from_csv(path, label_columns, *, delimiter=",", name=None, n_initial=None, description=""):
+    r"""Read a CSV file of numbers with a header row.
+
+    Fields may be quoted. True and false count as 1 and 0. An empty field is an unknown label, but
+    is refused in a feature.
+
+    Parameters
+    ----------
+    path : str or path
+    label_columns : list of str, str or int
+        Names, names separated by commas, or the number of labels if they are the last columns.
+        All other columns are features.
+    delimiter : str
+        One character.
+    name : str, optional
+        The file name without its ending if not given.
+    n_initial : int, optional
+        Rows of the initial part; 30 % of the rows if not given.
+    description : str
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "songs.csv"
+    ...     _ = path.write_text("tempo,loud,happy,calm\n120,0.5,1,0\n80,0.25,,1\n")
+    ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
+    >>> songs
+    Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
+    >>> songs.Y
+    array([[ 1.,  0.],
+           [nan,  1.]])
+    """
+    path = Path(path)
+    rows = _numbered_rows(path, delimiter)
+    names = _read_header(path, rows, delimiter)
+    labels = _find_labels(names, label_columns, path)
+    is_label = [column in labels for column in range(len(names))]
+    values = [_read_row(path, line, row, names, is_label) for line, row in rows]
+    if not values:
+        raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
+    values = np.array(values)
+    name = path.stem if name is None else name
+    return _split(values, names, labels, name, n_initial, description)
+
+
+def from_frame(frame, label_columns, *, name="data", n_initial=None, description=""):
+    """Make a data set of a pandas DataFrame that holds features and labels.
+
+    Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
+    an unknown label, but is refused in a feature.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    label_columns : list of str, str or int
+        Names, names separated by commas, or the number of labels if they are the last columns.
+        All other columns are features.
+    name : str
+    n_initial : int, optional
+        Rows of the initial part; 30 % of the rows if not given.
+    description : str
+
+    Returns
+    -------
+    Dataset
+        With the names of the columns.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"tempo": [120, 80], "happy": [True, False]})
+    >>> songs = from_frame(frame, "happy", n_initial=1)
+    >>> songs.feature_names, songs.label_names
+    (('tempo',), ('happy',))
+    """
+    pandas = sys.modules.get("pandas")  # without it there is no DataFrame either
+    if pandas is None or not isinstance(frame, pandas.DataFrame):
+        raise ValueError(
+            f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
+            " other tables"
+        )
+    names = [str(column) for column in frame.columns]
+    _check_names(names, "the frame")
+    labels = _find_labels(names, label_columns, "the frame")
+    if not len(frame):
+        raise ValueError("the frame has no rows: give at least one")
+    columns = [_as_numbers(pandas, frame.iloc[:, i], column) for i, column in enumerate(names)]
+    for i, column in enumerate(names):
+        _check_column(columns[i], column, i in labels)
+    return _split(np.column_stack(columns), names, labels, name, n_initial, description)
+
+
+def _split(values, names, labels, name, n_initial, description):
+    features = [column for column in range(len(names)) if column not in labels]
+    return Dataset(
+        name,
+        values[:, features],
+        values[:, labels],
+        initial_rows(n_initial, len(values)),
+        [names[column] for column in features],
+        [names[column] for column in labels],
+        description,
+    )
+
+
+def _check_names(names, where):
+    if "" in names:
+        raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{where}: two columns are called {twice!r}: rename one")
+
+
+def _find_labels(names, label_columns, where):
+    """Return the positions of the label columns, in the order they were asked for."""
+    if isinstance(label_columns, (int, np.integer)):
+        if not 0 < label_columns < len(names):
+            raise ValueError(
+                f"{where} has {len(names)} columns, of which the last {label_columns} cannot be"
+                f" labels: choose a number from 1 to {len(names) - 1}"
+            )
+        return list(range(len(names) - int(label_columns), len(names)))
+    if isinstance(label_columns, str):
+        whole = label_columns.strip()
+        wanted = [whole] if whole in names else [part.strip() for part in whole.split(",")]
+    else:
+        wanted = [str(column) for column in label_columns]
+    missing = [column for column in wanted if column not in names]
+    if missing:
+        raise ValueError(
+            f"{where} has no column {', '.join(map(repr, missing))}: choose the labels among"
+            f" {short(', '.join(names), 200)}"
+        )
+    if not wanted:
+        raise ValueError(f"{where}: no label column is named: name at least one")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"{where}: a label column is named twice: name each one once")
+    if len(wanted) == len(names):
+        raise ValueError(f"{where}: every column is a label: no features are left")
+    return [names.index(column) for column in wanted]
+
+
+def _numbered_rows(path, delimiter):
+    """Yield the line and the stripped fields of every row that is not blank."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
+    reader = csv.reader(
+        io.StringIO(read_text(path), newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter != " ",
+        strict=True,
+    )
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if fields not in ([], [""]):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {reader.line_num}: no well-formed CSV ({error}): correct the quotes"
+        ) from None
+
+
+def _read_header(path, rows, delimiter):
+    line, names = next(rows, (1, []))
+    if not names:
+        raise ValueError(f"{path}: the file is empty: give one with a header row")
+    if len(names) == 1:
+        raise ValueError(
+            f"{path}, line {line}: only one column: choose another delimiter than {delimiter!r}"
+        )
+    if all(to_number(name) is not None for name in names):
+        raise ValueError(
+            f"{path}, line {line}: numbers instead of names: put a header row before the data"
+        )
+    _check_names(names, f"{path}, line {line}")
+    return names
+
+
+def _read_row(path, line, row, names, is_label):
+    if len(row) != len(names):
+        raise ValueError(
+            f"{path}, line {line}: {len(row)} fields for {len(names)} columns: the row is cut or"
+            " has a delimiter too many, correct it"
+        )
+    values = np.empty(len(row))
+    for i, field in enumerate(row):
+        value = to_number(field)
+        if value is None:
+            value = _read_word(path, line, field, names[i], is_label[i])
+        if is_label[i] and value not in (0, 1) and field:
+            raise ValueError(
+                f"{path}, line {line}: label {names[i]!r} is {short(field)}: labels are 0 or 1,"
+                " empty where unknown"
+            )
+        values[i] = value
+    return values
+
+
+def _read_word(path, line, field, name, is_label):
+    """Return the value of a field that is no number."""
+    if not field and is_label:
+        return math.nan
+    if not field:
+        raise ValueError(f"{path}, line {line}: feature {name!r} is empty: fill it or drop the row")
+    value = _WORDS.get(field.lower())
+    if value is None:
+        raise ValueError(
+            f"{path}, line {line}: {short(field)} in column {name!r} is no number: replace it by"
+            " a number or drop the column"
+        )
+    return value
+
+
+def _as_numbers(pandas, column, name):
+    """Return a column as floats, NaN where a value is missing."""
+    if not pandas.api.types.is_numeric_dtype(column):
+        column = column.astype(object).convert_dtypes()
+    if column.isna().all():
+        return np.full(len(column), math.nan)
+    types = pandas.api.types
+    if not types.is_numeric_dtype(column) or types.is_complex_dtype(column):
+        raise ValueError(
+            f"column {name!r} of type {column.dtype} holds other things than numbers: encode it,"
+            " for example with pandas.get_dummies, or drop it"
+        )
+    return column.to_numpy(dtype=np.float64, na_value=math.nan)
+
+
+def _check_column(values, name, is_label):
+    if is_label:
+        wrong = ~((values == 0) | (values == 1) | np.isnan(values))
+        advice = "labels are 0 or 1, missing where unknown"
+    else:
+        wrong = ~np.isfinite(values)
+        advice = "fill it or drop the row"
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        kind = "label" if is_label else "feature"
+        raise ValueError(f"{kind} {name!r} is {values[row]:g} in row {row}: {advice}")
