@@ -1,0 +1,33 @@
+"""Aligned tables for a terminal."""
+
+
+def format_table(header, rows):
+    """Return lines of columns; numbers to the right, text to the left.
+
+    Examples
+    --------
+    >>> for line in format_table(["set", "rows"], [["emotions", "593"], ["yeast", "2417"]]):
+    ...     print(line)
+    set       rows
+    emotions   593
+    yeast     2417
+    """
+    cells = [[str(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [all(_is_number(row[i]) for row in cells[1:]) for i in range(len(header))]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return text in ("", "-")
+    return True

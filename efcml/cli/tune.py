@@ -1,0 +1,92 @@
+"""``efcml tune``: choose vigilance, alpha and beta on the initial part of a data set."""
+
+import json
+from pathlib import Path
+
+from efcml import __version__
+from efcml.cli.source import add_source, read_source
+from efcml.cli.table import format_table
+
+SHOWN = 10  # points in the table
+
+
+def add_command(commands):
+    """Add the subcommand."""
+    parser = commands.add_parser("tune", help="choose vigilance, alpha and beta by cross-validation"
+                                 " on the initial part")  # fmt: skip
+    add_source(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1: all cores")
+    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
+    parser.add_argument("--folds", type=int, default=5, metavar="N")
+    parser.add_argument("--rows", type=int, metavar="N", help="only the last N rows of the initial"
+                        " part")  # fmt: skip
+    for name in ("vigilance", "alpha", "beta"):
+        parser.add_argument(f"--{name}", metavar="A,B", help=f"values of {name} (the paper's if not"
+                            " given)")  # fmt: skip
+    parser.add_argument("--checkpoint", metavar="FILE", help="keep what is done; go on from it")
+    parser.add_argument("--out", metavar="FILE", help="write all points as JSON")
+    parser.add_argument("--json", action="store_true", help="print the choice as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    """Search and print the choice."""
+    from efcml.tuning import tune  # not above: it takes a second to import
+
+    ds = read_source(options)
+    X, Y = ds.initial
+    if options.rows is not None:
+        if options.rows < 1:
+            raise ValueError(f"--rows is {options.rows}: choose at least 1.")
+        X, Y = X[-options.rows :], Y[-options.rows :]
+    result = tune(
+        X, Y, grid=read_grid(options), folds=options.folds, jobs=options.jobs, dask=options.dask,
+        checkpoint=options.checkpoint,
+    )  # fmt: skip
+    choice = {
+        "dataset": ds.name, "rows": len(X), "folds": options.folds, "points": len(result.grid),
+        "best": result.best_params, "pa": result.best_pa, "ap": result.best_ap,
+        "version": __version__,
+    }  # fmt: skip
+    if options.out:
+        Path(options.out).write_text(json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")
+    if options.json:
+        print(json.dumps(choice, indent=1))
+    else:
+        print("\n".join(describe(result, choice)))
+
+
+def read_grid(options):
+    """Return the paper's grid with the values that the arguments replace."""
+    from efcml.tuning import PAPER_GRID, Grid
+
+    values = {}
+    for name in ("vigilance", "alpha", "beta"):
+        text = getattr(options, name)
+        try:
+            values[name] = getattr(PAPER_GRID, name) if text is None else [
+                float(part) for part in text.split(",")
+            ]  # fmt: skip
+        except ValueError:
+            raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
+    return Grid(**values)
+
+
+def describe(result, choice):
+    """Return the lines for a terminal: the best points and the choice."""
+    best = sorted(result.rows(), key=lambda row: (-row["pa"], -row["ap"]))[:SHOWN]
+    rows = [
+        [f"{r['vigilance']:g}", f"{r['alpha']:g}", f"{r['beta']:g}", f"{r['pa']:.4f}",
+         f"{r['ap']:.4f}", f"{r['rules']:.1f}"]
+        for r in best
+    ]  # fmt: skip
+    header = ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
+    call = ", ".join(f"{name}={value!r}" for name, value in choice["best"].items())
+    return [
+        f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
+        f" {choice['rows']} rows, the best {len(rows)}:",
+        *format_table(header, rows),
+        "",
+        f"EFCMLClassifier({call})",
+    ]

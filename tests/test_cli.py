@@ -1,0 +1,199 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import efcml
+from efcml.cli import main, tune
+from efcml.cli.table import format_table
+
+CSV = "a,b,happy,calm\n" + "".join(
+    f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
+)
+SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2"]
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"efcml {efcml.__version__}\n"
+
+
+def test_module_and_exit_code():
+    command = [sys.executable, "-m", "efcml", "datasets", "info", "no-such-set"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("efcml: there is no data set 'no-such-set'")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["datasets"], ["datasets", "list"]])
+def test_names_are_listed(capsys, arguments, monkeypatch, tmp_path):
+    monkeypatch.setenv("EFCML_DATA", str(tmp_path))
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(efcml.datasets.available())
+    assert "built in" in lines[-1]
+
+
+def test_a_missing_set_says_how_to_get_it(capsys, monkeypatch, tmp_path):
+    from efcml.datasets import catalog
+
+    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
+    assert main(["datasets"]) == 0
+    out = capsys.readouterr().out
+    assert "efcml datasets fetch emotions" in out
+    assert "here" not in out
+
+
+def test_fetch_ends_with_one_line(capsys, monkeypatch, tmp_path):
+    from efcml.datasets import catalog
+
+    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert main(["datasets", "fetch", "emotions", "--base", "ftp://127.0.0.1/x"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("efcml: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_fetch_says_where_it_is(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(efcml.datasets, "fetch", lambda name, base: tmp_path)
+    assert main(["datasets", "fetch", "emotions"]) == 0
+    assert capsys.readouterr().out == f"emotions is in {tmp_path}\n"
+
+
+def test_info(capsys):
+    assert main(["datasets", "info", "drifting-clusters"]) == 0
+    out = capsys.readouterr().out
+    assert "rows                6000" in out
+    assert "labels by share" in out
+    assert main(["datasets", "info", "drifting-clusters", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    ds = efcml.datasets.load("drifting-clusters")
+    assert facts["initial"] == ds.n_initial
+    assert facts["label shares"][ds.label_names[0]] == pytest.approx(ds.Y[:, 0].mean())
+
+
+def test_tune_prints_the_choice(capsys, csv_file, tmp_path):
+    out = tmp_path / "all.json"
+    arguments = ["tune", str(csv_file), "--labels", "happy,calm", "--initial", "30", *SMALL]
+    assert main([*arguments, "--out", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "songs: 4 points, 2 folds of 30 rows, the best 4:"
+    assert lines[1].split() == ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
+    assert len(lines) == 8
+    written = json.loads(out.read_text())
+    assert len(written["all"]) == 4
+    best = written["best"]
+    call = ", ".join(f"{name}={value!r}" for name, value in best.items())
+    assert lines[-1] == f"EFCMLClassifier({call})"
+    assert lines[2].split()[0] == f"{best['vigilance']:g}"
+    efcml.EFCMLClassifier(**best)
+
+
+def test_tune_prints_json(capsys, csv_file):
+    arguments = ["tune", str(csv_file), "--labels", "2", "--rows", "10", "--initial", "30"]
+    assert main([*arguments, *SMALL, "--json"]) == 0
+    choice = json.loads(capsys.readouterr().out)
+    assert choice["rows"] == 10
+    assert choice["points"] == 4
+    assert choice["version"] == efcml.__version__
+
+
+def test_tune_goes_on_from_a_checkpoint(capsys, csv_file, tmp_path):
+    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL, "--json"]
+    arguments += ["--checkpoint", str(tmp_path / "done.jsonl")]
+    assert main(arguments) == 0
+    first = capsys.readouterr().out
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_the_grid_of_the_paper_is_the_default():
+    options = type("Options", (), {"vigilance": None, "alpha": None, "beta": "1,2"})
+    grid = tune.read_grid(options)
+    assert len(grid.vigilance) == 17
+    assert len(grid.alpha) == 10
+    assert grid.beta == (1.0, 2.0)
+
+
+def test_arff_is_read(tmp_path, capsys):
+    arff, xml = tmp_path / "own.arff", tmp_path / "own.xml"
+    rows = "".join(f"{i % 7},{i % 2}\n" for i in range(20))
+    arff.write_text(f"@relation own\n@attribute a numeric\n@attribute y {{0,1}}\n@data\n{rows}")
+    xml.write_text('<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"/></labels>')
+    arguments = ["tune", str(arff), "--xml", str(xml), "--initial", "16", *SMALL, "--json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["dataset"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x.csv"], "which columns of x.csv are labels? Name them with --labels."),
+        (["x.arff"], "which attributes of x.arff are labels? Name their file with --xml."),
+        (["no.csv", "--labels", "y"], "no.csv"),
+        (["emotions", "--labels", "y"], "--labels is for files"),
+        (["emotions", "--xml", "y"], "--xml is for files"),
+        (["drifting-clusters", "--rows", "0"], "--rows is 0: choose at least 1."),
+        (["drifting-clusters", "--beta", "1,x"], "--beta is '1,x': give numbers"),
+        (["drifting-clusters", "--beta", "-1"], "beta must be a number >= 0; got -1.0."),
+        (["drifting-clusters", "--alpha", "0,0"], "the grid has a value of alpha twice"),
+        (["drifting-clusters", "--folds", "1"], "folds must be a whole number >= 2; got 1."),
+    ],
+)
+def test_bad_input_of_tune(capsys, arguments, message):
+    try:
+        code = main(["tune", *arguments])
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_unknown_command(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["tun"])
+    assert end.value.code == 2
+    assert "invalid choice: 'tun'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"), [(KeyboardInterrupt(), 130, "interrupted"), (ValueError("a\nb"), 2,
+    "efcml: a b\n")])  # fmt: skip
+def test_how_it_ends(capsys, monkeypatch, error, code, says):
+    def fail(name):
+        raise error
+
+    monkeypatch.setattr(efcml.datasets, "load", fail)
+    assert main(["datasets", "info", "emotions"]) == code
+    assert says in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f"{sys.executable} -m efcml datasets | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_tables():
+    lines = format_table(["name", "n"], [["a", "1"], ["bcd", "-"]])
+    assert lines == ["name  n", "a     1", "bcd   -"]
