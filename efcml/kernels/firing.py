@@ -35,22 +35,25 @@ def find_nearest(distances, n_rules):
 
 @kernel
 def fire(x, ante, n_rules, settings, work):
-    """Write the normalised activation of every rule for the row ``x`` into ``work.activation``.
+    """Write the activation of every rule for the row ``x`` into ``work.activation``.
+
+    ``work.distances`` then holds the squared distances in the input space.
 
     With ``settings.density`` a rule counts by its Gaussian density, not by the distance alone:
     the log-determinant of its input covariance joins the squared distance, so that a wide rule
     does not drown a narrow one where both are near.
     """
     measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-    if settings.density:
-        for r in range(n_rules):
-            work.distances[r] += ante.log_det[r, 1]
-    activate(work.distances, n_rules, settings.bandwidth, work.activation)
+    for r in range(n_rules):
+        work.activation[r] = work.distances[r]
+        if settings.density:
+            work.activation[r] += ante.log_det[r, 1]
+    activate(work.activation, n_rules, settings.bandwidth, work.activation)
 
 
 @kernel
 def activate(distances, n_rules, bandwidth, activation):
-    """Write Psi = softmax(-distance / (2 tau)), in log space (how_it_works.md 2).
+    """Write Psi = softmax(-distance / (2 tau)), in log space (how_it_works.md 2); in place too.
 
     ``exp`` of the plain distance underflows from about 100 features on.
     """
