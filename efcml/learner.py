@@ -43,6 +43,7 @@ class Trace:
     scores: np.ndarray  # (n, K), before learning the row
     rules: np.ndarray  # (n,), after learning the row
     events: list = field(default_factory=list)  # (row, "birth" | "merge" | "drop", uid)
+    rows: np.ndarray | None = None  # (n, p), to be scored in place of the rows that are learned
 
     @classmethod
     def for_rows(cls, n, n_labels):
@@ -119,8 +120,15 @@ class Learner:
 
     # -- stream -----------------------------------------------------------------------------
 
-    def learn(self, X, Y, trace=None):
-        """Learn rows in order; any split into calls gives the same state."""
+    def learn(self, X, Y, trace=None, delay=0):
+        """Learn rows in order; any split into calls gives the same state.
+
+        A trace gets the scores of every row before it is learned. With a delay they are those of
+        a model whose labels come ``delay`` rows late: row t + delay is scored before row t is
+        learned.
+        """
+        if trace is not None and (delay or trace.rows is not None):
+            return self._learn_and_watch(X, Y, trace, delay)
         start = 0
         if not self.fitted:
             start = self._hold(X, Y, trace)
@@ -129,6 +137,19 @@ class Learner:
         self._run(self.scaler.transform(X[start:]), Y[start:], trace=trace, first=start)
         self.rows_seen += len(X) - start
         self._warn_of_divergence()
+        return self
+
+    def _learn_and_watch(self, X, Y, trace, delay):
+        rows = X if trace.rows is None else trace.rows
+        trace.scores[:delay] = self.score(rows[:delay])
+        for t in range(len(X)):
+            ahead = t + delay
+            if ahead < len(X):
+                trace.scores[ahead] = self.score(rows[ahead : ahead + 1])[0]
+            one = Trace.for_rows(1, self.n_labels)
+            self.learn(X[t : t + 1], Y[t : t + 1], trace=one)
+            trace.rules[t] = one.rules[0]
+            trace.events += [(t, kind, uid) for _, kind, uid in one.events]
         return self
 
     def _hold(self, X, Y, trace):
