@@ -298,7 +298,10 @@ def test_a_static_model_must_be_fitted():
 @pytest.mark.parametrize(
     ("model", "got"),
     [
-        (LogisticRegression(), " with begin_stream, partial_fit or learn_one; got LogisticRegression"),
+        (
+            LogisticRegression(),
+            " with begin_stream, partial_fit or learn_one; got LogisticRegression",
+        ),
         (None, " with begin_stream, partial_fit or learn_one; got NoneType"),
         ("efcml", " with begin_stream, partial_fit or learn_one; got str"),
         (EFCMLClassifier, "; got the class EFCMLClassifier"),

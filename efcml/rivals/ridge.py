@@ -4,7 +4,7 @@ import numpy as np
 
 from efcml.batch import label_means
 
-RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
 
