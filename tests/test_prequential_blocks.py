@@ -113,6 +113,21 @@ def test_block_sizes_follow_the_time(monkeypatch):
     assert sum(sizes) == 60
 
 
+def test_blocks_are_long_beside_the_copy(monkeypatch):
+    X, Y = problem(n=60)
+    sizes, clock = [], iter(np.arange(1000.0))  # every look at the clock takes a second
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
+
+    def note(learner, X, Y, block, delay, trace):
+        sizes.append(block.stop - block.start)
+        return 4.0
+
+    monkeypatch.setattr(blocks, "run_block", note)
+    monkeypatch.setattr(blocks.time, "perf_counter", lambda: next(clock))
+    prequential(LabelFrequencies(), X, Y)
+    assert sizes[:2] == [4, 10]  # ten copies of a second each, at a second per row
+
+
 def test_the_bar_counts_rows(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

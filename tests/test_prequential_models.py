@@ -229,6 +229,20 @@ def test_frames_stay_frames():
     np.testing.assert_array_equal(result.scores, prequential(twin, X[START:], Y[START:]).scores)
 
 
+def test_a_model_that_asks_for_no_classes():
+    class Mean:
+        def predict(self, X):
+            if not hasattr(self, "mean"):
+                raise NotFittedError("not yet")
+            return np.tile(self.mean, (len(X), 1))
+
+        def partial_fit(self, X, y):
+            self.mean = y.mean(axis=0)
+
+    result = prequential(Mean(), X, Y)
+    np.testing.assert_array_equal(result.scores, np.vstack([np.zeros(3), Y[:-1]]))
+
+
 # -- river ------------------------------------------------------------------------------------
 
 

@@ -174,6 +174,16 @@ def test_warm_up(make):
 
 
 @PLANES
+def test_rows_without_labels_are_not_held(make):
+    X, Y = problem()
+    Y[3] = np.nan
+    clf = make().partial_fit(X[:12], Y[:12])
+    assert len(clf.learner_.held) == 11
+    clf.partial_fit(X[12:13], Y[12:13])
+    assert clf.learner_.fitted
+
+
+@PLANES
 def test_late_labels_are_refused(make):
     X, Y = problem()
     with pytest.raises(NotImplementedError, match="cannot take in late labels: fit again"):
@@ -311,14 +321,14 @@ def test_clone_has_the_parameters(make):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [LabelFrequencies, GlobalRLS, FourierRLS])
 def test_scikit_learn_checks_pass(make):
-    poor = {"check_classifiers_train", "check_classifiers_classes"}  # frequencies see no features
-    failing = dict.fromkeys(poor, "no features") if make is LabelFrequencies else None
+    # Frequencies give every row the same score; where it is 0.5 the check wants a no.
+    failing = {"check_classifiers_classes": "a tie is a yes"} if make is LabelFrequencies else {}
     results = check_estimator(make(), expected_failed_checks=failing, on_skip=None, on_fail=None)
     bad = [
         (result["check_name"], result["status"], repr(result["exception"]))
         for result in results
-        if result["status"] not in ("passed", "xfail")
-        and result["check_name"] != "check_array_api_input"
+        if result["status"] != "passed"
+        and result["check_name"] not in ("check_array_api_input", *failing)
     ]
     assert not bad
 

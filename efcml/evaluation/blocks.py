@@ -7,6 +7,7 @@ from efcml.learner import Trace
 
 FIRST_BLOCK = 32  # rows
 SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often
+COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
 MOST_GROWTH = 4  # of a block over the one before
 
 
@@ -32,11 +33,15 @@ def run_learner(learner, X, Y, *, learn, delay, bar):
     while low < len(X):
         end = watched if low < watched else len(X)
         high = min(low + size, end)
-        with undone_if_it_fails(learner):
+        begin = time.perf_counter()
+        before = learner.copy()
+        copying = time.perf_counter() - begin
+        with put_back_if_it_fails(learner, before):
             spent = run_block(learner, X, Y, slice(low, high), delay, trace)
         bar.update(high - low)
         seconds += spent
-        wanted = SECONDS_PER_BLOCK * (high - low) / max(spent, 1e-9)
+        goal = max(SECONDS_PER_BLOCK, COPIES_PER_BLOCK * copying)
+        wanted = goal * (high - low) / max(spent, 1e-9)
         low, size = high, max(1, int(min(wanted, MOST_GROWTH * size)))
     return trace, seconds
 
@@ -58,9 +63,8 @@ def run_block(learner, X, Y, block, delay, trace):
 
 
 @contextmanager
-def undone_if_it_fails(learner):
-    """Put a learner back if the block raises, an interrupt included."""
-    before = learner.copy()
+def put_back_if_it_fails(learner, before):
+    """Put a learner back into an earlier state if the block raises, an interrupt included."""
     try:
         yield
     except BaseException:

@@ -67,5 +67,10 @@ class LabelFrequencies(MultiLabelFace):
     array([[1, 0]])
     """
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
     def _new_learner(self, n_features, n_labels):
         return FrequencyLearner(n_features, n_labels)
