@@ -108,6 +108,8 @@ def test_the_chain_is_the_loop_by_hand(options, labels, order, start):
         assert result.rules[t - begin] == sum(model.n_rules for model in slow.models)
     for model, twin in zip(clf.learner_.models, slow.models, strict=True):
         assert freeze(model) == freeze(twin)
+    answers = np.array([slow.score(x) for x in X])
+    np.testing.assert_array_equal(clf.decision_function(X), answers - 0.5)
 
 
 @ORDERS
@@ -180,14 +182,20 @@ def test_bad_orders(order):
 
 def test_a_fitted_chain_stands_in_for_unknown_labels():
     X, Y = problem()
+    Y[:, 0] = np.random.default_rng(5).integers(0, 2, size=60)  # no feature tells it
+    Y[:, 1] = Y[:, 0]
     hidden = Y.copy()
     hidden[5:15, 0] = np.nan
+    hidden[10:20, 1] = np.nan
     clf = ChainEFC(**QUICK).fit(X, hidden)
-    first = Learner(clf.learner_.params, 3, 1).fit(X, hidden[:, [0]])
-    filled = hidden[:, [0]].copy()
-    filled[5:15] = first.score(X[5:15]) >= 0.5
-    second = Learner(clf.learner_.params, 4, 1).fit(np.hstack([X, filled]), hidden[:, [1]])
-    assert freeze(clf.learner_.models[1]) == freeze(second)
+    inputs = own = X
+    for c in range(3):
+        y = hidden[:, [c]]
+        model = Learner(clf.learner_.params, 3 + c, 1).fit(inputs, y)
+        assert freeze(clf.learner_.models[c]) == freeze(model)
+        decided = (model.score(own) >= 0.5).astype(float)
+        own = np.hstack([own, decided])
+        inputs = np.hstack([inputs, np.where(np.isnan(y), decided, y)])
 
 
 def test_rows_to_be_scored_need_not_be_those_learned():

@@ -22,7 +22,7 @@ from efcml.rivals import (
     make_model,
 )
 from efcml.rivals.fourier import FourierMap, median_distance
-from efcml.rivals.ridge import FOLDS, RIDGES, choose_ridge
+from efcml.rivals.ridge import FOLDS, RIDGES, choose_ridge, fold_errors
 from efcml.scaler import Scaler
 
 LABELS = pytest.mark.parametrize("labels", ["known", "unknown"])
@@ -225,6 +225,7 @@ def test_the_ridge_has_the_least_error_over_contiguous_folds(labels):
     Y = (X[:, :2] + 1.5 * rng.normal(size=(50, 2)) > 0.0).astype(float)
     if labels == "unknown":
         Y = np.where(rng.random(Y.shape) < 0.3, np.nan, Y)
+    X += 1.0  # the intercept is free
     filled = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
     losses = []
     for ridge in RIDGES:
@@ -232,6 +233,9 @@ def test_the_ridge_has_the_least_error_over_contiguous_folds(labels):
         for test in np.array_split(np.arange(50), FOLDS):
             train = np.setdiff1d(np.arange(50), test)
             model = Ridge(alpha=ridge).fit(X[train], filled[train])
+            errors = fold_errors(X[train], filled[train], X[test], filled[test])
+            expected = model.predict(X[test]) - filled[test]
+            np.testing.assert_allclose(errors[RIDGES.index(ridge)], expected, rtol=0, atol=1e-9)
             loss += np.nansum((model.predict(X[test]) - Y[test]) ** 2)
         losses.append(loss)
     best = RIDGES[int(np.argmin(losses))]
