@@ -1,6 +1,7 @@
 """One learner per label and the chain: equal to what a slow loop by hand gives, bit for bit."""
 
 import pickle
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -324,6 +325,18 @@ def test_parameters_are_those_of_the_engine(make):
     assert clone(clf).get_params() == clf.get_params()
     assert clf.vigilance == EVERYTHING["vigilance"]
     assert clf._params() == Params(**EVERYTHING)
+
+
+@RIVALS
+def test_the_signature_shows_every_parameter(make):
+    names = list(signature(make).parameters)
+    extra = ["order"] if make is ChainEFC else []
+    assert names == [*Params.names(), *extra, "random_state"]
+    assert "vigilance=0.9" in repr(make(vigilance=0.9))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'vigilanze'"):
+        make(vigilanze=0.9)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        make(0.9)
 
 
 @RIVALS

@@ -1,5 +1,7 @@
 """OneVsRestEFC and ChainEFC: what EFC-ML is compared with, on the same engine."""
 
+from dataclasses import fields
+from inspect import Parameter, Signature
 from numbers import Integral
 
 import numpy as np
@@ -8,6 +10,30 @@ from sklearn.utils.validation import check_random_state
 from efcml.face import EngineFace
 from efcml.params import Params
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
+
+LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
+
+
+def engine_init(**changes):
+    """Return an ``__init__`` with every parameter of the engine, other defaults and further names.
+
+    scikit-learn reads parameters from the signature. So it is built here, and a parameter that the
+    engine gets is there at once.
+    """
+    defaults = {field.name: field.default for field in fields(Params)}
+    defaults |= changes | {"random_state": None}
+    names = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    names += [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults]
+    signature = Signature(names)
+
+    def __init__(self, *others, **parameters):
+        given = signature.bind(self, *others, **parameters)
+        given.apply_defaults()
+        for name in defaults:
+            setattr(self, name, given.arguments[name])
+
+    __init__.__signature__ = signature
+    return __init__
 
 
 class OneVsRestEFC(EngineFace):
@@ -23,10 +49,8 @@ class OneVsRestEFC(EngineFace):
 
     Parameters
     ----------
-    vigilance, alpha, beta, correlation, bandwidth, lipschitz, n_steps, forgetting, prior, \
-birth_width, variance_floor, merging, merge_overlap, merge_volume, merge_consequents, \
-product_space, max_rules, activation_floor, clip, warmup_rows, birth_learning, weight_limit
-        As in `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
+    vigilance, alpha, beta, ...
+        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
         ``correlation`` are off unless they are set.
     random_state : int, RandomState instance or None
         Accepted for the sake of tools that set it. The method draws no random numbers.
@@ -47,27 +71,7 @@ product_space, max_rules, activation_floor, clip, warmup_rows, birth_learning, w
     (100, 5)
     """
 
-    def __init__(  # noqa: PLR0913
-        self, *, vigilance=Params.vigilance, alpha=0.0, beta=0.0, correlation="none",
-        bandwidth=Params.bandwidth, lipschitz=Params.lipschitz, n_steps=Params.n_steps,
-        forgetting=Params.forgetting, prior=Params.prior, birth_width=Params.birth_width,
-        variance_floor=Params.variance_floor, merging=Params.merging,
-        merge_overlap=Params.merge_overlap, merge_volume=Params.merge_volume,
-        merge_consequents=Params.merge_consequents, product_space=Params.product_space,
-        max_rules=Params.max_rules, activation_floor=Params.activation_floor, clip=Params.clip,
-        warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
-        weight_limit=Params.weight_limit, random_state=None,
-    ):  # fmt: skip
-        self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
-        self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
-        self.bandwidth, self.forgetting, self.prior = bandwidth, forgetting, prior
-        self.birth_width, self.variance_floor = birth_width, variance_floor
-        self.merging, self.merge_overlap = merging, merge_overlap
-        self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
-        self.product_space, self.max_rules = product_space, max_rules
-        self.activation_floor, self.clip = activation_floor, clip
-        self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
-        self.weight_limit, self.random_state = weight_limit, random_state
+    __init__ = engine_init(**LEAST_SQUARES)
 
     def _new_learner(self, n_features, n_labels):
         return OneVsRestLearner(self._params(), n_features, n_labels)
@@ -87,10 +91,8 @@ class ChainEFC(EngineFace):
 
     Parameters
     ----------
-    vigilance, alpha, beta, correlation, bandwidth, lipschitz, n_steps, forgetting, prior, \
-birth_width, variance_floor, merging, merge_overlap, merge_volume, merge_consequents, \
-product_space, max_rules, activation_floor, clip, warmup_rows, birth_learning, weight_limit
-        As in `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
+    vigilance, alpha, beta, ...
+        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
         ``correlation`` are off unless they are set.
     order : None, sequence of int or "random"
         Labels in the order of the chain. None is the order of the columns.
@@ -113,27 +115,7 @@ product_space, max_rules, activation_floor, clip, warmup_rows, birth_learning, w
     (100, 5)
     """
 
-    def __init__(  # noqa: PLR0913
-        self, *, vigilance=Params.vigilance, alpha=0.0, beta=0.0, correlation="none",
-        bandwidth=Params.bandwidth, lipschitz=Params.lipschitz, n_steps=Params.n_steps,
-        forgetting=Params.forgetting, prior=Params.prior, birth_width=Params.birth_width,
-        variance_floor=Params.variance_floor, merging=Params.merging,
-        merge_overlap=Params.merge_overlap, merge_volume=Params.merge_volume,
-        merge_consequents=Params.merge_consequents, product_space=Params.product_space,
-        max_rules=Params.max_rules, activation_floor=Params.activation_floor, clip=Params.clip,
-        warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
-        weight_limit=Params.weight_limit, order=None, random_state=None,
-    ):  # fmt: skip
-        self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
-        self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
-        self.bandwidth, self.forgetting, self.prior = bandwidth, forgetting, prior
-        self.birth_width, self.variance_floor = birth_width, variance_floor
-        self.merging, self.merge_overlap = merging, merge_overlap
-        self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
-        self.product_space, self.max_rules = product_space, max_rules
-        self.activation_floor, self.clip = activation_floor, clip
-        self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
-        self.weight_limit, self.order, self.random_state = weight_limit, order, random_state
+    __init__ = engine_init(**LEAST_SQUARES, order=None)
 
     def _new_learner(self, n_features, n_labels):
         params = self._params()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from efcml.classifier import EFCMLClassifier
-from efcml.rivals.estimators import ChainEFC, OneVsRestEFC
+from efcml.rivals.estimators import LEAST_SQUARES, ChainEFC, OneVsRestEFC
 from efcml.rivals.frequencies import LabelFrequencies
 from efcml.rivals.linear import FourierRLS, GlobalRLS
 
@@ -18,8 +18,6 @@ class Model:
     parameters: dict = field(default_factory=dict)
     learn: bool = True
 
-
-LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 
 MODELS = {
     "efcml": Model("EFC-ML", EFCMLClassifier),
