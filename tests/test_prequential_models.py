@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
@@ -306,6 +307,28 @@ def test_river_regressors_answer_with_numbers(river):
         twin.learn_one(x, y)
 
 
+def test_river_pipelines_of_regressors(river):
+    """A pipeline has predict_proba_one, and its last step has not."""
+    base = river.multioutput.PerOutputRegressor(river.linear_model.LinearRegression())
+    model = river.preprocessing.StandardScaler() | base
+    twin = model.clone()
+    assert hasattr(model, "predict_proba_one")
+    result = prequential(model, X, Y)
+    for t, (x, y) in enumerate(as_dicts(X, Y)):
+        answer = twin.predict_one(x)
+        assert result.scores[t].tolist() == [answer.get(c, 0.0) for c in range(3)]
+        twin.learn_one(x, y)
+
+
+def test_an_attribute_that_is_missing_later_is_an_error():
+    class Fails(RiverRecorder):
+        def predict_proba_one(self, x):
+            return {}.missing if x[0] == 3.0 else {}
+
+    with pytest.raises(AttributeError, match="missing"):
+        prequential(Fails(), np.arange(5.0)[:, None], np.ones((5, 2)))
+
+
 def test_a_new_river_model_starts_with_zeros(river):
     model = river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())
     result = prequential(model, X, Y)
@@ -388,6 +411,14 @@ def test_bad_streams_are_refused_before_the_first_call(make, case):
         prequential(model, rows, labels)
     assert "\n" not in str(caught.value)
     assert model.calls == []
+
+
+@pytest.mark.parametrize("make", [Recorder, RiverRecorder])
+def test_sparse_and_complex_features_are_refused(make):
+    with pytest.raises(TypeError, match=r"X is sparse; .* use X.toarray\(\)"):
+        prequential(make(), csr_array(X), Y)
+    with pytest.raises(ValueError, match="Complex data not supported: X"):
+        prequential(make(), X * 1j, Y)
 
 
 def test_a_frame_with_gaps_is_refused():

@@ -84,12 +84,18 @@ class RiverModel:
     def __init__(self, model, stream):
         self.model, self.stream = model, stream
         self.probabilities = hasattr(model, "predict_proba_one")
+        self.asked = False
 
     def _ask(self, x):
+        first, self.asked = not self.asked, True
         if self.probabilities:
             try:
                 return self.model.predict_proba_one(x)
             except NotImplementedError:
+                self.probabilities = False
+            except AttributeError:  # a pipeline has the method even if its last step has not
+                if not first:
+                    raise
                 self.probabilities = False
         return self.model.predict_one(x)
 

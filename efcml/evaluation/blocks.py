@@ -68,6 +68,5 @@ def put_back_if_it_fails(learner, before):
     try:
         yield
     except BaseException:
-        vars(learner).clear()
         vars(learner).update(vars(before))
         raise
