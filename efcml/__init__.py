@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     from efcml import datasets
     from efcml.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
+    from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.warm import warmup
 
 __version__ = "0.1.0"
 
-__all__ = ["EFCMLClassifier", "datasets", "prequential", "warmup"]
+__all__ = ["ChainEFC", "EFCMLClassifier", "OneVsRestEFC", "datasets", "prequential", "warmup"]
 
 _HOMES = {
+    "ChainEFC": "efcml.rivals",
     "EFCMLClassifier": "efcml.classifier",
+    "OneVsRestEFC": "efcml.rivals",
     "prequential": "efcml.evaluation",
     "warmup": "efcml.warm",
 }

@@ -21,7 +21,7 @@ def column_names(y):
 def as_array(y):
     """Return targets of any supported kind as an array, not yet checked."""
     if y is None:
-        raise ValueError("EFCMLClassifier requires y to be passed, but the target y is None.")
+        raise ValueError("this estimator requires y to be passed, but the target y is None.")
     if issparse(y):
         raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN

@@ -1,12 +1,10 @@
-"""Test-then-train: every row is predicted, scored, then learned, in one pass."""
+"""What a stream run gives."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from efcml import measures
-from efcml.learner import Trace
 
 
 @dataclass(frozen=True)
@@ -15,6 +13,22 @@ class PrequentialResult:
 
     Samples without any label have no average precision and are left out of ``ap`` and
     ``ap_trend``.
+
+    Attributes
+    ----------
+    Y : array of shape (n, K)
+        True labels, NaN where unknown.
+    scores : array of shape (n, K)
+        Raw scores before the row was learned; a label is predicted from 0.5 on.
+    rules : array of shape (n,)
+        Number of rules after the row; 0 for models without rules.
+    queried : array of shape (n,)
+        Whether the labels of the row were given to the model.
+    events : tuple of (row, kind, uid)
+        Births, merges and drops of rules, in order. For models with one rule base per label the
+        uid is ``label * 10**9 + uid``.
+    seconds : float
+        Time spent in the model, over all rows: scoring and learning.
     """
 
     Y: np.ndarray
@@ -22,7 +36,27 @@ class PrequentialResult:
     rules: np.ndarray
     queried: np.ndarray
     events: tuple
-    seconds_per_sample: float
+    seconds: float
+
+    @property
+    def seconds_per_sample(self):
+        """Time spent in the model per row."""
+        return self.seconds / len(self.Y)
+
+    @property
+    def births(self):
+        """Number of rules born."""
+        return self.count("birth")
+
+    @property
+    def merges(self):
+        """Number of pairs of rules merged."""
+        return self.count("merge")
+
+    @property
+    def drops(self):
+        """Number of rules dropped."""
+        return self.count("drop")
 
     @property
     def pa(self):
@@ -85,54 +119,3 @@ class PrequentialResult:
             f"PrequentialResult(n={len(self.Y)}, pa={self.pa:.4f}, ap={self.ap:.4f}, "
             f"rules={int(self.rules[-1])}, ms_per_sample={1e3 * self.seconds_per_sample:.3g})"
         )
-
-
-def prequential(model, X, Y, active=None, learn=True):
-    """Run a model over the rows given, test-then-train, and return what happened.
-
-    The model is changed, as after ``partial_fit`` on the same rows. The loop runs inside the
-    kernels.
-
-    Parameters
-    ----------
-    model : EFCMLClassifier
-        Fitted on an initial part, or new.
-    X, Y : array-like of shape (n, p) and (n, K)
-        The stream.
-    active : None
-        Every label is learned. Active learners are not available yet.
-    learn : bool
-        False predicts only: a static model, which must be fitted and is not changed.
-
-    Returns
-    -------
-    PrequentialResult
-        Scores, trends, rule counts, events and time.
-
-    Examples
-    --------
-    >>> from efcml import EFCMLClassifier, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=400, n_initial=200)
-    >>> clf = EFCMLClassifier().fit(*ds.initial)
-    >>> result = prequential(clf, *ds.stream)
-    >>> result.scores.shape
-    (200, 5)
-    """
-    if active is not None:
-        raise NotImplementedError("active learning is not available yet: use active=None.")
-    if isinstance(model, type) or not hasattr(model, "begin_stream"):
-        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise TypeError(f"prequential needs an EFCMLClassifier instance; got {got}.")
-    if np.shape(X)[:1] == (0,):
-        raise ValueError("the stream has no rows: X is empty.")
-    learner, X, Y = model.begin_stream(X, Y, learn=learn)
-    trace = Trace.for_rows(len(X), Y.shape[1])
-    begin = time.perf_counter()
-    if learn:
-        learner.learn(X, Y, trace=trace)
-    else:
-        trace.scores[:] = learner.score(X)
-        trace.rules[:] = learner.n_rules
-    seconds = (time.perf_counter() - begin) / len(X)
-    queried = np.full(len(X), learn)
-    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)

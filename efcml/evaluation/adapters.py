@@ -1,0 +1,170 @@
+"""Models from elsewhere, told apart by their methods; none of their packages is imported.
+
+An adapter scores and learns one row, given by its number. Scores are continuous with 0.5 as the
+threshold.
+"""
+
+import inspect
+
+import numpy as np
+
+ANSWERS = ("decision_function", "predict_proba", "predict")
+
+
+class PartialFitModel:
+    """A scikit-learn model, or one that looks like it.
+
+    Labels are passed as integers, in the shape in which they were given. A row that lacks a label
+    is not learned. Until the model is fitted, the label frequencies of the rows that have arrived
+    answer for it.
+    """
+
+    def __init__(self, model, stream):
+        self.model, self.stream = model, stream
+        self.method = next(name for name in ANSWERS if hasattr(model, name))
+        self.fitted = False  # as far as is known; an answer shows it
+        self.ones, self.known = np.zeros((2, stream.Y.shape[1]))
+
+    def _ask(self, rows):
+        answer = getattr(self.model, self.method)(self.stream.features(rows))
+        table = read_answer(answer, self.model, self.stream.Y.shape[1])
+        if table is None or len(table) != rows.stop - rows.start:
+            raise ValueError(
+                f"{type(self.model).__name__}.{self.method} must give one number per row and "
+                f"label; got {describe(answer)}."
+            )
+        self.fitted = True
+        return table + 0.5 if self.method == "decision_function" else table
+
+    def score_all(self):
+        """Return the scores of all rows, for a model that does not learn."""
+        return self._ask(slice(0, len(self.stream.Y)))
+
+    def score(self, t):
+        """Return the scores of row t."""
+        try:
+            return self._ask(slice(t, t + 1))[0]
+        except Exception as error:
+            if self.fitted or not is_not_fitted(error):
+                raise
+        return self.ones / np.maximum(self.known, 1.0)
+
+    def learn(self, t):
+        """Learn row t if all its labels are known."""
+        y = self.stream.Y[t]
+        known = ~np.isnan(y)
+        self.ones[known] += y[known]
+        self.known += known
+        if known.all():
+            labels = y.astype(int) if self.stream.flat else y.astype(int).reshape(1, -1)
+            keywords = {} if self.fitted else self._classes()
+            self.model.partial_fit(self.stream.features(slice(t, t + 1)), labels, **keywords)
+            self.fitted = True
+
+    def _classes(self):
+        """Return what the first call of ``partial_fit`` wants to know about the labels."""
+        if "classes" not in inspect.signature(self.model.partial_fit).parameters:
+            return {}
+        n_labels = self.stream.Y.shape[1]
+        if self.stream.flat:
+            return {"classes": np.array([0, 1])}
+        if hasattr(self.model, "estimator") or hasattr(self.model, "base_estimator"):
+            return {"classes": [np.array([0, 1])] * n_labels}  # one model per label
+        return {"classes": np.arange(n_labels)}
+
+
+class RiverModel:
+    """A river model, or one that looks like it: dictionaries in, dictionaries out.
+
+    Features and labels are called by their columns in a DataFrame, else by their numbers. Labels
+    are True and False; unknown ones are not passed, and a row without any is not learned. A label
+    that the model does not mention counts as not predicted: its score is 0.
+    """
+
+    def __init__(self, model, stream):
+        self.model, self.stream = model, stream
+        self.probabilities = hasattr(model, "predict_proba_one")
+        self.asked = False
+
+    def _ask(self, x):
+        first, self.asked = not self.asked, True
+        if self.probabilities:
+            try:
+                return self.model.predict_proba_one(x)
+            except NotImplementedError:
+                self.probabilities = False
+            except AttributeError:  # a pipeline has the method even if its last step has not
+                if not first:
+                    raise
+                self.probabilities = False
+        return self.model.predict_one(x)
+
+    def score_all(self):
+        """Return the scores of all rows, for a model that does not learn."""
+        return np.array([self.score(t) for t in range(len(self.stream.Y))])
+
+    def score(self, t):
+        """Return the scores of row t."""
+        answer = self._ask(self.stream.row(t))
+        answer = {} if answer is None else answer
+        if not hasattr(answer, "get"):
+            raise ValueError(
+                f"{type(self.model).__name__} must answer with a dictionary of labels; "
+                f"got {describe(answer)}."
+            )
+        return np.array([read_label(answer.get(name)) for name in self.stream.label_names])
+
+    def learn(self, t):
+        """Learn the known labels of row t."""
+        labels = zip(self.stream.label_names, self.stream.Y[t].tolist(), strict=True)
+        known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
+        if known:
+            self.model.learn_one(self.stream.row(t), known)
+
+
+def read_label(answer):
+    """Return the score of one label from a distribution, a number, a truth value or nothing."""
+    if hasattr(answer, "get"):
+        answer = answer.get(True)
+    return 0.0 if answer is None else float(answer)
+
+
+def read_answer(answer, model, n_labels):
+    """Return an answer as an (n, K) array of floats, or None if it has another shape.
+
+    A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers.
+    """
+    if isinstance(answer, list) and all(isinstance(part, np.ndarray) for part in answer):
+        columns = [column_of_ones(part, model, c) for c, part in enumerate(answer)]
+        if len(columns) != n_labels or any(column is None for column in columns):
+            return None
+        return np.stack(columns, axis=1).astype(np.float64)
+    table = np.asarray(answer, dtype=np.float64)
+    if n_labels == 1 and table.ndim == 1:
+        return table[:, None]
+    if n_labels == 1 and table.ndim == 2 and table.shape[1] == 2:
+        return table[:, 1:]
+    return table if table.ndim == 2 and table.shape[1] == n_labels else None
+
+
+def column_of_ones(part, model, c):
+    """Return the answers for label c; a single column belongs to the only class that was seen."""
+    if part.ndim == 1:
+        return part
+    if part.ndim == 2 and part.shape[1] == 2:
+        return part[:, 1]
+    if part.ndim == 2 and part.shape[1] == 1 and hasattr(model, "classes_"):
+        return part[:, 0] * float(model.classes_[c][0])
+    return None
+
+
+def is_not_fitted(error):
+    """Tell whether an error says that a model has learned nothing yet."""
+    return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
+
+
+def describe(answer):
+    """Name what came instead of an answer."""
+    shape = getattr(answer, "shape", None)
+    kind = type(answer).__name__
+    return kind if shape is None else f"{kind} of shape {shape}"

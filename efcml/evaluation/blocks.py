@@ -1,0 +1,72 @@
+"""Streams through models with a learner: the loop over rows is the learner's own."""
+
+import time
+from contextlib import contextmanager
+
+from efcml.learner import Trace
+
+FIRST_BLOCK = 32  # rows
+SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often
+COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
+MOST_GROWTH = 4  # of a block over the one before
+
+
+def run_learner(learner, X, Y, *, learn, delay, bar):
+    """Score and learn all rows; return the trace and the seconds it took.
+
+    Rows go through in blocks, so that the bar moves. A learner gives the same bits whatever the
+    blocks are. If something breaks off, it is left as it was after the last whole block.
+    """
+    trace = Trace.for_rows(len(X), Y.shape[1])
+    if not learn:
+        begin = time.perf_counter()
+        trace.scores[:] = learner.score(X)
+        trace.rules[:] = learner.n_rules
+        bar.update(len(X))
+        return trace, time.perf_counter() - begin
+    begin = time.perf_counter()
+    trace.scores[:delay] = learner.score(X[:delay])
+    seconds = time.perf_counter() - begin
+    # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
+    watched = max(len(X) - delay, 0)
+    low, size = 0, FIRST_BLOCK
+    while low < len(X):
+        end = watched if low < watched else len(X)
+        high = min(low + size, end)
+        begin = time.perf_counter()
+        before = learner.copy()
+        copying = time.perf_counter() - begin
+        with put_back_if_it_fails(learner, before):
+            spent = run_block(learner, X, Y, slice(low, high), delay, trace)
+        bar.update(high - low)
+        seconds += spent
+        goal = max(SECONDS_PER_BLOCK, COPIES_PER_BLOCK * copying)
+        wanted = goal * (high - low) / max(spent, 1e-9)
+        low, size = high, max(1, int(min(wanted, MOST_GROWTH * size)))
+    return trace, seconds
+
+
+def run_block(learner, X, Y, block, delay, trace):
+    """Learn one block, score the rows that are ``delay`` ahead, and return the seconds."""
+    low, high = block.start, block.stop
+    part = Trace.for_rows(high - low, Y.shape[1])
+    ahead = slice(low + delay, high + delay)
+    if ahead.stop <= len(X):
+        part.scores = trace.scores[ahead]
+        part.rows = X[ahead] if delay else None
+    begin = time.perf_counter()
+    learner.learn(X[block], Y[block], trace=part)
+    seconds = time.perf_counter() - begin
+    trace.rules[block] = part.rules
+    trace.events += [(low + row, kind, uid) for row, kind, uid in part.events]
+    return seconds
+
+
+@contextmanager
+def put_back_if_it_fails(learner, before):
+    """Put a learner back into an earlier state if the block raises, an interrupt included."""
+    try:
+        yield
+    except BaseException:
+        vars(learner).update(vars(before))
+        raise

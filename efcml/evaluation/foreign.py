@@ -1,0 +1,103 @@
+"""Streams through models from elsewhere, row by row in Python."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from efcml.evaluation.adapters import ANSWERS, PartialFitModel, RiverModel
+from efcml.learner import Trace
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Checked rows, in the forms that models ask for."""
+
+    X: object  # array of floats, or a DataFrame
+    Y: np.ndarray  # (n, K) of 0, 1 and NaN
+    flat: bool  # labels were given 1-D
+    feature_names: list
+    label_names: list
+
+    @classmethod
+    def read(cls, X, Y):
+        """Check features and labels; one line says what is wrong."""
+        from efcml.targets import as_array, column_names, read_labels
+
+        y = as_array(Y)
+        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+            raise ValueError(f"Y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+        labels, _ = read_labels(y.reshape(len(y), -1), None, None)
+        table = read_features(X)
+        if len(table) != len(labels):
+            numbers = f"{len(table)} and {len(labels)}"
+            raise ValueError(f"X and Y have inconsistent numbers of rows: {numbers}.")
+        names = list(X.columns) if hasattr(X, "columns") else list(range(table.shape[1]))
+        label_names = column_names(Y)
+        label_names = list(range(labels.shape[1])) if label_names is None else list(Y.columns)
+        return cls(table, labels, y.ndim == 1, names, label_names)
+
+    def features(self, rows):
+        """Return some rows as scikit-learn wants them."""
+        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+
+    def row(self, t):
+        """Return one row as a dictionary."""
+        rows = self.features(slice(t, t + 1))
+        values = rows.to_numpy() if hasattr(rows, "iloc") else rows
+        return dict(zip(self.feature_names, values[0].tolist(), strict=True))
+
+
+def read_features(X):
+    """Return a DataFrame as it is, anything else as floats; missing values are refused."""
+    from efcml.targets import refuse_complex
+
+    if hasattr(X, "toarray"):
+        raise TypeError("X is sparse; dense features are needed: use X.toarray().")
+    if hasattr(X, "iloc"):
+        missing = X.isna().to_numpy()
+    else:
+        X = np.array(refuse_complex(np.asarray(X), "X"), dtype=np.float64)
+        missing = ~np.isfinite(X)
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ValueError(f"X must have the shape (rows, features); got {X.shape}.")
+    if missing.any():
+        at = "row {}, column {}".format(*np.argwhere(missing)[0])
+        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+    return X
+
+
+def find_adapter(model, *, learn):
+    """Return the class of the adapter for a model, by its methods."""
+    if hasattr(model, "predict_one") and (hasattr(model, "learn_one") or not learn):
+        return RiverModel
+    answers = any(hasattr(model, name) for name in ANSWERS)
+    if answers and (hasattr(model, "partial_fit") or not learn):
+        return PartialFitModel
+    wanted = "begin_stream, partial_fit or learn_one" if learn else "predict or predict_one"
+    raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
+
+
+def run_foreign(adapter, Y, *, learn, delay, bar):
+    """Score and learn all rows; return the trace and the seconds it took."""
+    trace = Trace.for_rows(len(Y), Y.shape[1])
+    begin = time.perf_counter()
+    if not learn:
+        trace.scores[:] = refuse_nan(adapter.score_all(), adapter.model)
+        bar.update(len(Y))
+        return trace, time.perf_counter() - begin
+    for t in range(len(Y)):
+        trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
+        if t >= delay:
+            adapter.learn(t - delay)
+        bar.update(1)
+    for t in range(max(len(Y) - delay, 0), len(Y)):
+        adapter.learn(t)
+    return trace, time.perf_counter() - begin
+
+
+def refuse_nan(scores, model):
+    """Return scores that are numbers."""
+    if np.isnan(scores).any():
+        raise ValueError(f"{type(model).__name__} answered NaN: its scores cannot be ranked.")
+    return scores

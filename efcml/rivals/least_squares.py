@@ -1,0 +1,156 @@
+"""One global plane per label by recursive least squares, on trusted arrays.
+
+Rows are taken one after the other with the same operations whatever the split into calls, so the
+split changes no bit.
+"""
+
+import numpy as np
+from scipy.linalg import blas
+
+from efcml.batch import label_means, prior_planes
+from efcml.prior import INTERCEPT_SHARE
+from efcml.rivals.delayed import learn_delayed
+from efcml.rivals.fourier import FourierMap
+from efcml.rivals.ridge import choose_ridge
+from efcml.scaler import Scaler
+
+
+class LeastSquaresLearner:
+    """Recursive least squares with a ridge, on scaled features and perhaps Fourier features.
+
+    ``P = (R'R + Delta)^-1`` is shared by all labels until a row is known in part; from then on
+    every label has its own.
+    """
+
+    n_rules = 0
+
+    def __init__(self, n_features, n_labels, *, ridge, clip, warmup_rows, n_fourier=0, seed=0):
+        self.n_features = n_features
+        self.n_labels = n_labels
+        self.ridge = ridge
+        self.clip = clip
+        self.warmup_rows = warmup_rows
+        self.n_fourier = n_fourier
+        self.seed = seed
+        self.counts = {}
+        self.rows_seen = 0
+        self.scaler = None
+        self.fourier = None
+        self.ridge_chosen = None
+        self.W = None  # (K, d)
+        self.P = []  # one matrix, or one per label; lower triangles
+        self.held = []  # warm-up rows
+
+    @property
+    def fitted(self):
+        """Whether planes exist; before, label frequencies answer."""
+        return self.W is not None
+
+    def fit(self, X, Y):
+        """Learn an initial batch from nothing."""
+        labelled = ~np.isnan(Y).all(axis=1)
+        X, Y = X[labelled], Y[labelled]
+        self.held = []
+        self.scaler = Scaler.from_rows(X, self.clip)
+        X = self.scaler.transform(X)
+        if self.n_fourier:
+            random = np.random.default_rng(self.seed)
+            self.fourier = FourierMap.draw(X, self.n_fourier, random)
+        R = np.array([self._extend(x) for x in X])
+        self.ridge_chosen = self.ridge
+        if self.ridge == "auto":
+            self.ridge_chosen = choose_ridge(R[:, :-1], Y)
+        self._solve(R, Y)
+        self.rows_seen = len(X)
+        return self
+
+    def _solve(self, R, Y):
+        delta = np.full(R.shape[1], float(self.ridge_chosen))
+        delta[-1] *= INTERCEPT_SHARE
+        known = ~np.isnan(Y)
+        target = R.T @ np.where(known, Y, 0.0) + delta[:, None] * prior_planes(Y, len(delta) - 1).T
+        masks = known.T if not known.all() else [slice(None)]
+        self.P = [invert(R[mask].T @ R[mask] + np.diag(delta)) for mask in masks]
+        if len(self.P) == 1:
+            self.W = np.ascontiguousarray((self.P[0] @ target).T)
+        else:
+            self.W = np.array([P @ b for P, b in zip(self.P, target.T, strict=True)])
+
+    def learn(self, X, Y, trace=None, delay=0):
+        """Learn rows in order; any split into calls gives the same state."""
+        if trace is not None and delay:
+            return learn_delayed(self, X, Y, trace, delay)
+        rows = None if trace is None or trace.rows is None else trace.rows
+        for t in range(len(X)):
+            if trace is not None:
+                trace.scores[t] = self.score((X if rows is None else rows)[t : t + 1])[0]
+            if self.fitted:
+                self._learn_row(self._read(X[t]), Y[t])
+            else:
+                self._hold(X[t], Y[t])
+        if trace is not None:
+            trace.rules[:] = 0
+        return self
+
+    def _hold(self, x, y):
+        """Keep a warm-up row; fit when there are enough."""
+        if not np.isnan(y).all():
+            self.held.append((x.copy(), y.copy()))
+        if len(self.held) == self.warmup_rows:
+            self.fit(*(np.array(part) for part in zip(*self.held, strict=True)))
+
+    def _learn_row(self, r, y):
+        self.rows_seen += 1
+        known = ~np.isnan(y)
+        if not known.any():
+            return
+        if not known.all() and len(self.P) == 1:
+            self.P = [self.P[0].copy(order="F") for _ in range(self.n_labels)]
+        if len(self.P) == 1:
+            gain, self.P[0] = gain_and_update(self.P[0], r)
+            self.W += np.outer(y - self.W @ r, gain)
+            return
+        for c in np.flatnonzero(known):
+            gain, self.P[c] = gain_and_update(self.P[c], r)
+            self.W[c] += (y[c] - self.W[c] @ r) * gain
+
+    def _read(self, x):
+        return self._extend(self.scaler.transform(x))
+
+    def _extend(self, x):
+        """Return the regressors of one scaled row: features, Fourier features, 1."""
+        return np.append(x if self.fourier is None else self.fourier(x), 1.0)
+
+    def score(self, X):
+        """Return the (n, K) continuous outputs, row by row as in a stream."""
+        if self.fitted:
+            scores = [self.W @ self._read(x) for x in X]
+            return np.array(scores).reshape(len(X), self.n_labels)
+        held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
+        return np.tile(label_means(held), (len(X), 1))
+
+    def add_labels(self, count):
+        """Refuse: the rows so far are gone, and a new plane would need them."""
+        raise NotImplementedError("least squares cannot take in late labels: fit again with all.")
+
+    def copy(self):
+        """Return an independent learner in the same state."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), counts={}, held=list(self.held))
+        if self.fitted:
+            other.W = self.W.copy()
+            other.P = [P.copy(order="F") for P in self.P]
+        return other
+
+
+def invert(H):
+    """Return the inverse of a definite matrix, symmetric to the last bit, in Fortran order."""
+    P = np.linalg.inv(H)
+    return np.asfortranarray(0.5 * (P + P.T))
+
+
+def gain_and_update(P, r):
+    """Return ``P r / (1 + r'P r)`` and the updated P; only the lower triangle counts."""
+    v = blas.dsymv(1.0, P, r, lower=1)
+    scale = 1.0 + r @ v
+    return v / scale, blas.dsyr(-1.0 / scale, v, lower=1, a=P, overwrite_a=1)

@@ -1,0 +1,201 @@
+"""One single-label learner per label, on the engine of EFC-ML: alone, or as a chain.
+
+Both classes have the interface of `efcml.learner.Learner` and trust their arrays as it does. A
+block of rows is run through one label's learner after the other, so the loop over rows stays inside
+the kernels. If a call breaks off, the learners may have seen different rows; `prequential` puts
+them back.
+"""
+
+import numpy as np
+
+from efcml.learner import Learner, Trace
+from efcml.rivals.delayed import learn_delayed
+
+LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
+
+
+def split_uid(uid):
+    """Return label and rule that the uid of an event stands for.
+
+    Examples
+    --------
+    >>> split_uid(3_000_000_017)
+    (3, 17)
+    """
+    return divmod(uid, LABEL_STEP)
+
+
+class OneVsRestLearner:
+    """K learners that know nothing of each other; each has its own rules in [x, y_c]."""
+
+    def __init__(self, params, n_features, n_labels):
+        self.params = params
+        self.n_features = n_features
+        self.n_labels = n_labels
+        self.order = np.arange(n_labels)  # label of each learner
+        self.models = self._new_models()
+
+    def _new_models(self):
+        return [Learner(self.params, self.n_features, 1) for _ in self.order]
+
+    # -- what all learners say --------------------------------------------------------------
+
+    @property
+    def fitted(self):
+        """Whether every label has rules; before, label frequencies answer for the others."""
+        return all(model.fitted for model in self.models)
+
+    @property
+    def n_rules(self):
+        """Number of rules now, over all labels."""
+        return sum(model.n_rules for model in self.models)
+
+    @property
+    def counts(self):
+        """Births, merges, drops and repairs, over all labels."""
+        names = self.models[0].counts
+        return {name: sum(model.counts[name] for model in self.models) for name in names}
+
+    @property
+    def rows_seen(self):
+        """Rows learned so far, by the label that has seen most."""
+        return max(model.rows_seen for model in self.models)
+
+    def copy(self):
+        """Return an independent learner in the same state."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.models = [model.copy() for model in self.models]
+        return other
+
+    def add_labels(self, count):
+        """Refuse: the rows so far are gone, and a new label's rules would need them."""
+        raise NotImplementedError(
+            "models with one learner per label cannot take in late labels: fit again with all."
+        )
+
+    # -- learning and answers ---------------------------------------------------------------
+
+    def fit(self, X, Y):
+        """Learn an initial batch; a label that is never known stays in its warm-up."""
+        self.models = self._new_models()
+        for model, label in zip(self.models, self.order, strict=True):
+            fit_known(model, X, Y[:, [label]])
+        return self
+
+    def learn(self, X, Y, trace=None, delay=0):
+        """Learn rows in order; any split into calls gives the same state."""
+        if trace is not None and delay:
+            return learn_delayed(self, X, Y, trace, delay)
+        rows = None if trace is None else trace.rows
+        parts = []
+        for model, label in zip(self.models, self.order, strict=True):
+            part = None if trace is None else watch(len(X), rows)
+            model.learn(X, Y[:, [label]], part)
+            parts.append(part)
+        if trace is not None:
+            self._join(parts, trace)
+        return self
+
+    def score(self, X):
+        """Return the (n, K) continuous outputs."""
+        return np.hstack([model.score(X) for model in self.models])
+
+    def _join(self, parts, trace):
+        """Put the traces of all labels into one."""
+        trace.rules[:] = sum(part.rules for part in parts)
+        events = []
+        for label, part in zip(self.order.tolist(), parts, strict=True):
+            trace.scores[:, label] = part.scores[:, 0]
+            events += [(row, kind, label * LABEL_STEP + uid) for row, kind, uid in part.events]
+        trace.events += sorted(events, key=lambda event: event[0])
+
+
+class ChainLearner(OneVsRestLearner):
+    """A chain: the learner of a label also sees the labels before it.
+
+    It learns from their true values and answers from the chain's own hard decisions. Where a true
+    value is unknown, the decision of the chain before it learns that row stands in.
+    """
+
+    def __init__(self, params, n_features, n_labels, order=None):
+        super().__init__(params, n_features, n_labels)
+        if order is not None:
+            self.order = np.array(order)
+
+    def _new_models(self):
+        sizes = range(self.n_features, self.n_features + self.n_labels)
+        return [Learner(self.params, size, 1) for size in sizes]
+
+    def fit(self, X, Y):
+        """Learn an initial batch; the fitted chain stands in for labels that are unknown."""
+        self.models = self._new_models()
+        true, own = X, X
+        for model, label in zip(self.models, self.order, strict=True):
+            y = Y[:, [label]]
+            fit_known(model, true, y)
+            decided = decide(model.score(own))
+            own = np.hstack([own, decided])
+            true = np.hstack([true, np.where(np.isnan(y), decided, y)])
+        return self
+
+    def learn(self, X, Y, trace=None, delay=0):
+        """Learn rows in order; any split into calls gives the same state."""
+        if trace is not None and delay:
+            return learn_delayed(self, X, Y, trace, delay)
+        unknown = np.isnan(Y[:, self.order[:-1]]).any()
+        # Rows that are to be scored, each table widened by the chain's own decisions: those that
+        # are learned, if decisions must stand in for labels; and last, those of the trace.
+        tables = [X] if unknown else []
+        if trace is not None and not (unknown and trace.rows is None):
+            tables.append(X if trace.rows is None else trace.rows)
+        true, parts = X, []
+        for model, label in zip(self.models, self.order, strict=True):
+            y = Y[:, [label]]
+            watched = learn_watched(model, true, y, tables)
+            decided = [decide(part.scores) for part in watched]
+            tables = [np.hstack(pair) for pair in zip(tables, decided, strict=True)]
+            true = np.hstack([true, np.where(np.isnan(y), decided[0], y) if unknown else y])
+            parts += watched[-1:]
+        if trace is not None:
+            self._join(parts, trace)
+        return self
+
+    def score(self, X):
+        """Return the (n, K) continuous outputs; each label sees the decisions before it."""
+        scores = np.empty((len(X), self.n_labels))
+        for model, label in zip(self.models, self.order, strict=True):
+            answer = model.score(X)
+            scores[:, label] = answer[:, 0]
+            X = np.hstack([X, decide(answer)])
+        return scores
+
+
+def decide(scores):
+    """Return hard labels."""
+    return (scores >= 0.5).astype(float)
+
+
+def watch(n, rows):
+    """Return an empty trace of one label."""
+    trace = Trace.for_rows(n, 1)
+    trace.rows = rows
+    return trace
+
+
+def fit_known(model, X, y):
+    """Fit one label unless it is never known."""
+    if not np.isnan(y).all():
+        model.fit(X, y)
+
+
+def learn_watched(model, X, y, tables):
+    """Learn rows and return one trace per table of rows to be scored.
+
+    A learner scores one row per row that it learns. For all tables but the last a copy does it.
+    """
+    traces = [watch(len(X), None if table is X else table) for table in tables]
+    for trace in traces[:-1]:
+        model.copy().learn(X, y, trace)
+    model.learn(X, y, traces[-1] if traces else None)
+    return traces
