@@ -136,10 +136,10 @@ def optimise(rules, r, hessians, settings):
     arrays, d = rules.arrays, rules.n_features + 1
     start = arrays.W[r].reshape(rules.n_pairs, rules.n_labels, d)
     lipschitz = arrays.curvature[r] + settings.beta[:, None] * arrays.penalty_top[r]
-    lipschitz = np.broadcast_to(lipschitz, start.shape[:2])
+    lipschitz = np.array(np.broadcast_to(lipschitz, start.shape[:2]))
     if not settings.exact_length:
         lipschitz = np.sqrt(lipschitz)
-    strengths = settings.alpha, settings.beta, np.ascontiguousarray(lipschitz)
+    strengths = settings.alpha, settings.beta, lipschitz
     solution = minimise(start, hessians, arrays.penalty[r], strengths, settings.weight_limit)
     if solution is None:
         return False
