@@ -92,7 +92,7 @@ def test_one_pass_carries_all_pairs(rng, passes, variant):
     assert counts["drops" if variant == "few rules" else "merges"] > 0
     assert not result.diverged.any()
     if variant != "none":
-        assert len(np.unique(result.ap)) > 4
+        assert len({*zip(result.pa.flat, result.ap.flat, strict=True)}) >= 5
 
 
 @pytest.mark.parametrize("variant", ALONE)
@@ -200,7 +200,7 @@ def test_raw_scores_on_real_data():
     for vigilance in (0.2, 0.6):
         for held_out in (slice(0, 60), slice(60, 120)):
             rest = [np.delete(table, held_out, axis=0) for table in (X, Y)]
-            params = {"vigilance": vigilance, "max_rules": 40, "merge_overlap": 0.5}
+            params = {"vigilance": vigilance, "max_rules": 12, "merge_overlap": 0.6}
             wide = task.run_passes(
                 EFCMLClassifier(**params)._params(), pairs, *rest, X[held_out], Y[held_out]
             )

@@ -24,7 +24,8 @@ def run_local(tasks, jobs, *rest):
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     with closing_quietly(pool(work)) as records:
         try:
-            yield from records
+            for record in records:  # noqa: UP028 - `yield from` would close them itself, loudly
+                yield record
         except BrokenProcessPool:
             raise RuntimeError(
                 "a process of the search was ended from outside, perhaps for want of memory: try"

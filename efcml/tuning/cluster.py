@@ -13,6 +13,7 @@ from efcml import __version__
 from efcml.blas import blas_pools
 from efcml.tuning.task import run_task
 
+ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds without any worker before giving up
 LOOK_EVERY = 2.0  # seconds between two looks at the workers while nothing is finished
 
@@ -49,7 +50,7 @@ def connected(address):
         yield address
         return
     try:
-        client = Client(address, timeout="10s")
+        client = Client(address, timeout=ANSWER_WITHIN)
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise ValueError(

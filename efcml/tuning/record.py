@@ -44,7 +44,7 @@ class Record:
         self.path = None if path is None else Path(path)
         self.header = header
         self.n_pairs = len(header["grid"]["alpha"]) * len(header["grid"]["beta"])
-        self.keys = {task.key for task in tasks}
+        self.keys = [task.key for task in tasks]
         self.lines = {}
         self.is_new = False
         if self.path is not None:
@@ -85,13 +85,13 @@ class Record:
 
     def _is_sound(self, line):
         """Tell whether a line can be used; tasks of other lines are run again."""
-        return (
-            isinstance(line, dict)
-            and (line.get("vigilance"), line.get("fold")) in self.keys
-            and all(isinstance(line.get(name), int) for name in NUMBERS)
-            and all(isinstance(line.get(name), list) for name in LISTS)
-            and all(len(line[name]) == self.n_pairs for name in LISTS)
-        )
+        if not isinstance(line, dict) or (line.get("vigilance"), line.get("fold")) not in self.keys:
+            return False
+        lists = [line.get(name) for name in LISTS]
+        if not all(isinstance(part, list) and len(part) == self.n_pairs for part in lists):
+            return False
+        numbers = [line.get(name) for name in NUMBERS] + sum(lists, [])
+        return all(isinstance(number, int | float) for number in numbers)
 
     def add(self, line):
         """Keep the record of one task."""
