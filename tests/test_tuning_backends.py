@@ -111,12 +111,13 @@ def test_ctrl_c_ends_the_processes(rows, tmp_path, monkeypatch):
     add = Record.add
     monkeypatch.setattr(Record, "add", lambda self, line: (add(self, line), interrupt(line)))
     begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         search_with(rows, jobs=2, checkpoint=path)
     assert time.monotonic() - begin < 60.0
     assert len(path.read_text().splitlines()) == 2
     assert len(found) == 2
-    wait_until(lambda: not any(is_alive(one) for one in found))
+    wait_until(lambda: not any(is_alive(one) for one in found), 20.0)
+    assert caught.tb  # until here it kept everything alive that was not closed
 
 
 def test_errors_in_processes(rows, monkeypatch):

@@ -247,9 +247,10 @@ def test_what_is_left_is_cancelled(inside, few_rows, monkeypatch):
 
     monkeypatch.setattr(cluster, "run_task", wait_after_the_first)
     monkeypatch.setattr(Record, "add", raising(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         search_with(few_rows, **(SMALL | {"folds": 5}), dask=inside)
-    wait_until(lambda: not any(inside.processing().values()))
+    wait_until(lambda: not any(inside.processing().values()), 20.0)
+    assert caught.tb  # until here it kept everything alive that was not closed
     gate.set()
     assert inside.submit(int, 3, pure=False).result() == 3
     assert len(started) <= 3  # of 10: one was done, each thread had another

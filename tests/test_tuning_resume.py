@@ -208,9 +208,14 @@ def test_a_foreign_file_is_refused_and_kept(rows, runs, tmp_path, text):
     assert runs.keys == []
 
 
-def test_an_empty_file_is_used(rows, tmp_path):
+def test_an_empty_file_is_used(rows, runs, tmp_path):
     path = tmp_path / "search.jsonl"
     path.touch()
+    runs.stop_after = 0
+    with pytest.raises(KeyboardInterrupt):
+        search_with(rows, path)
+    assert path.exists()
+    forget(runs)
     search_with(rows, path)
     assert len(path.read_text().splitlines()) == 1 + N_TASKS
 

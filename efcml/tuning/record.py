@@ -58,8 +58,9 @@ class Record:
 
     def _open(self):
         if not self.path.exists() or self.path.stat().st_size == 0:
+            is_new = not self.path.exists()
             with self.path.open("a") as file:
-                self.is_new = True
+                self.is_new = is_new
                 file.write(to_json(self.header) + "\n")
             return
         text = self.path.read_bytes()

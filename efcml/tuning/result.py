@@ -23,7 +23,7 @@ class TuningResult:
     pa: np.ndarray
     ap: np.ndarray
     rules: np.ndarray  # at the end of a fold, mean over the folds
-    diverged: np.ndarray  # folds in which a rule ran away (printed formulas only)
+    diverged: np.ndarray  # folds in which a rule ran away
     params: dict  # what was not searched and differs from the defaults
 
     @classmethod

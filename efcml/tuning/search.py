@@ -88,7 +88,7 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     result = TuningResult.from_lines(grid, record.lines.values(), given)
     if result.diverged.any():
         warnings.warn(
-            f"rules ran away under the printed formulas in {int(result.diverged.sum())} of"
+            f"rules ran away in {int(result.diverged.sum())} of"
             f" {len(grid) * folds} fits and went on without proximal steps; result.diverged says"
             " where.",
             DivergenceWarning,
