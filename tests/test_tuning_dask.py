@@ -18,6 +18,7 @@ from efcml.tuning import Grid, cluster, tune
 from efcml.tuning.record import Record
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 
 ROOT = Path(__file__).resolve().parent.parent
 GRID = Grid(vigilance=[0.1, 0.2, 0.3], alpha=np.linspace(0.0, 1.0, 6), beta=[0.0, 0.5, 1.0, 2.0])
@@ -193,11 +194,19 @@ def test_nothing_left_to_do_needs_no_cluster(few_rows, tmp_path):
     assert search_with(few_rows, **SMALL, checkpoint=path, dask="tcp://127.0.0.1:1") == expected
 
 
-def test_large_tables_are_no_reason_for_a_warning(inside, few_rows, monkeypatch):
-    import dask
+def made_up(task, *rest):
+    return {
+        "vigilance": task.vigilance, "fold": task.fold, "right": [1, 1], "ap": [1.0, 1.0],
+        "rules": [1, 1], "diverged": [0, 0], "known": 1, "ranked": 1,
+    }  # fmt: skip
 
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "3 kB"}):
-        search_with(few_rows, **SMALL, dask=inside)
+
+def test_large_tables_are_no_reason_for_a_warning(inside, few_rows, monkeypatch):
+    monkeypatch.setattr(cluster, "run_task", made_up)
+    wide = np.tile(few_rows[0], (1, 500))
+    assert wide.nbytes > 1e5
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "50 kB"}):
+        search_with((wide, few_rows[1]), **SMALL, dask=inside)
 
 
 def raising(error):
