@@ -3,9 +3,11 @@
 Every backend yields records as they are finished. A record does not depend on where it was made.
 """
 
+import warnings
 from contextlib import contextmanager
 
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from efcml.tuning.task import run_task
 
@@ -16,54 +18,27 @@ def run_local(tasks, jobs, *rest):
         for task in tasks:
             yield run_task(task, *rest)
         return
-    # Processes, not threads: kernels of several threads would share one thread's worth of Python.
+    # Processes, not threads: between two events of a stream Python works, one thread at a time.
     work = (delayed(run_task)(task, *rest) for task in tasks)
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work)
-
-
-def run_dask(tasks, address, *rest):
-    """Yield records from the workers of a Dask cluster.
-
-    ``address`` is that of a scheduler, or a ``distributed.Client``. Tasks of a worker that is lost
-    are run again by others, and so is the hand-over of the data, which is a task like any other.
-    """
-    with connected(address) as client:
-        from distributed import as_completed
-
-        shared = client.submit(as_it_is, rest, key=f"efcml-data-{id(rest)}", pure=False)
-        futures = [client.submit(run_on_worker, task, shared, pure=False) for task in tasks]
+    # Not "auto" batches: a task takes seconds, and what is done should be known soon.
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    with closing_quietly(pool(work)) as records:
         try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            client.cancel([*futures, shared])
+            for record in records:  # noqa: UP028 - `yield from` would close them itself, loudly
+                yield record
+        except BrokenProcessPool:
+            raise RuntimeError(
+                "a process of the search was ended from outside, perhaps for want of memory: try"
+                " again with fewer jobs."
+            ) from None
 
 
 @contextmanager
-def connected(address):
-    """Give the client of a cluster; close it afterwards if it was opened here."""
+def closing_quietly(generator):
+    """Close joblib's generator, which ends its processes, without its advice to plan better."""
     try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError(
-            "a Dask cluster needs the extra: pip install 'efcml[distributed]'."
-        ) from None
-    if isinstance(address, Client):
-        yield address
-        return
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise ValueError(f"no Dask scheduler answers at {address!r} ({error}).") from None
-    with client:
-        yield client
-
-
-def as_it_is(value):
-    """Return the value; what a worker keeps for all of its tasks."""
-    return value
-
-
-def run_on_worker(task, shared):
-    """Run a task with what all tasks share."""
-    return run_task(task, *shared)
+        yield generator
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"(?s).*tasks .*(not used|cancelled)", UserWarning)
+            generator.close()

@@ -1,60 +1,116 @@
-"""The file that a search can be taken up from: one line per finished task, after a header."""
+"""The file that a search can be taken up from: one line per finished task, after a header.
+
+The header says what was searched, on which data and with which version. A file that says anything
+else is refused and stays as it is.
+"""
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
+from efcml import __version__
 
-def fingerprint(X, Y, params, grid, folds):
-    """Return what identifies a search: its data, parameters, grid and folds."""
+FORMAT = 1
+LISTS = ("right", "ap", "rules", "diverged")  # one entry per pair
+NUMBERS = ("known", "ranked")
+
+
+def describe(X, Y, params, grid, folds):
+    """Return what identifies a search, as JSON gives it back."""
     digest = hashlib.sha256()
     for array in (X, Y):
         digest.update(str(array.shape).encode() + array.tobytes())
-    setting = {"params": asdict(params), "grid": asdict(grid), "folds": folds}
-    digest.update(json.dumps(setting, sort_keys=True).encode())
-    return digest.hexdigest()
+    header = {
+        "format": FORMAT, "version": __version__, "data": digest.hexdigest(),
+        "parameters": asdict(params), "grid": asdict(grid), "folds": folds,
+    }  # fmt: skip
+    return json.loads(to_json(header))
+
+
+def to_json(value, **options):
+    """Return JSON; numbers of numpy become plain ones."""
+    return json.dumps(value, default=lambda number: number.item(), **options)
 
 
 class Record:
-    """Finished tasks of a search, in memory and, if there is a path, on disk."""
+    """Finished tasks of a search, in memory and, if there is a path, on disk.
 
-    def __init__(self, path, search):
+    Use it in a ``with`` block: a file that was made here goes again if nothing was done.
+    """
+
+    def __init__(self, path, header, tasks):
         self.path = None if path is None else Path(path)
-        self.search = search
+        self.header = header
+        self.n_pairs = len(header["grid"]["alpha"]) * len(header["grid"]["beta"])
+        self.keys = [task.key for task in tasks]
         self.lines = {}
+        self.is_new = False
         if self.path is not None:
-            self._open()
+            try:
+                self._open()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is no text"
+                raise ValueError(
+                    f"cannot keep the search in {self.path} ({reason}): give another file."
+                ) from None
 
     def _open(self):
-        header = {"search": self.search, "format": 1}
         if not self.path.exists() or self.path.stat().st_size == 0:
-            self.path.write_text(json.dumps(header) + "\n")
+            is_new = not self.path.exists()
+            with self.path.open("a") as file:
+                self.is_new = is_new
+                file.write(to_json(self.header) + "\n")
             return
-        whole = self.path.read_text().split("\n")[:-1]  # a line that was cut has no end
-        found = [_parse(line) for line in whole]
-        if not found or found[0] != header:
-            raise ValueError(
-                f"{self.path} is not the record of this search (other data, parameters, grid or"
-                " folds): delete it or give another file."
-            )
-        for line in found[1:]:
-            if line is not None:
+        text = self.path.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]  # a line that was cut has no end
+        header, *lines = [parse(line) for line in whole.decode().split("\n")[:-1]] or [None]
+        self._compare(header)
+        with self.path.open("ab"):  # can it be written?
+            os.truncate(self.path, len(whole))
+        for line in lines:
+            if self._is_sound(line):
                 self.lines[line["vigilance"], line["fold"]] = line
-        kept = "".join(json.dumps(line) + "\n" for line in [header, *self.lines.values()])
-        swap = self.path.with_name(self.path.name + ".new")
-        swap.write_text(kept)
-        swap.replace(self.path)
+
+    def _compare(self, header):
+        """Refuse a file of another search, and say what is different."""
+        if not isinstance(header, dict) or header.keys() != self.header.keys():
+            raise ValueError(f"{self.path} is no record of a search: give another file.")
+        others = [name for name in self.header if header[name] != self.header[name]]
+        if others:
+            raise ValueError(
+                f"{self.path} is the record of a search with other {' and '.join(others)}: delete"
+                " it or give another file."
+            )
+
+    def _is_sound(self, line):
+        """Tell whether a line can be used; tasks of other lines are run again."""
+        if not isinstance(line, dict) or (line.get("vigilance"), line.get("fold")) not in self.keys:
+            return False
+        lists = [line.get(name) for name in LISTS]
+        if not all(isinstance(part, list) and len(part) == self.n_pairs for part in lists):
+            return False
+        numbers = [line.get(name) for name in NUMBERS] + sum(lists, [])
+        return all(isinstance(number, int | float) for number in numbers)
 
     def add(self, line):
         """Keep the record of one task."""
         self.lines[line["vigilance"], line["fold"]] = line
         if self.path is not None:
             with self.path.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write(to_json(line) + "\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        if self.is_new and not self.lines:
+            self.path.unlink(missing_ok=True)
 
 
-def _parse(line):
+def parse(line):
+    """Return what a line holds; None if it is no JSON."""
     try:
         return json.loads(line)
     except ValueError:

@@ -1,14 +1,15 @@
 """The search itself: tasks to a backend, records to a file, scores to a result."""
 
-from dataclasses import fields
+import warnings
+from contextlib import closing
 
-import numpy as np
-
-from efcml.params import Params, check_whole
+from efcml.learner import DivergenceWarning
 from efcml.progress import progress_bar
-from efcml.tuning.backends import run_dask, run_local
+from efcml.tuning.backends import run_local
+from efcml.tuning.cluster import find_client, run_dask
 from efcml.tuning.grid import PAPER_GRID
-from efcml.tuning.record import Record, fingerprint
+from efcml.tuning.inputs import check_backend, check_folds, check_grid, check_rows
+from efcml.tuning.record import Record, describe
 from efcml.tuning.result import TuningResult
 from efcml.tuning.task import make_tasks
 from efcml.warm import warmup
@@ -28,8 +29,9 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     ----------
     X : array-like of shape (n, p)
         Finite features.
-    Y : array-like of shape (n, K)
-        Labels 0 or 1. With unknown labels (NaN) every point runs alone, which takes much longer.
+    Y : array-like of shape (n, K), or (n,) for one binary label
+        Labels 0 or 1, NaN where unknown. If rows know only some of their labels, every point runs
+        alone, which takes much longer.
     grid : Grid
         What is searched; the 1360 points of the paper if not given.
     folds : int
@@ -39,7 +41,7 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     jobs : int
         Processes on this machine; -1 for one on every core.
     dask : str or distributed.Client, optional
-        A Dask cluster that runs the tasks instead; its workers need efcml.
+        A Dask cluster that runs the tasks instead; its scheduler and workers need efcml.
     checkpoint : path, optional
         A file that keeps what is done. With the same file the search goes on where it ended.
     progress : bool, optional
@@ -53,54 +55,43 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     --------
     >>> from efcml import datasets
     >>> from efcml.tuning import Grid, tune
-    >>> ds = datasets.load("drifting-clusters", n=400, n_initial=200)
+    >>> ds = datasets.load("drifting-clusters", n=400, n_initial=60)
     >>> grid = Grid(vigilance=[0.5, 0.9], alpha=[0.0], beta=[0.0, 1.0])
     >>> result = tune(*ds.initial, grid=grid, folds=2)
     >>> sorted(result.best_params)
     ['alpha', 'beta', 'max_rules', 'vigilance']
     """
     given = {"max_rules": MAX_RULES} | dict(params or {})
-    X, Y = check_rows(X, Y, folds)
-    settings = check_params(given)
-    record = Record(checkpoint, fingerprint(X, Y, settings, grid, folds))
-    tasks = [task for task in make_tasks(grid, len(X), folds) if task.key not in record.lines]
+    check_grid(grid)
+    check_backend(jobs, dask)
+    settings, X, Y = check_rows(X, Y, given)
+    check_folds(folds, Y)
+    if dask is not None:
+        find_client()
+    tasks = make_tasks(grid, len(X), folds)
     rest = settings, grid.pairs, X, Y
-    if tasks and dask is None:
-        warmup()  # compile once, not in every process
-    records = run_local(tasks, jobs, *rest) if dask is None else run_dask(tasks, dask, *rest)
-    total, done = len(tasks) + len(record.lines), len(record.lines)
-    with progress_bar(total, "tuning", unit="pass", show=progress, initial=done) as bar:
-        for line in records:
-            record.add(line)
-            bar.update(1)
-    return TuningResult.from_lines(grid, record.lines.values(), given)
-
-
-def check_params(given):
-    """Return the parameters, or refuse names that are unknown or belong to the grid."""
-    allowed = {field.name for field in fields(Params)} - {"vigilance", "alpha", "beta"}
-    for name in given:
-        if name not in allowed:
-            raise ValueError(
-                f"params has {name!r}: give parameters of EFCMLClassifier other than vigilance,"
-                " alpha and beta, which are searched."
-            )
-    return Params(**given)
-
-
-def check_rows(X, Y, folds):
-    """Return X and Y as float64 in C order, or say what is wrong with them."""
-    X, Y = (np.ascontiguousarray(table, dtype=np.float64) for table in (X, Y))
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or 0 in (*X.shape, *Y.shape):
-        raise ValueError(
-            f"X has shape {X.shape} and Y has shape {Y.shape}: give two tables with one row for"
-            " every sample."
+    with Record(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
+        missing = [task for task in tasks if task.key not in record.lines]
+        if missing and dask is None:
+            warmup()  # compile once, not in every process
+        backend = (
+            run_local(missing, jobs, *rest) if dask is None else run_dask(missing, dask, *rest)
         )
-    if not np.isfinite(X).all():
-        raise ValueError("X has missing or infinite values: fill or drop them.")
-    if not ((Y == 0.0) | (Y == 1.0) | np.isnan(Y)).all():
-        raise ValueError("Y has values other than 0, 1 and NaN.")
-    check_whole("folds", folds, least=2)
-    if folds > len(X):
-        raise ValueError(f"folds is {folds} for {len(X)} rows: choose fewer folds.")
-    return X, Y
+        bar = progress_bar(
+            len(tasks), "tuning", unit="pass", show=progress, initial=len(record.lines)
+        )
+        # Closed at once, also after Ctrl-C: this ends what is still running.
+        with bar, closing(backend) as lines:
+            for line in lines:
+                record.add(line)
+                bar.update(1)
+    result = TuningResult.from_lines(grid, record.lines.values(), given)
+    if result.diverged.any():
+        warnings.warn(
+            f"rules ran away in {int(result.diverged.sum())} of"
+            f" {len(grid) * folds} fits and went on without proximal steps; result.diverged says"
+            " where.",
+            DivergenceWarning,
+            stacklevel=2,
+        )
+    return result

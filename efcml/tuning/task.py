@@ -33,57 +33,98 @@ def make_tasks(grid, n_rows, folds):
 
     A low vigilance gives many rules; started first, it does not keep one worker busy at the end.
     """
-    edges = np.linspace(0, n_rows, folds + 1).astype(int)
+    edges = [fold * n_rows // folds for fold in range(folds + 1)]
     return [
-        Task(vigilance, fold, int(edges[fold]), int(edges[fold + 1]))
+        Task(vigilance, fold, edges[fold], edges[fold + 1])
         for vigilance in sorted(grid.vigilance)
         for fold in range(folds)
     ]
 
 
 def run_task(task, params, pairs, X, Y):
+    """Return the record of one task, or raise an error that names the task."""
+    try:
+        return score_task(task, params, pairs, X, Y)
+    except Exception as error:
+        raise RuntimeError(
+            f"vigilance {task.vigilance:g} failed on fold {task.fold} (rows {task.start} to"
+            f" {task.stop - 1} held out): {type(error).__name__}: {error}"
+        ) from error
+
+
+def score_task(task, params, pairs, X, Y):
     """Return the record of one task: for every pair, sums over the held-out rows.
 
-    ``right`` of ``known`` decisions, ``ap`` summed over ``ranked`` rows, and the number of rules at
-    the end.
+    ``right`` of ``known`` decisions, ``ap`` summed over ``ranked`` rows, the number of ``rules`` at
+    the end, and whether a rule ``diverged``.
     """
     params = replace(params, vigilance=task.vigilance)
-    held_out = np.zeros(len(X), dtype=bool)
-    held_out[task.start : task.stop] = True
-    parts = X[~held_out], Y[~held_out], X[held_out], Y[held_out]
-    if can_share_a_pass(params, Y):
-        scores, n_rules = run_pass(params, pairs, *parts)
-    else:
-        runs = [run_pass(replace(params, alpha=a, beta=b), None, *parts) for a, b in pairs]
-        scores = np.concatenate([run[0] for run in runs], axis=1)
-        n_rules = [run[1][0] for run in runs]
-    Y_new, K = parts[3], Y.shape[1]
+    held_out = slice(task.start, task.stop)
+    rest = np.delete(X, held_out, axis=0), np.delete(Y, held_out, axis=0)
+    X_new, Y_new = X[held_out].copy(), Y[held_out].copy()
+    passes = run_passes(params, pairs, *rest, X_new, Y_new)
+    known = ~np.isnan(Y_new)
     right, ap, ranked = [], [], 0
-    for index in range(len(pairs)):
-        own = scores[:, index * K : (index + 1) * K]
-        right.append(int(((own >= 0.5) == Y_new)[~np.isnan(Y_new)].sum()))
-        rows = measures.average_precision_rows(Y_new, own)
+    for scores in passes.scores:
+        right.append(int(((scores >= 0.5) == Y_new)[known].sum()))
+        rows = measures.average_precision_rows(Y_new, scores)
         ranked = int((~np.isnan(rows)).sum())
         ap.append(float(np.nansum(rows)))
     return {
         "vigilance": task.vigilance, "fold": task.fold, "right": right, "ap": ap,
-        "rules": n_rules, "known": int((~np.isnan(Y_new)).sum()), "ranked": ranked,
+        "rules": passes.rules, "diverged": passes.diverged, "known": int(known.sum()),
+        "ranked": ranked,
     }  # fmt: skip
 
 
-def can_share_a_pass(params, Y):
+@dataclass(frozen=True)
+class Passes:
+    """What all pairs gave on one fold."""
+
+    scores: np.ndarray  # (pairs, n, K), of every row before it is learned
+    rules: list  # at the end, by pair
+    diverged: list  # 1 where the divergence guard stopped a rule, by pair
+
+
+def run_passes(params, pairs, X, Y, X_new, Y_new):
+    """Fit rows, then stream the new ones, for every pair: in one pass if that gives the same."""
+    if can_share_a_pass(params, Y, Y_new):
+        learner, scores = run_pass(params, pairs, X, Y, X_new, Y_new)
+        if not learner.warned:
+            scores = np.stack(np.split(scores, len(pairs), axis=1))
+            return Passes(scores, [learner.n_rules] * len(pairs), [0] * len(pairs))
+    scores, rules, diverged = [], [], []
+    for alpha, beta in pairs:
+        own = replace(params, alpha=alpha, beta=beta)
+        learner, own_scores = run_pass(own, None, X, Y, X_new, Y_new)
+        scores.append(own_scores)
+        rules.append(learner.n_rules)
+        diverged.append(int(learner.warned))
+    return Passes(np.stack(scores), rules, diverged)
+
+
+def can_share_a_pass(params, *tables):
     """Tell whether all pairs see the same rules.
 
-    With unknown labels the winner's expectation, hence W, moves the rules. And the guard of the
-    printed formulas stops a rule for all of its planes at once.
+    Where a row knows only some of its labels, the winner's expectation, hence W, moves the rules.
+    The guard against divergence stops a rule for all of its planes at once; it trips under the
+    printed formulas. Where it trips otherwise, the pass is repeated for every pair.
     """
     convex = params.correlation != "paper" and params.lipschitz == "exact"
-    return convex and not np.isnan(Y).any()
+    unknown = [np.isnan(Y) for Y in tables]
+    return convex and not any((some.any(axis=1) & ~some.all(axis=1)).any() for some in unknown)
 
 
 def run_pass(params, pairs, X, Y, X_new, Y_new):
-    """Fit rows, then stream the new ones; return their scores and the number of rules per pair."""
-    learner = Learner(params, X.shape[1], Y.shape[1], pairs=pairs).fit(X, Y)
+    """Fit rows, then stream the new ones; return the learner and the scores of the new rows."""
+    learner = QuietLearner(params, X.shape[1], Y.shape[1], pairs=pairs).fit(X, Y)
     trace = Trace.for_rows(len(X_new), Y.shape[1] * learner.n_pairs)
-    learner.learn(np.ascontiguousarray(X_new), Y_new, trace=trace)
-    return trace.scores, [learner.n_rules] * learner.n_pairs
+    learner.learn(X_new, Y_new, trace=trace)
+    return learner, trace.scores
+
+
+class QuietLearner(Learner):
+    """A learner that notes a divergence in ``warned``; the search warns once, at its end."""
+
+    def _warn_of_divergence(self):
+        self.warned = self.warned or bool(self.rules.stopped.any())

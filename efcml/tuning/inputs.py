@@ -1,0 +1,56 @@
+"""Checks of what a search is given: everything is refused before any work is done."""
+
+import numpy as np
+
+from efcml.params import check_whole
+from efcml.tuning.grid import Grid
+
+SEARCHED = ("vigilance", "alpha", "beta")
+
+
+def check_rows(X, Y, given):
+    """Return parameters and rows as the classifier takes them: its checks, its messages."""
+    from efcml.classifier import EFCMLClassifier  # not on workers: it takes a second to load
+
+    allowed = EFCMLClassifier().get_params()
+    for name in given:
+        if name not in allowed or name in SEARCHED:
+            raise ValueError(
+                f"params has {name!r}: give parameters of EFCMLClassifier other than vigilance,"
+                " alpha and beta, which are searched."
+            )
+    learner, X, Y = EFCMLClassifier(**given).begin_stream(X, Y)
+    return learner.params, X, Y
+
+
+def check_folds(folds, Y):
+    """Refuse a number of folds that leaves nothing to learn from."""
+    check_whole("folds", folds, least=2)
+    if folds > len(Y):
+        raise ValueError(f"folds is {folds} for {len(Y)} rows: choose fewer folds.")
+    labelled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+    if not len(labelled):
+        raise ValueError("Y has no known label: at least one must be 0 or 1, not NaN.")
+    edges = np.array([fold * len(Y) // folds for fold in range(folds + 1)])
+    used = np.searchsorted(edges, labelled, side="right")
+    if used[0] == used[-1]:
+        raise ValueError(
+            f"all rows with labels are in fold {used[0] - 1}, nothing is left to fit when it is"
+            " held out: give more labels or choose more folds."
+        )
+
+
+def check_grid(grid):
+    """Refuse what is no grid."""
+    if not isinstance(grid, Grid):
+        raise ValueError(
+            f"grid is a {type(grid).__name__}: give Grid(vigilance=..., alpha=..., beta=...)."
+        )
+
+
+def check_backend(jobs, dask):
+    """Refuse numbers of processes that make no sense, and two backends at once."""
+    if not isinstance(jobs, int | np.integer) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
+        raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
+    if dask is not None and jobs != 1:
+        raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
