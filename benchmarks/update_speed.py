@@ -32,8 +32,9 @@ CASES = (
     (16, 14, 20, "loop", 10.0),
 )
 PARAMETERS = dict(
-    alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1, forgetting=1.0,
-    variance_floor=0.1, activation_floor=0.0, birth_learning=True, product_space=True,
+    activation="density", alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1,
+    forgetting=1.0, variance_floor=0.1, activation_floor=0.0, birth_learning=True,
+    product_space=True,
 )  # fmt: skip
 PRIOR = 10.0
 

@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 def one_blas_thread():
     """Let BLAS use one thread within this block; then as many as before.
 
-    OpenBLAS takes this from the main thread only. A program that learns in other threads sets
+    The number belongs to the process. A program that learns in several threads at once sets
     OPENBLAS_NUM_THREADS=1 for itself, as Dask does for its workers.
     """
     pools = [pool for pool in blas_pools() if pool.get_num_threads() != 1]

@@ -23,6 +23,7 @@ SETTINGS = {
     "L1 .1": {"alpha": 0.1},
     "least squares only": {"correlation": "none"},
     "bandwidth 1 (paper)": {"bandwidth": 1.0},
+    "distance alone (paper)": {"activation": "distance"},
     "no merging": {"merging": False},
     "input space": {"product_space": False},
     "forgetting .999": {"forgetting": 0.999},

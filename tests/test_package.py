@@ -12,7 +12,7 @@ import pytest
 import efcml
 
 ROOT = Path(__file__).resolve().parent.parent
-PUBLIC = {"EFCMLClassifier", "datasets", "prequential", "warmup"}
+PUBLIC = {"EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "datasets", "prequential", "warmup"}
 HEAVY = {"sklearn", "matplotlib", "pandas", "river", "dask"}
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 

@@ -13,7 +13,7 @@ from efcml.learner import DivergenceWarning
 # Least scores of the one default setting: initial part fitted, rest test-then-train, file order.
 # On emotions .805 and .820 are the aim; docs/decisions/0001-defaults.md says what was reached.
 WANTED = {
-    "emotions": (0.800, 0.816),
+    "emotions": (0.804, 0.820),
     "water-quality": (0.705, 0.675),
     "yeast": (0.800, 0.757),
     "birds": (0.954, 0.640),

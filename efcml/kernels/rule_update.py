@@ -131,8 +131,7 @@ def step_group(rule, group, cons, settings, work):
             bound = MARGIN * bent / work.squares[pair]
             work.bounds[pair, group] = bound
             work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
-            for k in range(low, high):
-                np.dot(G, work.step[k], work.product[k])
+            np.dot(work.step[low:high], G, work.product[low:high])
             bent = bend(work.step, Delta, work.product, low, high)
         total += take_step(cons.W[rule], cons.D[rule], work.step, work.product, low, high)
     cons.curvature[rule, group] = work.bounds[0, group]
