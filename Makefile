@@ -54,9 +54,11 @@ demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report 
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.
-bench: $(STAMP)  ## benchmarks
+bench: $(STAMP)  ## benchmarks, some minutes; mediamill must be there
 	$(PY) benchmarks/first_fit.py --out benchmarks/results/first_fit.json
 	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
+	$(PY) benchmarks/tuning_speed.py --out benchmarks/results/tuning_speed.json
+	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py
