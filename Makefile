@@ -26,7 +26,10 @@ $(STAMP): pyproject.toml
 	@$(PY) -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	@touch $@
 
-test: lint test-jit test-nojit test-boundscheck test-wheel  ## every check
+# Two at a time: every check is one process. Their output comes when each one ends.
+test: $(STAMP)  ## every check
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+		lint test-jit test-nojit test-boundscheck test-wheel
 
 lint: $(STAMP)  ## format, rules of style, import contracts
 	$(PY) -m ruff format --check .
