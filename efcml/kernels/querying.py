@@ -49,6 +49,13 @@ def allowance(ask, state, K):
 
 
 @kernel_inline
+def saved_rows(ask, state, K):
+    """Return how many rows the budget up to the next row has left."""
+    size = float(K) if ask.by_label else 1.0
+    return ask.budget * (state[ROWS] + 1.0) - state[SPENT] / size
+
+
+@kernel_inline
 def instability_of(kind, activation, P, row, v):
     """Return the share of P that one update with this row would take away.
 
@@ -109,9 +116,7 @@ def find_reasons(x, scores, n_ambiguous, draw, ante, cons, n_rules, settings, wo
         if found > state[INSTABILITY_THRESHOLD]:
             reasons |= INSTABILITY
     if ask.chance:
-        size = float(scores.shape[0]) if ask.by_label else 1.0
-        saved = ask.budget * (state[ROWS] + 1.0) - state[SPENT] / size
-        if draw < ask.budget + saved / CATCH_UP:
+        if draw < ask.budget + saved_rows(ask, state, scores.shape[0]) / CATCH_UP:
             reasons |= CHANCE
     return reasons
 
@@ -140,19 +145,21 @@ def choose_labels(scores, allowed, radius, wanted):
 
 
 @kernel_inline
-def adapt(ask, state, ambiguous_share, reasons):
+def adapt(ask, state, saved, ambiguous_share, reasons):
     """Move the thresholds of the criteria in use; called only while the budget allows a question.
 
     Quantile tracking moves each so that its criterion fires as often as the budget allows: for
-    that share of rows, or of labels. The other way follows Zliobaite et al. 2014: every question
+    that share of rows, or of labels; more often while rows beyond the next one are saved, so that
+    they are used within a window. The other way follows Zliobaite et al. 2014: every question
     makes the criteria stricter, every row without one more lenient.
     """
     t2, t3 = state[AMBIGUITY_THRESHOLD], state[INSTABILITY_THRESHOLD]
     unstable = 1.0 if reasons & INSTABILITY else 0.0
     step = ask.step
     if ask.adaptation == QUANTILE:
-        t2 += step * (ask.budget - ambiguous_share)
-        t3 *= np.exp(RELATIVE_STEP * step * (unstable - ask.budget))
+        aim = min(1.0, ask.budget + max(0.0, saved - 1.0) / ask.window)
+        t2 += step * (aim - ambiguous_share)
+        t3 *= np.exp(RELATIVE_STEP * step * (unstable - aim))
     elif ask.adaptation == MULTIPLICATIVE:
         t2 *= 1.0 - step if reasons != 0 else 1.0 + step
         t3 *= 1.0 + step if reasons != 0 else 1.0 - step
@@ -204,7 +211,7 @@ def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, a
                     for c in range(K):
                         wanted[c] = True
             share = n_ambiguous / K if ask.by_label else float(min(n_ambiguous, 1))
-            adapt(ask, state, share, reasons)
+            adapt(ask, state, saved_rows(ask, state, K), share, reasons)
         count_row(ask, state, K, asked)
         if asked > 0.0:
             return t, reasons
