@@ -7,7 +7,7 @@ COVERAGE ?= 95
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PYTEST := $(PY) -m pytest
-CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py)
+CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs-tables clean

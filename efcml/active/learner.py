@@ -155,6 +155,7 @@ class ActiveLearner:
     def _answer(self, model, learner, x, y, row):
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
+        check_whole("row", row, least=0)
         question = self._open.find(row, was_asked=self._was_asked(row))
         Y = read_answer(model, learner, y, question.labels, row)
         learner.learn(question.x, Y)
