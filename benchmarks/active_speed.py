@@ -1,7 +1,9 @@
 """A stream row under a 10 % budget against a row that is learned, in one run.
 
 Both go through the same learner state and the same rows; every rule is active and the correlation
-penalty is on. Compilation is not counted. Usage: ``python benchmarks/active_speed.py [--out FILE]``.
+penalty is on. Compilation is not counted.
+
+Usage: ``python benchmarks/active_speed.py [--out FILE]``.
 """
 
 import argparse
