@@ -57,6 +57,7 @@ demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report 
 bench: $(STAMP)  ## benchmarks
 	$(PY) benchmarks/first_fit.py --out benchmarks/results/first_fit.json
 	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
+	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py

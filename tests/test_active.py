@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
-from streams import assert_identical, state_of
+from streams import assert_identical, make_params, state_of
 from test_classifier import QUICK, stream
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, plots, prequential
 from efcml.active import Query, Question
+from efcml.learner import Learner
 from efcml.rivals import make_model
 
 X, Y = stream(70)
@@ -233,6 +234,7 @@ def test_an_answer_to_no_question():
         (EFCMLClassifier(**QUICK).partial_fit(X[:5], Y[:5]), ValueError, "holds warm-up rows"),
         (OneVsRestEFC(**{"prior": 1.0}).fit(X[:20], Y[:20]), TypeError, "got OneVsRestEFC"),
         (make_model("rls").fit(X, Y), TypeError, "needs the rules of an EFCMLClassifier"),
+        (Learner(make_params(), 3, 3, pairs=((0.1, 0.1),)), TypeError, "got Learner"),
         (object(), TypeError, "got object"),
     ],
 )

@@ -107,6 +107,12 @@ def test_labels_are_chosen_by_ambiguity(scores, allowed, radius):
     assert count == wanted.sum()
 
 
+def test_of_equally_ambiguous_labels_the_first_is_chosen():
+    wanted = np.zeros(4, dtype=np.bool_)
+    assert querying.choose_labels(np.array([0.0, 0.75, 0.25, 0.75]), 2.0, np.inf, wanted) == 2.0
+    assert wanted.tolist() == [False, True, True, False]
+
+
 @given(st.lists(st.floats(-1, 2), min_size=1, max_size=6), st.floats(0.5, 1.0))
 def test_ambiguity_is_a_band_around_one_half(scores, threshold):
     count = querying.count_ambiguous(np.array(scores), threshold)
