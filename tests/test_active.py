@@ -93,6 +93,19 @@ def test_late_answers_in_any_order():
     assert_identical(state_of(clf.learner_), state_of(twin.learner_))
 
 
+def test_an_open_question_keeps_its_own_row():
+    """A stream may use one buffer for all rows."""
+    clf, twin, active = fitted(), fitted(), ActiveLearner.all()
+    buffer = X[START].copy()
+    question = active.tell(clf, buffer)
+    buffer[:] = 1e6
+    active.tell(clf, None, Y[START], row=0)
+    twin.partial_fit(X[START : START + 1], Y[START : START + 1])
+    assert_identical(state_of(clf.learner_), state_of(twin.learner_))
+    with pytest.raises(ValueError, match="read-only"):
+        question.labels[0] = False
+
+
 def test_old_questions_expire():
     clf, active = fitted(), ActiveLearner.all(open_questions=3)
     play(active, clf, range(START, START + 5), answer=False)
@@ -208,6 +221,7 @@ def test_bad_answers_change_nothing():
         (None, np.ones((2, 3)), waiting.row, "y must be one row; got 2 rows"),
         (None, None, waiting.row, "needs y, and x must be None"),
         (X[0], good, waiting.row, "needs y, and x must be None"),
+        (None, good, None, "x is missing: give the next row, or row="),
         ([1.0, 2.0], None, None, "features"),
         ([1.0, 2.0, np.inf], None, None, "NaN or infinity"),
         (X[:2], None, None, "x must be one row; got 2 rows"),

@@ -169,6 +169,7 @@ class ActiveLearner:
         scaled, draws = learner.scaler.transform(X), draws_for(self.seed, self.rows, 1)
         _, bits = learner.find_question(scaled, draws, 0, self.steering, state, scores, wanted)
         reasons = options.reasons_of(bits)
+        wanted.flags.writeable = scores.flags.writeable = False
         return Question(self.rows, wanted, reasons, used_thresholds(state), scores[0], X, state)
 
     def _was_asked(self, row):

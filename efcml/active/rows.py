@@ -22,10 +22,12 @@ def find_learner(model):
 
 
 def read_row(model, learner, x):
-    """Return one row of features as checked floats of shape (1, p)."""
+    """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
+    if x is None:
+        raise ValueError("x is missing: give the next row, or row=... for an open question.")
     table = one_row(x, "x")
     if model is not learner:
-        return model.check_features(table)
+        return np.array(model.check_features(table), order="C")
     X = np.array(table, dtype=np.float64, order="C")
     if X.shape != (1, learner.n_features) or not np.isfinite(X).all():
         raise ValueError(f"x must be one row of {learner.n_features} finite features.")
