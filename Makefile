@@ -7,7 +7,7 @@ COVERAGE ?= 95
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PYTEST := $(PY) -m pytest
-CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py)
+CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs-tables clean
@@ -62,6 +62,7 @@ bench: $(STAMP)  ## benchmarks, some minutes; mediamill must be there
 	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
 	$(PY) benchmarks/tuning_speed.py --out benchmarks/results/tuning_speed.json
 	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
+	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from efcml import datasets
+    from efcml.active import ActiveLearner
     from efcml.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
     from efcml.rivals import ChainEFC, OneVsRestEFC
@@ -16,9 +17,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["ChainEFC", "EFCMLClassifier", "OneVsRestEFC", "datasets", "prequential", "warmup"]
+__all__ = [
+    "ActiveLearner",
+    "ChainEFC",
+    "EFCMLClassifier",
+    "OneVsRestEFC",
+    "datasets",
+    "prequential",
+    "warmup",
+]
 
 _HOMES = {
+    "ActiveLearner": "efcml.active",
     "ChainEFC": "efcml.rivals",
     "EFCMLClassifier": "efcml.classifier",
     "OneVsRestEFC": "efcml.rivals",

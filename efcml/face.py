@@ -85,6 +85,17 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
                 self._remember(y, found, flat, learner)
         return self.learner_, X, Y
 
+    def check_features(self, X):
+        """Return rows without labels, checked as in `predict`, as floats for the learner."""
+        check_is_fitted(self, "learner_")
+        return self._check_features(X, reset=False)
+
+    def check_labels(self, y, n_rows):
+        """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
+        check_is_fitted(self, "learner_")
+        y, flat = self._check_target(y, n_rows, reset=False)
+        return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
+
     @contextmanager
     def _no_trace_of_errors(self):
         """Put all attributes back if the block raises: a refused call changes nothing."""

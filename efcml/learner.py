@@ -20,6 +20,7 @@ from efcml.kernels.learning import (
     learn_until_event,
 )
 from efcml.kernels.pairs import find_closest_pair
+from efcml.kernels.querying import scan_rows
 from efcml.kernels.records import Watch
 from efcml.kernels.rule_update import polish_rule
 from efcml.kernels.scoring import score_rows
@@ -318,6 +319,18 @@ class Learner:
             held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
             scores[:] = np.tile(batch.label_means(held), self.n_pairs)
         return scores
+
+    @one_blas_thread()
+    def find_question(self, X, draws, start, ask, state, scores, wanted):
+        """Score scaled rows from ``start`` on until one is worth a question (kernels/querying.py).
+
+        Only ``state``, ``scores`` and ``wanted`` are written.
+        """
+        rules = self.rules
+        return scan_rows(
+            X, draws, start, rules.antecedents, rules.consequents, rules.n_rules, self.settings,
+            rules.work, rules.consequent_work, ask, state, scores, wanted,
+        )  # fmt: skip
 
     def add_labels(self, count):
         """Take in labels that appear late; every row so far counts as not having them."""

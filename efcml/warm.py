@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from efcml.kernels.querying import QUANTILE, STATE_SIZE, TRACE
+from efcml.kernels.records import Ask
 from efcml.learner import Learner, Trace
 from efcml.params import Params
 
@@ -24,3 +26,6 @@ def warmup():
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     learner.score(X)
+    ask = Ask(0.5, False, 100.0, 0.01, QUANTILE, True, True, TRACE, False, False)
+    state, scores, wanted = np.zeros(STATE_SIZE), np.zeros((24, 2)), np.zeros(2, dtype=np.bool_)
+    learner.find_question(X, np.zeros(24), 0, ask, state, scores, wanted)

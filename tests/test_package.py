@@ -12,7 +12,10 @@ import pytest
 import efcml
 
 ROOT = Path(__file__).resolve().parent.parent
-PUBLIC = {"EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "datasets", "prequential", "warmup"}
+PUBLIC = {
+    *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
+    *("datasets", "prequential", "warmup"),
+}
 HEAVY = {"sklearn", "matplotlib", "pandas", "river", "dask"}
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -124,7 +127,7 @@ WORK = """
 import sys
 sys.path.insert(0, "tests")
 from test_classifier import EVERYTHING, QUICK, hide, stream
-from efcml import EFCMLClassifier, prequential
+from efcml import ActiveLearner, EFCMLClassifier, prequential
 import numpy as np
 X, Y = stream(120)
 for options in ({}, QUICK, EVERYTHING, {"correlation": "none"}, {"beta": 1, "max_rules": 2}):
@@ -133,6 +136,9 @@ for options in ({}, QUICK, EVERYTHING, {"correlation": "none"}, {"beta": 1, "max
         clf.partial_fit(X[60:70], labels[60:70])
         prequential(clf, X[70:], labels[70:])
         prequential(clf, X[70:].astype(np.float32), labels[70:], learn=False)
+        for unit in ("samples", "labels"):
+            prequential(clf, X[70:], labels[70:], active=ActiveLearner(0.4, unit, window=20))
+            ActiveLearner.all(unit, instability="determinant").ask(clf, X[0])
         clf.predict_proba(np.asfortranarray(X))
         EFCMLClassifier(**options).partial_fit(X.tolist(), labels.tolist())
 """
@@ -142,7 +148,9 @@ for options in ({}, QUICK, EVERYTHING, {"correlation": "none"}, {"beta": 1, "max
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 def test_warmup_compiles_all_that_learning_needs():
     before, changed = run(SIGNATURES % WORK)
-    assert {"learn_until_event", "score_rows"} <= {name for name in before if before[name]}
+    assert {"learn_until_event", "score_rows", "scan_rows"} <= {
+        name for name in before if before[name]
+    }
     assert changed == []
 
 

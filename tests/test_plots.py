@@ -22,10 +22,12 @@ def draw_one(kind, ax=None):
         return plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, ax=ax)
     if kind == "rule_counts":
         return plots.draw_rule_counts([1, 2], ax=ax)
+    if kind == "spending":
+        return plots.draw_spending([(9, 0.1)], budget=0.1, reasons={"novelty": [9]}, ax=ax)
     return plots.draw_ellipses([[0, 0]], [np.eye(2)], ax=ax)
 
 
-@pytest.mark.parametrize("kind", ["trends", "rule_counts", "ellipses"])
+@pytest.mark.parametrize("kind", ["trends", "rule_counts", "spending", "ellipses"])
 def test_functions_use_the_axes_given_or_make_some(kind):
     ax = plots.new_axes()
     assert draw_one(kind, ax) is ax
@@ -120,6 +122,17 @@ def test_rule_counts_without_events_start_at_zero():
     ax = plots.draw_rule_counts([3, 2], cap=9)
     assert ax.get_ylim()[0] == 0
     assert not ax.texts
+
+
+def test_words_of_the_spending_stay_apart():
+    reasons = {"novelty": [1, 2], "ambiguity": [], "instability": [2], "random": [3]}
+    ax = plots.draw_spending([(1, 0.05), (9, 0.1)], budget=0.1, reasons=reasons, unit="labels")
+    words = [text.get_text() for text in ax.texts]
+    assert words == ["budget: 0.1", "novelty (2)", "ambiguity (0)", "instability (1)", "random (1)"]
+    found = boxes(ax)
+    assert not any(one.overlaps(other) for one, other in combinations(found, 2))
+    assert ax.get_ylabel() == "share of labels asked"
+    assert min(ax.get_yticks()) == 0
 
 
 def test_ellipses_lie_one_deviation_from_their_centre(rng):

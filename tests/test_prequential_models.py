@@ -435,13 +435,6 @@ def test_bad_delays(delay):
     assert model.calls == []
 
 
-def test_active_learners_are_not_there_yet():
-    model = Recorder()
-    with pytest.raises(NotImplementedError, match="use active=None"):
-        prequential(model, X, Y, active=object())
-    assert model.calls == []
-
-
 def test_models_without_an_answer():
     with pytest.raises(TypeError, match="a model with predict or predict_one; got object"):
         prequential(object(), X, Y, learn=False)

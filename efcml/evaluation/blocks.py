@@ -29,21 +29,35 @@ def run_learner(learner, X, Y, *, learn, delay, bar):
     seconds = time.perf_counter() - begin
     # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
     watched = max(len(X) - delay, 0)
+
+    def run(block):
+        return run_block(learner, X, Y, block, delay, trace)
+
+    return trace, seconds + in_blocks(learner, len(X), run, bar=bar, border=watched)
+
+
+def in_blocks(learner, n, run, *, bar, border=0):
+    """Call ``run(block)`` for slices of n rows in order; return the sum of the seconds it returns.
+
+    No block crosses the border. If ``run`` raises, the learner is put back to where it was before
+    that block.
+    """
+    seconds = 0.0
     low, size = 0, FIRST_BLOCK
-    while low < len(X):
-        end = watched if low < watched else len(X)
+    while low < n:
+        end = border if low < border else n
         high = min(low + size, end)
         begin = time.perf_counter()
         before = learner.copy()
         copying = time.perf_counter() - begin
         with put_back_if_it_fails(learner, before):
-            spent = run_block(learner, X, Y, slice(low, high), delay, trace)
+            spent = run(slice(low, high))
         bar.update(high - low)
         seconds += spent
         goal = max(SECONDS_PER_BLOCK, COPIES_PER_BLOCK * copying)
         wanted = goal * (high - low) / max(spent, 1e-9)
         low, size = high, max(1, int(min(wanted, MOST_GROWTH * size)))
-    return trace, seconds
+    return seconds
 
 
 def run_block(learner, X, Y, block, delay, trace):

@@ -22,8 +22,9 @@ class PrequentialResult:
         Raw scores before the row was learned; a label is predicted from 0.5 on.
     rules : array of shape (n,)
         Number of rules after the row; 0 for models without rules.
-    queried : array of shape (n,)
-        Whether the labels of the row were given to the model.
+    queried : array of shape (n,) or (n, K)
+        Whether the labels of the row were given to the model; for every label if an active
+        learner asks for single labels.
     events : tuple of (row, kind, uid)
         Births, merges and drops of rules, in order. For models with one rule base per label the
         uid is ``label * 10**9 + uid``.
@@ -106,7 +107,7 @@ class PrequentialResult:
                 "pa_trend": self.pa_trend,
                 "ap_trend": measures.running_mean(ap),
                 "rules": self.rules,
-                "queried": self.queried,
+                "queried": self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1),
             }
         )
 

@@ -38,8 +38,9 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
         Fitted on an initial part, or new.
     X, Y : array-like of shape (n, p) and (n, K)
         The stream; Y is 0, 1, or NaN where unknown.
-    active : None
-        Every label is learned. Active learners are not available yet.
+    active : ActiveLearner, optional
+        Decides which labels are asked and learned; without one, all are. Needs an EFCMLClassifier
+        that is fitted on an initial part. Its spending and thresholds go on from earlier use.
     learn : bool
         False predicts only: a static model, which must be fitted and is not changed. It needs no
         method to learn.
@@ -63,8 +64,6 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
     >>> result.scores.shape
     (200, 5)
     """
-    if active is not None:
-        raise NotImplementedError("active learning is not available yet: use active=None.")
     if not isinstance(delay, Integral) or isinstance(delay, bool) or delay < 0:
         raise ValueError(f"delay must be a whole number >= 0; got {delay!r}.")
     if isinstance(model, type):
@@ -72,6 +71,8 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
     if np.shape(X)[:1] == (0,):
         raise ValueError("the stream has no rows: X is empty.")
     options = {"learn": bool(learn), "delay": int(delay)}
+    if active is not None:
+        return run_active(model, X, Y, active, options, progress)
     if hasattr(model, "begin_stream"):
         learner, X, Y = model.begin_stream(X, Y, learn=learn)
         with progress_bar(len(Y), "prequential", show=progress) as bar:
@@ -83,4 +84,18 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
     queried = np.full(len(Y), bool(learn))
+    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+
+
+def run_active(model, X, Y, active, options, progress):
+    """Run a stream whose labels are asked by an active learner."""
+    if not hasattr(active, "run_stream"):
+        raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
+    if options != {"learn": True, "delay": 0}:
+        raise ValueError("active needs learn=True and delay=0; for late answers use ask and tell.")
+    if not hasattr(model, "begin_stream"):
+        raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
+    _, X, Y = model.begin_stream(X, Y, learn=False)
+    with progress_bar(len(Y), "prequential", show=progress) as bar:
+        trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
     return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)

@@ -19,3 +19,9 @@ ConsequentWork = namedtuple(
 )
 
 Watch = namedtuple("Watch", "rows scores")  # rows to be scored on the way, and their scores
+
+# What an active learner wants; the words behind the numbers are in kernels/querying.py.
+Ask = namedtuple(
+    "Ask",
+    "budget by_label window step adaptation novelty ambiguity instability chance always",
+)

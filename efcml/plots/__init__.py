@@ -6,12 +6,14 @@ Axes. matplotlib's global state is left alone: nothing is shown and no default i
 
 from efcml.plots.ellipses import draw_ellipses
 from efcml.plots.rule_counts import draw_rule_counts
+from efcml.plots.spending import draw_spending
 from efcml.plots.style import new_axes, new_figure, save_figure
 from efcml.plots.trends import draw_trends, recent_mean
 
 __all__ = [
     "draw_ellipses",
     "draw_rule_counts",
+    "draw_spending",
     "draw_trends",
     "new_axes",
     "new_figure",

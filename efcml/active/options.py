@@ -1,0 +1,84 @@
+"""Words of an active learner, checked and turned into the numbers that the kernels read."""
+
+from numbers import Integral
+
+import numpy as np
+
+from efcml.kernels import querying
+from efcml.kernels.records import Ask
+from efcml.params import check_choice, check_number, check_whole
+
+CRITERIA = {
+    "novelty": querying.NOVELTY,
+    "ambiguity": querying.AMBIGUITY,
+    "instability": querying.INSTABILITY,
+    "random": querying.CHANCE,
+    "all": querying.ALWAYS,
+}
+INSTABILITY = {"trace": querying.TRACE, "determinant": querying.DETERMINANT}
+ADAPTATION = {
+    "quantile": querying.QUANTILE,
+    "multiplicative": querying.MULTIPLICATIVE,
+    "none": 0,
+}
+START = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
+
+
+def read_criteria(criteria):
+    """Return the criteria as a tuple of known words."""
+    words = (criteria,) if isinstance(criteria, str) else tuple(criteria)
+    if not words:
+        raise ValueError(f"criteria is empty: name some of {', '.join(map(repr, CRITERIA))}.")
+    for word in words:
+        check_choice("every one of the criteria", word, CRITERIA)
+    return words
+
+
+def make_ask(budget, unit, criteria, instability, adaptation, step, window):
+    """Check all options and return them as numbers."""
+    check_number("budget", budget, above=0.0, most=1.0)
+    check_choice("unit", unit, ("samples", "labels"))
+    check_choice("instability", instability, INSTABILITY)
+    check_choice("adaptation", adaptation, ADAPTATION)
+    check_number("step", step, above=0.0, below=1.0)
+    check_whole("window", window, least=1)
+    return Ask(
+        budget=float(budget),
+        by_label=unit == "labels",
+        window=float(window),
+        step=float(step),
+        adaptation=ADAPTATION[adaptation],
+        novelty="novelty" in criteria,
+        ambiguity="ambiguity" in criteria,
+        instability=INSTABILITY[instability] if "instability" in criteria else 0,
+        chance="random" in criteria,
+        always="all" in criteria,
+    )
+
+
+def start_state():
+    """Return the state before the first row."""
+    state = np.zeros(querying.STATE_SIZE)
+    state[querying.AMBIGUITY_THRESHOLD] = START["ambiguity"]
+    state[querying.INSTABILITY_THRESHOLD] = START["instability"]
+    return state
+
+
+def reasons_of(bits):
+    """Return the words of the criteria that fired.
+
+    Examples
+    --------
+    >>> reasons_of(6)
+    ('ambiguity', 'instability')
+    """
+    return tuple(word for word, bit in CRITERIA.items() if bits & bit)
+
+
+def read_seed(random_state):
+    """Return a seed; None takes one from the system."""
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy) % 2**63
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
+        raise ValueError(f"random_state must be None or a whole number >= 0; got {random_state!r}.")
+    return int(random_state) % 2**64

@@ -1,0 +1,51 @@
+"""What an active learner says: a question about one row, and a line of its log."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is wanted of one row. True if any label is.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row in the stream of the active learner, from 0.
+    labels : bool array of shape (K,)
+        The labels to give; all False if nothing is asked.
+    reasons : tuple of str
+        The criteria that fired.
+    thresholds : dict
+        "ambiguity" and "instability", as they were when this was decided.
+    scores : array of shape (K,)
+        What the model says of the row.
+    """
+
+    row: int
+    labels: np.ndarray
+    reasons: tuple
+    thresholds: dict
+    scores: np.ndarray
+    x: np.ndarray = field(repr=False)  # (1, p), checked, not scaled
+    after: np.ndarray = field(repr=False)  # state of the active learner once the row is counted
+
+    def __bool__(self):
+        return bool(self.labels.any())
+
+
+class Query(NamedTuple):
+    """One line of the log: a question that was asked.
+
+    ``spent`` counts rows or labels, this question included; ``share`` is that over all rows or
+    labels so far.
+    """
+
+    row: int
+    reasons: tuple
+    labels: np.ndarray
+    thresholds: dict
+    spent: int
+    share: float

@@ -1,0 +1,66 @@
+"""Single rows and answers as people bring them, for estimators and bare learners."""
+
+import numpy as np
+
+from efcml.learner import Learner
+
+
+def find_learner(model):
+    """Return the rule learner of a model, or refuse the model with a sentence."""
+    learner = model
+    if hasattr(model, "check_features"):
+        learner = getattr(model, "learner_", None)
+        if learner is None:
+            raise ValueError(f"{type(model).__name__} is not fitted: fit an initial part first.")
+    if not isinstance(learner, Learner) or learner.pairs is not None:
+        raise TypeError(
+            f"active learning needs the rules of an EFCMLClassifier; got {type(model).__name__}."
+        )
+    if not learner.fitted:
+        raise ValueError("the model still holds warm-up rows: fit an initial part first.")
+    return learner
+
+
+def read_row(model, learner, x):
+    """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
+    if x is None:
+        raise ValueError("x is missing: give the next row, or row=... for an open question.")
+    table = one_row(x, "x")
+    if model is not learner:
+        return np.array(model.check_features(table), order="C")
+    X = np.array(table, dtype=np.float64, order="C")
+    if X.shape != (1, learner.n_features) or not np.isfinite(X).all():
+        raise ValueError(f"x must be one row of {learner.n_features} finite features.")
+    return X
+
+
+def read_answer(model, learner, y, labels, row):
+    """Return an answer as checked floats of shape (1, K); ``labels`` are the ones asked."""
+    table = one_row(y, "y")
+    if model is not learner:
+        Y = model.check_labels(table, 1)
+    else:
+        Y = np.array(table, dtype=np.float64, order="C")
+        good = np.isnan(Y) | (Y == 0.0) | (Y == 1.0)
+        if Y.shape != (1, learner.n_labels) or not good.all():
+            raise ValueError(f"y must be {learner.n_labels} labels of 0, 1 or NaN (not asked).")
+    asked = np.flatnonzero(labels)
+    extra = np.setdiff1d(np.flatnonzero(~np.isnan(Y[0])), asked)
+    if extra.size:
+        raise ValueError(
+            f"row {row} asks for the labels {asked.tolist()} only; y also gives {extra.tolist()}: "
+            "put NaN there."
+        )
+    return Y
+
+
+def one_row(values, name):
+    """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
+    if hasattr(values, "to_frame"):  # a pandas Series keeps its names
+        return values.to_frame().T
+    if not hasattr(values, "columns"):
+        values = np.asarray(values)
+        values = values.reshape(1, -1) if values.ndim < 2 else values
+    if len(values) != 1:
+        raise ValueError(f"{name} must be one row; got {len(values)} rows.")
+    return values
