@@ -95,11 +95,13 @@ class NaiveActive:
     def adapt(self, saved, ambiguous_share, reasons):
         """Move the thresholds of the criteria in use."""
         s = self.step
-        b = np.clip(self.budget + (saved - 1.0) / self.window, self.budget, 1.0)
+        b2 = b3 = self.budget
+        b3 = np.clip(b3 + (saved - 1.0) / self.window, b3, 1.0)
+        b2 = min(b3, b2 + b2 * (1 - b2) ** 2 / 2)
         t2, t3 = self.t2, self.t3
         if self.adaptation == "quantile":
-            t2 = t2 - s * (ambiguous_share - b)
-            t3 = t3 * np.exp(10.0 * s * (1.0 - b if "instability" in reasons else -b))
+            t2 = t2 - s * (ambiguous_share - b2)
+            t3 = t3 * np.exp(10.0 * s * (1.0 - b3 if "instability" in reasons else -b3))
         elif self.adaptation == "multiplicative":
             t2, t3 = (t2 * (1 - s), t3 * (1 + s)) if reasons else (t2 * (1 + s), t3 * (1 - s))
         if "ambiguity" in self.criteria:

@@ -28,6 +28,7 @@ QUANTILE, MULTIPLICATIVE = 1, 2  # kinds of adaptation; 0 is none
 
 RELATIVE_STEP = 10.0  # steps of the instability threshold, in steps of the other one
 LEAST_INSTABILITY = 1e-9  # of the threshold, so that relative steps can lift it again
+MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pick worse rows
 CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
 
 
@@ -149,16 +150,17 @@ def adapt(ask, state, saved, ambiguous_share, reasons):
     """Move the thresholds of the criteria in use; called only while the budget allows a question.
 
     Quantile tracking moves each so that its criterion fires as often as the budget allows: for
-    that share of rows, or of labels; more often while rows beyond the next one are saved, so that
-    they are used within a window. The other way follows Zliobaite et al. 2014: every question
-    makes the criteria stricter, every row without one more lenient.
+    that share of rows, or of labels; more often while rows beyond the next one are saved. The
+    other way follows Zliobaite et al. 2014: every question makes the criteria stricter, every row
+    without one more lenient.
     """
     t2, t3 = state[AMBIGUITY_THRESHOLD], state[INSTABILITY_THRESHOLD]
     unstable = 1.0 if reasons & INSTABILITY else 0.0
     step = ask.step
     if ask.adaptation == QUANTILE:
+        most = ask.budget * (1.0 + MOST_BOOST * (1.0 - ask.budget) ** 2)
         aim = min(1.0, ask.budget + max(0.0, saved - 1.0) / ask.window)
-        t2 += step * (aim - ambiguous_share)
+        t2 += step * (min(most, aim) - ambiguous_share)
         t3 *= np.exp(RELATIVE_STEP * step * (unstable - aim))
     elif ask.adaptation == MULTIPLICATIVE:
         t2 *= 1.0 - step if reasons != 0 else 1.0 + step
