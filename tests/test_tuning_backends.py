@@ -116,7 +116,7 @@ def test_ctrl_c_ends_the_processes(rows, tmp_path, monkeypatch):
     assert time.monotonic() - begin < 60.0
     assert len(path.read_text().splitlines()) == 2
     assert len(found) == 2
-    wait_until(lambda: not any(is_alive(one) for one in found), 20.0)
+    wait_until(lambda: not any(is_alive(one) for one in found))
     assert caught.tb  # until here it kept everything alive that was not closed
 
 
