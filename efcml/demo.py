@@ -237,29 +237,20 @@ def draw_models(runs, stream, window):
     drawn = [run for run in runs.values() if run.model.drawn]
     rows = np.arange(stream.n_initial, len(stream))
     marks = name_drifts(stream.marks)
-    kinds = {"partial accuracy": pa_by_row, "average precision": ap_by_row}
-    for ax, (measure, by_row) in zip(panels, kinds.items(), strict=True):
-        curves = {
-            run.model.name: (rows, plots.recent_mean(by_row(run.result), window)) for run in drawn
-        }
-        first = ax is panels[0]
-        plots.draw_trends(curves, ax=ax, marks=marks, name_marks=first, ylabel=measure)
+    full = slice(window - 1, None)  # from the first row with a whole window
+    for ax, name in zip(panels, ("pa", "ap"), strict=True):
+        curves = {}
+        for run in drawn:
+            recent = measures.trend(run.result.Y, run.result.scores, name, window=window)
+            curves[run.model.name] = rows[full], recent[full]
+        first, title = ax is panels[0], measures.MEASURES[name].title
+        plots.draw_trends(curves, ax=ax, marks=marks, name_marks=first, ylabel=title)
     panels[0].set_xlabel("")
     panels[0].set_xlim(stream.n_initial + window - 1, len(stream))
     figure.suptitle(
         f"Test-then-train on {stream.name}, mean of the last {window} rows", fontsize=11
     )
     return figure
-
-
-def pa_by_row(result):
-    """Return the partial accuracy of every row."""
-    return measures.partial_accuracy_rows(result.Y, (result.scores >= 0.5).astype(float))
-
-
-def ap_by_row(result):
-    """Return the average precision of every row, NaN where no label is present."""
-    return measures.average_precision_rows(result.Y, result.scores)
 
 
 def draw_rules(run, stream):

@@ -133,37 +133,32 @@ class Learner:
     # -- stream -----------------------------------------------------------------------------
 
     @one_blas_thread()
-    def learn(self, X, Y, trace=None, delay=0):
+    def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state.
 
-        A trace gets the scores of every row before it is learned. With a delay they are those of
-        a model whose labels come ``delay`` rows late: row t + delay is scored before row t is
-        learned.
+        A trace gets the scores of every row before it is learned, or those of the other rows that
+        it brings.
         """
         start = 0
-        if trace is not None:
-            if trace.rows is None:
-                trace.rows = X
-            trace.scores[:delay] = self.score(trace.rows[:delay])
         if not self.fitted:
-            start = self._hold(X, Y, trace, delay)
+            start = self._hold(X, Y, trace)
             if start == len(X):
                 return self
         watch = Watch(NOTHING, NOTHING)
         if trace is not None:
-            rows = self.scaler.transform(trace.rows[start + delay :])
-            watch = Watch(rows, trace.scores[start + delay :])
+            rows = X if trace.rows is None else trace.rows
+            watch = Watch(self.scaler.transform(rows[start:]), trace.scores[start:])
         self._run(self.scaler.transform(X[start:]), Y[start:], trace, start, watch)
         self.rows_seen += len(X) - start
         self._warn_of_divergence()
         return self
 
-    def _hold(self, X, Y, trace, delay):
+    def _hold(self, X, Y, trace):
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
         for t in range(len(X)):
-            ahead = t + delay
-            if trace is not None and ahead < len(X):
-                trace.scores[ahead] = self.score(trace.rows[ahead : ahead + 1])[0]
+            if trace is not None:
+                rows = X if trace.rows is None else trace.rows
+                trace.scores[t] = self.score(rows[t : t + 1])[0]
             if not np.isnan(Y[t]).all():
                 self.held.append((X[t].copy(), Y[t].copy()))
             if len(self.held) == self.params.warmup_rows:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from efcml import batch
+from efcml.folds import contiguous_folds, without
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
@@ -20,12 +21,9 @@ def choose_prior(learner, X, Y):
     folds = min(FOLDS, len(X) // 2)
     if folds < 2:
         return 1.0
-    edges = np.linspace(0, len(X), folds + 1).astype(int)
     losses = np.zeros(len(STRENGTHS))
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        held_out = np.zeros(len(X), dtype=bool)
-        held_out[low:high] = True
-        losses += fold_losses(learner, X[~held_out], Y[~held_out], X[held_out], Y[held_out])
+    for fold in contiguous_folds(len(X), folds):
+        losses += fold_losses(learner, without(X, fold), without(Y, fold), X[fold], Y[fold])
     return STRENGTHS[int(np.argmin(losses))]
 
 

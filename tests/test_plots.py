@@ -84,19 +84,6 @@ def test_marks_can_stay_without_names():
     assert [text.get_text() for text in ax.texts] == ["a"]
 
 
-@given(
-    st.lists(st.one_of(st.just(np.nan), st.floats(-5, 5)), min_size=1, max_size=12),
-    st.integers(1, 14),
-)
-def test_recent_mean_is_the_mean_of_a_window(values, window):
-    expected = np.full(len(values), np.nan)
-    for t in range(window - 1, len(values)):
-        known = [v for v in values[t - window + 1 : t + 1] if not np.isnan(v)]
-        if known:
-            expected[t] = np.mean(known)
-    np.testing.assert_allclose(plots.recent_mean(values, window), expected, atol=1e-12)
-
-
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8), st.floats(0.01, 3))
 def test_spread_places_are_apart_and_balanced(places, least):
     places = sorted(places)

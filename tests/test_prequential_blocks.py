@@ -79,25 +79,6 @@ def test_labels_that_come_late(name, labels, how, delay):
     assert [row for row, _, _ in result.events] == sorted(row for row, _, _ in result.events)
 
 
-@EACH_MODEL
-@pytest.mark.parametrize("delay", [0, 5])
-def test_the_learner_itself_knows_delays(name, delay):
-    """The same through learner.learn in one call, without prequential."""
-    from efcml.learner import Trace
-
-    X, Y = problem(n=45)
-    model, begin = start(name, "fit", X, Y)
-    X, Y = X[begin:], Y[begin:]
-    other = copy(model)
-    trace = Trace.for_rows(len(X), 3)
-    other.learner_.learn(X, Y, trace=trace, delay=delay)
-    result = prequential(model, X, Y, delay=delay)
-    np.testing.assert_array_equal(trace.scores, result.scores)
-    np.testing.assert_array_equal(trace.rules, result.rules)
-    assert tuple(trace.events) == result.events
-    assert freeze(other) == freeze(model)
-
-
 def test_block_sizes_follow_the_time(monkeypatch):
     X, Y = problem(n=60)
     sizes = []
@@ -157,37 +138,21 @@ def test_an_interrupt_leaves_whole_blocks(name, how, error, monkeypatch):
     real, calls = Learner.learn, []
     per_block = 3 if name in ("ovr", "chain") else 1
 
-    def breaks(self, X, Y, trace=None, delay=0):
+    def breaks(self, X, Y, trace=None):
         """The third block breaks off half-way, for the models per label in the second of them."""
         calls.append(len(X))
         if len(calls) == 2 * per_block + 1 + (per_block > 1):
             real(self, X[:4], Y[:4])
             raise error("in the middle")
-        return real(self, X, Y, trace, delay)
+        return real(self, X, Y, trace)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Learner, "_learn_and_watch", watch_by_rows(real), raising=False)
         patch.setattr(Learner, "learn", breaks)
         with pytest.raises(error):
             prequential(model, X, Y)
     assert freeze(model) == freeze(expected)
     model.partial_fit(X[14:], Y[14:])
     assert freeze(model) == freeze(expected.partial_fit(X[14:], Y[14:]))
-
-
-def watch_by_rows(learn):
-    """As in the learner, through the real ``learn``, so that inner calls are not counted."""
-    from efcml.learner import Trace
-
-    def watch(self, X, Y, trace, delay):
-        for t in range(len(X)):
-            trace.scores[t] = self.score(trace.rows[t : t + 1])[0]
-            one = Trace.for_rows(1, self.n_labels)
-            learn(self, X[t : t + 1], Y[t : t + 1], one)
-            trace.rules[t] = one.rules[0]
-        return self
-
-    return watch
 
 
 def test_a_failed_first_block_leaves_a_new_model_empty(monkeypatch):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from efcml import datasets
+from efcml.batch import label_means
 from efcml.cli.table import format_table
 from efcml.datasets import CATALOG, catalog
 
@@ -52,8 +53,7 @@ def fetch(options):
 def tell(options):
     """Print what a data set holds."""
     ds = datasets.load(options.name)
-    known = ~np.isnan(ds.Y)
-    share = np.where(known, ds.Y, 0.0).sum(axis=0) / known.sum(axis=0)
+    share = label_means(ds.Y)
     facts = {
         "name": ds.name,
         "description": ds.description,

@@ -62,7 +62,7 @@ class PrequentialResult:
     @property
     def pa(self):
         """Partial accuracy over all rows."""
-        return measures.partial_accuracy(self.Y, self._labels)
+        return measures.MEASURES["pa"](self.Y, self.scores)
 
     @property
     def ap(self):
@@ -72,9 +72,7 @@ class PrequentialResult:
     @property
     def pa_trend(self):
         """Partial accuracy up to each row; NaN until the first known label."""
-        right = np.cumsum((self.Y == self._labels).sum(axis=1))
-        known = np.cumsum((~np.isnan(self.Y)).sum(axis=1))
-        return np.divide(right, known, out=np.full(len(right), np.nan), where=known > 0)
+        return measures.trend(self.Y, self.scores, "pa")
 
     @property
     def ap_trend(self):
@@ -82,16 +80,12 @@ class PrequentialResult:
         rows = measures.average_precision_rows(self.Y, self.scores)
         return measures.running_mean(rows[~np.isnan(rows)])
 
-    @property
-    def _labels(self):
-        return (self.scores >= 0.5).astype(float)
-
     def plot(self, ax=None):
         """Draw both measures up to each row, and return the matplotlib Axes."""
         from efcml.plots import draw_trends
 
         rows = np.arange(len(self.Y))
-        ranked = measures.running_mean(measures.average_precision_rows(self.Y, self.scores))
+        ranked = measures.trend(self.Y, self.scores, "ap")
         curves = {"partial accuracy": (rows, self.pa_trend), "average precision": (rows, ranked)}
         return draw_trends(curves, ax=ax, ylabel="up to this row")
 
@@ -99,13 +93,12 @@ class PrequentialResult:
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
         import pandas
 
-        ap = measures.average_precision_rows(self.Y, self.scores)
         return pandas.DataFrame(
             {
-                "pa": measures.partial_accuracy_rows(self.Y, self._labels),
-                "ap": ap,
+                "pa": measures.MEASURES["pa"].rows(self.Y, self.scores),
+                "ap": measures.MEASURES["ap"].rows(self.Y, self.scores),
                 "pa_trend": self.pa_trend,
-                "ap_trend": measures.running_mean(ap),
+                "ap_trend": measures.trend(self.Y, self.scores, "ap"),
                 "rules": self.rules,
                 "queried": self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1),
             }

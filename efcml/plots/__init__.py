@@ -8,7 +8,7 @@ from efcml.plots.ellipses import draw_ellipses
 from efcml.plots.rule_counts import draw_rule_counts
 from efcml.plots.spending import draw_spending
 from efcml.plots.style import new_axes, new_figure, save_figure
-from efcml.plots.trends import draw_trends, recent_mean
+from efcml.plots.trends import draw_trends
 
 __all__ = [
     "draw_ellipses",
@@ -17,6 +17,5 @@ __all__ = [
     "draw_trends",
     "new_axes",
     "new_figure",
-    "recent_mean",
     "save_figure",
 ]

@@ -52,19 +52,12 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
         )  # fmt: skip
     rows_by_kind = _sort_events(events, first_row)
     top = 1.08 * max(rules.max(), 1)
-    step = BAND * top
-    for place, (kind, found) in enumerate(rows_by_kind.items()):
+    names, colors = {}, []
+    for kind, found in rows_by_kind.items():
         name, color = KINDS[kind]
-        middle = -(place + 0.85) * step
-        ax.vlines(found, middle - 0.33 * step, middle + 0.33 * step, color=color, linewidth=0.8)
-        ax.annotate(
-            f"{name} ({len(found)})", (1, middle), xycoords=("axes fraction", "data"),
-            xytext=(6, 0), textcoords="offset points", va="center", color=color,
-            fontsize=style.SMALL,
-        )  # fmt: skip
-    if rows_by_kind:
-        ax.axhline(0, color=style.GREY, linewidth=0.7)
-    ax.set_ylim(-(len(rows_by_kind) + 0.4) * step if rows_by_kind else 0, top)
+        names[name] = found
+        colors.append(color)
+    style.draw_ticks_below(ax, names, colors, top=top, band=BAND)
     ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, top)
     ax.set_yticks([tick for tick in ticks if 0 <= tick <= top])
     ax.set_xlim(rows[0], max(rows[-1], rows[0] + 1))

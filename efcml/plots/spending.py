@@ -42,19 +42,8 @@ def draw_spending(curve, *, budget, reasons=None, ax=None, unit="samples"):
         textcoords="offset points", va="center", color=style.GREY, fontsize=style.SMALL,
     )  # fmt: skip
     top = 1.1 * budget
-    step = BAND * top
-    for place, (name, found) in enumerate((reasons or {}).items()):
-        color = looks[place + 1][0]
-        middle = -(place + 0.9) * step
-        ax.vlines(found, middle - 0.33 * step, middle + 0.33 * step, color=color, linewidth=0.8)
-        ax.annotate(
-            f"{name} ({len(found)})", (1, middle), xycoords=("axes fraction", "data"),
-            xytext=(6, 0), textcoords="offset points", va="center", color=color,
-            fontsize=style.SMALL,
-        )  # fmt: skip
-    if reasons:
-        ax.axhline(0, color=style.GREY, linewidth=0.7)
-    ax.set_ylim(-(len(reasons) + 0.4) * step if reasons else 0, top)
+    colors = [color for color, *_ in looks[1:]]
+    style.draw_ticks_below(ax, reasons or {}, colors, top=top, band=BAND)
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
     ax.set_xlim(0, max(rows[-1] if len(rows) else 1, 1))
     ax.set_xlabel("row of the stream", fontsize=style.SMALL + 1)

@@ -71,6 +71,24 @@ def mark_rows(ax, marks, *, named=True):
     return ax
 
 
+def draw_ticks_below(ax, rows_by_name, colors, *, top, band):
+    """Draw one line of ticks per name below zero, and set the limits of the vertical axis.
+
+    A line is ``band * top`` high; its name and number of ticks stand at its right end.
+    """
+    step = band * top
+    for place, ((name, found), color) in enumerate(zip(rows_by_name.items(), colors, strict=True)):
+        middle = -(place + 0.9) * step
+        ax.vlines(found, middle - 0.33 * step, middle + 0.33 * step, color=color, linewidth=0.8)
+        ax.annotate(
+            f"{name} ({len(found)})", (1, middle), xycoords=("axes fraction", "data"),
+            xytext=(6, 0), textcoords="offset points", va="center", color=color, fontsize=SMALL,
+        )  # fmt: skip
+    if rows_by_name:
+        ax.axhline(0, color=GREY, linewidth=0.7)
+    ax.set_ylim(-(len(rows_by_name) + 0.4) * step if rows_by_name else 0, top)
+
+
 def save_figure(figure, path):
     """Write a figure as PNG and SVG beside each other; return both paths.
 

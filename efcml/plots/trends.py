@@ -48,28 +48,6 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     return ax
 
 
-def recent_mean(values, window):
-    """Return the mean of the last ``window`` values at each one, without NaN ones.
-
-    The first ``window - 1`` entries and windows with nothing but NaN are NaN.
-
-    Examples
-    --------
-    >>> recent_mean([1.0, 3.0, float("nan"), 5.0], 2)
-    array([nan,  2.,  3.,  5.])
-    """
-    values = np.asarray(values, dtype=float)
-    known = ~np.isnan(values)
-    total = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
-    count = np.concatenate([[0], np.cumsum(known)])
-    recent = np.full(len(values), np.nan)
-    if len(values) >= window:
-        inside = count[window:] - count[:-window]
-        np.divide(total[window:] - total[:-window], inside, out=recent[window - 1 :],
-                  where=inside > 0)  # fmt: skip
-    return recent
-
-
 def _thin_out(rows, values):
     """Return evenly spaced known points, the last one among them."""
     known = np.flatnonzero(~np.isnan(values))

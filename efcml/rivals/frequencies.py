@@ -3,7 +3,6 @@
 import numpy as np
 
 from efcml.face import MultiLabelFace
-from efcml.rivals.delayed import learn_delayed
 
 
 class FrequencyLearner:
@@ -25,10 +24,8 @@ class FrequencyLearner:
         self.rows_seen, self.ones, self.known = 0, np.zeros(self.n_labels), np.zeros(self.n_labels)
         return self.learn(X, Y)
 
-    def learn(self, X, Y, trace=None, delay=0):
+    def learn(self, X, Y, trace=None):
         """Count rows in order."""
-        if trace is not None and delay:
-            return learn_delayed(self, X, Y, trace, delay)
         known = ~np.isnan(Y)
         ones = np.vstack([self.ones, np.where(known, Y, 0.0)]).cumsum(axis=0)
         count = np.vstack([self.known, known]).cumsum(axis=0)

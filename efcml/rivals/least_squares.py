@@ -9,7 +9,6 @@ from scipy.linalg import blas
 
 from efcml.batch import label_means, prior_planes
 from efcml.prior import INTERCEPT_SHARE
-from efcml.rivals.delayed import learn_delayed
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
 from efcml.scaler import Scaler
@@ -76,14 +75,12 @@ class LeastSquaresLearner:
         else:
             self.W = np.array([P @ b for P, b in zip(self.P, target.T, strict=True)])
 
-    def learn(self, X, Y, trace=None, delay=0):
+    def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
-        if trace is not None and delay:
-            return learn_delayed(self, X, Y, trace, delay)
-        rows = None if trace is None or trace.rows is None else trace.rows
         for t in range(len(X)):
             if trace is not None:
-                trace.scores[t] = self.score((X if rows is None else rows)[t : t + 1])[0]
+                rows = X if trace.rows is None else trace.rows
+                trace.scores[t] = self.score(rows[t : t + 1])[0]
             if self.fitted:
                 self._learn_row(self._read(X[t]), Y[t])
             else:

@@ -9,7 +9,6 @@ them back.
 import numpy as np
 
 from efcml.learner import Learner, Trace
-from efcml.rivals.delayed import learn_delayed
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -83,10 +82,8 @@ class OneVsRestLearner:
             fit_known(model, X, Y[:, [label]])
         return self
 
-    def learn(self, X, Y, trace=None, delay=0):
+    def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
-        if trace is not None and delay:
-            return learn_delayed(self, X, Y, trace, delay)
         rows = None if trace is None else trace.rows
         parts = []
         for model, label in zip(self.models, self.order, strict=True):
@@ -139,10 +136,8 @@ class ChainLearner(OneVsRestLearner):
             true = np.hstack([true, np.where(np.isnan(y), decided, y)])
         return self
 
-    def learn(self, X, Y, trace=None, delay=0):
+    def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
-        if trace is not None and delay:
-            return learn_delayed(self, X, Y, trace, delay)
         unknown = np.isnan(Y[:, self.order[:-1]]).any()
         # Rows that are to be scored, each table widened by the chain's own decisions: those that
         # are learned, if decisions must stand in for labels; and last, those of the trace.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from efcml.batch import label_means
+from efcml.folds import contiguous_folds, without
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5
@@ -21,13 +22,10 @@ def choose_ridge(X, Y):
         return 1.0
     known = ~np.isnan(Y)
     filled = np.where(known, Y, label_means(Y))
-    edges = np.linspace(0, len(X), folds + 1).astype(int)
     losses = np.zeros(len(RIDGES))
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        rest = np.ones(len(X), dtype=bool)
-        rest[low:high] = False
-        errors = fold_errors(X[rest], filled[rest], X[low:high], filled[low:high])
-        losses += (errors**2 * known[low:high]).sum(axis=(1, 2))
+    for fold in contiguous_folds(len(X), folds):
+        errors = fold_errors(without(X, fold), without(filled, fold), X[fold], filled[fold])
+        losses += (errors**2 * known[fold]).sum(axis=(1, 2))
     return RIDGES[int(np.argmin(losses))]
 
 

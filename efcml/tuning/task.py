@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from efcml import measures
+from efcml.folds import contiguous_folds, without
 from efcml.learner import Learner, Trace
 
 
@@ -33,11 +34,10 @@ def make_tasks(grid, n_rows, folds):
 
     A low vigilance gives many rules; started first, it does not keep one worker busy at the end.
     """
-    edges = [fold * n_rows // folds for fold in range(folds + 1)]
     return [
-        Task(vigilance, fold, edges[fold], edges[fold + 1])
+        Task(vigilance, number, fold.start, fold.stop)
         for vigilance in sorted(grid.vigilance)
-        for fold in range(folds)
+        for number, fold in enumerate(contiguous_folds(n_rows, folds))
     ]
 
 
@@ -60,7 +60,7 @@ def score_task(task, params, pairs, X, Y):
     """
     params = replace(params, vigilance=task.vigilance)
     held_out = slice(task.start, task.stop)
-    rest = np.delete(X, held_out, axis=0), np.delete(Y, held_out, axis=0)
+    rest = without(X, held_out), without(Y, held_out)
     X_new, Y_new = X[held_out].copy(), Y[held_out].copy()
     passes = run_passes(params, pairs, *rest, X_new, Y_new)
     known = ~np.isnan(Y_new)
