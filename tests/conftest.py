@@ -8,6 +8,7 @@ of the sources gets its own cache folder.
 import hashlib
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -45,6 +46,9 @@ def prepare_cache(parent, mode, digest):
 
 if "numba" in sys.modules:
     raise RuntimeError("numba was imported before tests/conftest.py could choose its cache folder")
+
+# A shell that starts jobs in the background lets them ignore interrupts, and tests send some.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MODE = numba_mode()
 os.environ["NUMBA_CACHE_DIR"] = str(prepare_cache(ROOT / ".numba_cache", MODE, hash_of_sources()))
