@@ -65,6 +65,9 @@ class EFCMLClassifier(EngineFace):
         Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called.
     birth_learning : bool
         Whether the other rules learn the sample that a rule was born from.
+    birth_plane : {"nearest", "blend"}
+        What a rule that is born in the stream starts with: the planes of the nearest rule, or those
+        of all rules as they fire at its center. "blend" is better after a small initial part.
     weight_limit : float
         A rule with a larger absolute weight stops its proximal steps, with a warning. Only printed
         formulas get there.
@@ -103,7 +106,7 @@ class EFCMLClassifier(EngineFace):
         product_space=Params.product_space, max_rules=Params.max_rules,
         activation_floor=Params.activation_floor, clip=Params.clip,
         warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
-        weight_limit=Params.weight_limit, random_state=None,
+        birth_plane=Params.birth_plane, weight_limit=Params.weight_limit, random_state=None,
     ):  # fmt: skip
         self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
@@ -115,6 +118,7 @@ class EFCMLClassifier(EngineFace):
         self.product_space, self.max_rules = product_space, max_rules
         self.activation_floor, self.clip = activation_floor, clip
         self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
+        self.birth_plane = birth_plane
         self.weight_limit, self.random_state = weight_limit, random_state
 
     @classmethod
@@ -128,7 +132,7 @@ class EFCMLClassifier(EngineFace):
             vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
             activation="distance", lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0,
             birth_width=0.1, variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
-            activation_floor=0.0, birth_learning=False,
+            activation_floor=0.0, birth_learning=False, birth_plane="nearest",
         )  # fmt: skip
         return cls(**(printed | changes))
 
