@@ -13,7 +13,7 @@ DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.05  # between the share of a label in a rule and the usual one
 STANDARD_ERRORS = 2.0  # that the gap must be above those of a share of so many rows
-MOST_TRENDS = 3  # labels whose slopes are put into words
+MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
 MOST_PUSHES = 3
 LEAST_PUSH = 0.01  # of the score, per standard deviation of the feature in the rule
 PUSH_SHARE = 1 / 3  # of the strongest push of a label
@@ -189,10 +189,11 @@ class Rule:
 
     @property
     def trends(self):
-        """One sentence per label of the THEN part, or the steepest one: what moves it."""
+        """What moves the labels of the THEN part and the steepest label, one sentence each."""
         labels = [tendency.label for tendency in self.label_tendencies[:MOST_TRENDS]]
-        if not labels:
-            labels = [self.label_names[np.abs(self.effects).max(axis=1).argmax()]]
+        steepest = self.label_names[np.abs(self.effects).max(axis=1).argmax()]
+        if steepest not in labels:
+            labels.append(steepest)
         return [text for label in labels if (text := self._trend(label))]
 
     def _trend(self, label):
