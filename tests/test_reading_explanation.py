@@ -92,7 +92,7 @@ def test_parts_sum_to_the_score_along_a_stream(labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["emotions", "yeast", "birds"])
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
 @pytest.mark.parametrize("options", [{}, {"activation": "distance", "bandwidth": 1.0}])
 def test_parts_sum_to_the_score_on_real_data(name, options):
     try:
