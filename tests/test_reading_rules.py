@@ -8,13 +8,14 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 from test_classifier import QUICK, hide, stream
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets
 from efcml.kernels.scoring import activate_rows
 from efcml.reading import read_rules
-from efcml.reading.words import level, with_spread
+from efcml.reading.words import distinctness, level, with_spread
 
 # Every parameter that forms rules, so that there are exactly two.
 TWO_RULES = {
@@ -268,6 +269,31 @@ def test_shift_and_narrowness_are_named_width_is_not(two, moved, term):
     variance[3] *= moved["width"] ** 2
     rule = replace(two[0], scaled_center=center, scaled_covariance=np.diag(variance))
     assert [(t.feature, t.term) for t in rule.terms] == ([("x3", term)] if term else [])
+
+
+@pytest.mark.parametrize(("z", "width"), [(0.0, 0.5), (1.2, 0.7), (-2.0, 0.3), (0.4, 1.0)])
+def test_distinctness_is_the_symmetric_divergence(z, width):
+    t = np.linspace(-12.0, 12.0, 100_001)
+    rule, usual = norm.pdf(t, z, width), norm.pdf(t)
+    gap = norm.logpdf(t, z, width) - norm.logpdf(t)
+    expected = np.trapezoid((rule - usual) * gap, t)
+    assert distinctness(np.array([z]), np.array([width])) == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_usual_is_the_mean_of_rows_not_of_rules(several):
+    rules = several.rules_
+    assert len({rule.support for rule in rules}) > 2
+    assert_allclose(rules.background.feature_means, 0.0, atol=1e-9)
+    assert np.abs(np.mean([rule.scaled_center for rule in rules], axis=0)).max() > 0.1
+
+
+def test_a_label_that_is_always_there_is_usual():
+    X, Y = stream(40)
+    Y[:, 1] = 1.0
+    rules = EFCMLClassifier(**QUICK).fit(X, Y).rules_
+    assert rules.background.label_means[1] <= 1.0
+    assert rules.background.label_means[1] == pytest.approx(1.0, abs=1e-9)
+    assert not any(t.label == "label 1" for rule in rules for t in rule.label_tendencies)
 
 
 def test_the_usual_follows_the_rows():
