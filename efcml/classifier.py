@@ -3,6 +3,10 @@
 from efcml.face import EngineFace
 from efcml.learner import Learner
 from efcml.params import Params
+from efcml.reading import explain_row, read_rules
+from efcml.targets import one_row
+
+RULES_SHOWN = 10  # below the parameters, in a notebook
 
 
 class EFCMLClassifier(EngineFace):
@@ -82,6 +86,8 @@ class EFCMLClassifier(EngineFace):
         As in scikit-learn.
     label_names_ : ndarray of str
         Columns of a label DataFrame, only then.
+    rules_ : RuleList
+        The rules as a person reads them; see `docs/reading.md`.
     learner_ : Learner
         The learner behind the face, for streams that need no checks.
 
@@ -138,3 +144,34 @@ class EFCMLClassifier(EngineFace):
 
     def _new_learner(self, n_features, n_labels):
         return Learner(self._params(), n_features, n_labels)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @property
+    def rules_(self):
+        """The rules now, strongest first, to be read or printed: a `RuleList`."""
+        names = self._names()
+        return read_rules(self.learner_, *names)
+
+    def explain(self, x):
+        """Return why the model says what it says of one row: an `Explanation`.
+
+        Parameters
+        ----------
+        x : array-like of shape (p,) or (1, p), Series, or DataFrame of one row
+        """
+        x = self.check_features(one_row(x, "x"))
+        return explain_row(self.learner_, x, *self._names())
+
+    def _rules_html(self):
+        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
+
+    # scikit-learn shows its estimators with one or the other, depending on the program.
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + self._rules_html()
+
+    def _repr_mimebundle_(self, **options):
+        bundle = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._rules_html()
+        return bundle
