@@ -46,8 +46,8 @@ tbody th { font-weight: normal; }
 thead th { font-weight: 600; }
 #models td, #models thead th + th { text-align: right; }
 @media (max-width: 600px) {
-  #models { font-size: 0.75rem; }
-  #models th, #models td { padding-right: 0.4rem; }
+  #models { font-size: 0.72rem; }
+  #models th, #models td { padding-right: 0.3rem; }
 }
 pre {
   background: var(--tint); border-radius: 0.4rem; padding: 0.8rem; margin: 0;

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import warnings
 from contextlib import contextmanager
 
 import matplotlib
@@ -27,13 +28,22 @@ def embed_figure(figure, alternative):
     alternative : str
         What those hear who cannot see it.
     """
-    width, height = figure.get_size_inches()
-    narrow = ""
-    if width > height and width > PHONE_WIDTH:  # others stay readable when they shrink
-        with resized(figure, PHONE_WIDTH, height):
-            narrow = f'<source media="{PHONE}" {sizes(figure)} srcset="{to_address(figure)}">'
+    narrow = draw_for_phones(figure)
     image = f'<img src="{to_address(figure)}" {sizes(figure)} alt="{escape(alternative)}">'
     return f"<picture>{narrow}{image}</picture>"
+
+
+def draw_for_phones(figure):
+    """Return the narrower drawing; nothing if the usual one serves better when it shrinks."""
+    width, height = figure.get_size_inches()
+    if width <= max(height, PHONE_WIDTH):
+        return ""
+    with resized(figure, PHONE_WIDTH, height), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            return f'<source media="{PHONE}" {sizes(figure)} srcset="{to_address(figure)}">'
+        except UserWarning:  # long names leave no room for the picture
+            return ""
 
 
 @contextmanager
