@@ -14,7 +14,7 @@ import efcml
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, datasets, plots, prequential
 from efcml.evaluation import PrequentialResult
 from efcml.report import draw_run, page, pictures, words, write_report
-from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks
+from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
 VOID = {"meta", "link", "img", "source", "br"}
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
@@ -182,6 +182,13 @@ def test_figures_have_words_and_a_size(write, plain):
     assert all("<svg" in drawing for drawing in images(text))
 
 
+def test_own_captions_are_the_text_alternative(write):
+    figure = plots.new_figure()
+    found = Page(write(figures={"trends": figure, "my_own": figure}, captions={"trends": "mine"}))
+    assert [caption.text for caption in found.all("figcaption")] == ["mine", "my own"]
+    assert [image.get("alt") for image in found.all("img")] == ["mine", "my own"]
+
+
 def test_numbers_are_those_of_the_summary(write, plain):
     more = {"births": 3, "interrupted": False, "seed": np.int64(7), "extra": "word", "files": ["a"]}
     text = write(more)
@@ -193,6 +200,7 @@ def test_numbers_are_those_of_the_summary(write, plain):
         key: summary[key] for key in shown
     }
     assert list(numbers)[:3] == ["dataset", "model", "n_initial"]
+    assert list(numbers).index("births") == list(numbers).index("rules") + 1
     assert list(numbers)[-1] == "extra"
     cells = {row[0]: row[1] for row in re.findall(r'data-key="(\w+)">.*?<td[^>]*>(.*?)</td>', text)}
     assert cells["pa"] == f"{result.pa:.4f}"
@@ -254,10 +262,11 @@ def test_measures_say_what_is_left_out(write):
     assert "3 of 10 labels are unknown" in text
 
 
-def test_complete_labels_are_not_mentioned(write):
-    text = write()
+def test_what_is_complete_is_not_mentioned(write):
+    text = write({"interrupted": False})
     assert "are unknown" not in text
-    assert "interrupted" not in Page(text).text
+    assert "was interrupted" not in text
+    assert 'class="note"' not in text
 
 
 def test_constant_answer_by_hand():
@@ -268,6 +277,7 @@ def test_constant_answer_by_hand():
 
 def test_interrupted_runs_say_so(write):
     text = write({"interrupted": True})
+    assert "Then 60 rows came one by one" in text
     note = Page(text).one("p", **{"class": "note"}).text
     assert note == "This run was interrupted after 60 rows. All numbers are about these rows."
 
@@ -418,6 +428,18 @@ def test_long_streams_stay_small(tmp_path, rng):
         tmp_path / "r.html", summary=summary, result=result, classifier=classifier, figures=figures
     )
     assert path.stat().st_size < 600_000
+
+
+@pytest.mark.parametrize(
+    ("n", "drawn"), [(MOST_POINTS, MOST_POINTS), (MOST_POINTS + 1, MOST_POINTS)]
+)
+def test_lines_are_thinned_from_a_length_on(n, drawn):
+    ax = plots.new_axes()
+    ax.plot(np.arange(n), np.arange(n))
+    keep_small(ax.figure)
+    x, y = ax.lines[0].get_data()
+    assert len(x) == drawn
+    assert (x[0], x[-1], y[-1]) == (0, n - 1, n - 1)
 
 
 def test_short_streams_stay_vectors(plain):
