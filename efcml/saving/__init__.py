@@ -1,0 +1,21 @@
+"""Model files: one zip of plain arrays and JSON, checked before anything is believed.
+
+`save` and `load` are for models. `write_archive` and `read_archive` are the container beneath;
+`pack`, `expected` and `unpack` turn a model into what goes into it and back, alone or as a part of
+something larger (docs/saving.md).
+"""
+
+from efcml.saving.archive import read_archive, write_archive
+from efcml.saving.checks import take
+from efcml.saving.models import expected, load, pack, save, unpack
+
+__all__ = [
+    "expected",
+    "load",
+    "pack",
+    "read_archive",
+    "save",
+    "take",
+    "unpack",
+    "write_archive",
+]
