@@ -73,13 +73,16 @@ class OneVsRestLearner:
         states = [model.state() for model in self.models]
         facts = {"n_features": self.n_features, "order": self.order.tolist()}
         facts["models"] = [part for part, _ in states]
+        facts["params"] = [part.pop("params") for part in facts["models"]][0]  # all have the same
         return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
 
     @classmethod
     def from_state(cls, facts, arrays):
         """Build a learner from what :meth:`state` returned."""
+        shared = {"params": facts["params"]}
         models = [
-            Learner.from_state(part, pick(arrays, str(i))) for i, part in enumerate(facts["models"])
+            Learner.from_state(part | shared, pick(arrays, str(i)))
+            for i, part in enumerate(facts["models"])
         ]
         learner = cls(models[0].params, facts["n_features"], len(models))
         learner.order = np.array(facts["order"])

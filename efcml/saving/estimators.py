@@ -106,7 +106,8 @@ def plain_parameter(name, value):
     plain = to_plain(value)
     if isinstance(plain, list | tuple | np.ndarray) and all(isinstance(v, Integral) for v in plain):
         return [int(v) for v in plain]  # the order of a chain
-    if type(plain) not in PARAMETER_KINDS or plain != plain:
+    good = type(plain) in (NoneType, bool, int, float, str)
+    if not good or (isinstance(plain, float) and not np.isfinite(plain)):
         raise ValueError(
             f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
         )

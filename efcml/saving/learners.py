@@ -77,13 +77,13 @@ def check_learner(facts, arrays):
 
 def per_label_shapes(facts, kind):
     """Return type and shape of every array of a learner with one model per label."""
-    take(facts, "the learner", n_features=SIZE, order=list, models=list)
+    take(facts, "the learner", n_features=SIZE, params=dict, order=list, models=list)
     n, order = len(facts["models"]), facts["order"]
     whole = all(type(label) is int for label in order)
     if n == 0 or not whole or sorted(order) != list(range(n)):
         raise ValueError(f"the order of {n} labels must name each once")
     shapes = {}
-    for i, part in enumerate(facts["models"]):
+    for i, part in enumerate(parts_of(facts)):
         shapes |= nest(**{str(i): learner_shapes(part)})
         width = facts["n_features"] + (i if kind is ChainLearner else 0)
         if (part["n_features"], part["n_labels"]) != (width, 1):
@@ -93,5 +93,12 @@ def per_label_shapes(facts, kind):
 
 def check_per_label(facts, arrays):
     """Refuse values that no learner with one model per label can have."""
-    for i, part in enumerate(facts["models"]):
+    for i, part in enumerate(parts_of(facts)):
         check_learner(part, pick(arrays, str(i)))
+
+
+def parts_of(facts):
+    """Return the facts of every label's learner, with the parameters that all share."""
+    if not all(isinstance(part, dict) for part in facts["models"]):
+        raise ValueError("a model says nothing")
+    return [part | {"params": facts["params"]} for part in facts["models"]]
