@@ -595,3 +595,34 @@ def test_rows_of_a_warm_up_that_is_over_are_refused(models, path):
     content = replaced(content, ("fitted", "learner", "n_held"), 12)
     write_lie(path, content, arrays | {"learner/held": held})
     assert "cannot hold 12 rows" in try_to_load(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "lie", "reason"),
+    [
+        (("order",), [0, 0], "must name each once"),
+        (("order",), [0, 1, 2], "must name each once"),
+        (("order",), [True, False], "must name each once"),
+        (("order",), [1.0, 0.0], "must name each once"),
+        (("models",), [], "must name each once"),
+        (("models", 1), 3, "a model says nothing"),
+        (("models", 1, "n_features"), 3, "the rule base says n_features=4"),
+        (("n_features",), 4, "model 0 must have 4 features"),
+        (("params", "vigilance"), -1.0, "vigilance must be a number > 0"),
+    ],
+)
+def test_chains_that_lie_are_refused(at, lie, reason, models, path):
+    content, arrays = pack(models["chain"])
+    write_lie(path, replaced(content, ("fitted", "learner", *at), lie), arrays)
+    assert reason in try_to_load(path)
+
+
+def test_rest_and_chain_are_not_confused(models, path):
+    content, arrays = pack(models["rest"])
+    write_lie(path, content | {"class": "ChainEFC", "params": ChainEFC().get_params()}, arrays)
+    assert "model 1 must have 4 features and one label" in try_to_load(path)
+
+
+def test_a_file_that_gets_shorter_while_it_is_read():
+    with pytest.raises(ValueError, match="it ends too early"):
+        archive.read_array(io.BytesIO(b"short"), "<f8", (1,))
