@@ -16,7 +16,7 @@ PAGE = "docs/pictures.md"
 IMAGES = "docs/images"
 PICTURE = re.compile(r"^!\[[^\]]*\]\(images/(\w+)\.svg\)\n(?:\n```python\n(.*?)^```)?", re.S | re.M)
 ORDERS = 10
-FIRST = 20  # rows of a stream that are not drawn: means of few rows say little
+FIRST = 50  # rows of a stream that are not drawn: means of few rows say little
 
 
 def pictures(root=ROOT):

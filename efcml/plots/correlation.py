@@ -35,7 +35,7 @@ def draw_label_correlation(correlation, label_names=None, *, ax=None):
     as_array(correlation, labels, labels, name="correlation")
     label_names = names_for(label_names, labels, "label")
     pairs = max(labels - 1, 0)
-    order = order_alike(np.nan_to_num(correlation))
+    order = order_labels(correlation)
     # Row i holds the pairs of label i + 1 with all labels before it.
     values = np.clip(correlation[np.ix_(order[1:], order[:-1])], -1.0, 1.0)
     values[~np.tri(pairs, dtype=bool)] = np.inf
@@ -45,6 +45,15 @@ def draw_label_correlation(correlation, label_names=None, *, ax=None):
         ax, values, [label_names[i] for i in order[1:]], [label_names[i] for i in order[:-1]],
         colors=SIGNED, limits=(-1.0, 1.0), words="correlation",
     )  # fmt: skip
+
+
+def order_labels(correlation):
+    """Return the labels, those that behave alike side by side and those without any value last."""
+    others = np.where(np.eye(len(correlation), dtype=bool), np.nan, correlation)
+    known = ~np.isnan(others).all(axis=1)
+    first, last = np.flatnonzero(known), np.flatnonzero(~known)
+    alike = order_alike(np.nan_to_num(correlation[np.ix_(first, first)]))
+    return np.concatenate([first[alike], last])
 
 
 def order_alike(correlation):
