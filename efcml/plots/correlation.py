@@ -70,8 +70,9 @@ def order_alike(correlation):
     if len(correlation) < 3:
         return np.arange(len(correlation))
     _, axes = np.linalg.eigh((correlation + correlation.T) / 2)
+    axes = axes * np.where(axes[0] < 0, -1.0, 1.0)  # their signs are arbitrary
     angles = np.round(np.arctan2(axes[:, -2], axes[:, -1]), 6)
     order = np.argsort(angles, kind="stable")
     gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
     order = np.roll(order, -1 - int(gaps.argmax()))
-    return order if order[0] <= order[-1] else order[::-1]  # the sign of an axis is arbitrary
+    return order if order[0] < order[-1] else order[::-1]

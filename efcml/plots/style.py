@@ -39,7 +39,7 @@ def plain(name, longest=LONGEST):
     Examples
     --------
     >>> plain("Mean_Acc1298_Mean_Mem40_Centroid")
-    'Mean_Acc1298_…em40_Centroid'
+    'Mean_Acc1298_…m40_Centroid'
     """
     text = " ".join(str(name).split())
     if len(text) > longest:
