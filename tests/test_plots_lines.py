@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 from pictures import color_at, inside, overlaps, pixels, words
 
 from efcml import plots
@@ -150,6 +151,24 @@ def test_logarithmic_counts_have_plain_numbers():
     assert np.isnan(ax.lines[0].get_ydata()).tolist() == [True, False, False]
     assert words(ax) == ["few births (1)", "few", "many"]
     assert not overlaps(ax.texts)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_names_do_not_move_down_among_the_events(log):
+    models = {f"model {i}": [1, 1] for i in range(5)} | {"many": [99, 99]}
+    ax = plots.draw_rule_counts(models, EVENTS, log=log)
+    assert not overlaps(ax.texts)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_names_with_room_stand_where_their_lines_end(log):
+    models = {"few": [4, 4], "some": [40, 40], "many": [99, 99]}
+    ax = plots.draw_rule_counts(models, log=log)
+    ax.figure.draw_without_rendering()
+    for text, counts in zip(ax.texts, models.values(), strict=True):
+        place = ax.transData.transform((1, counts[-1]))[1]
+        box = Text.get_window_extent(text)
+        assert (box.y0 + box.y1) / 2 == pytest.approx(place, abs=2.5)
 
 
 def test_unknown_kinds_of_events_are_refused():

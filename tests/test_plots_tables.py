@@ -100,6 +100,15 @@ def test_labels_that_behave_alike_are_neighbours(rng):
     assert np.count_nonzero(np.diff(groups[::-1][mirrored])) == 2
 
 
+def test_order_starts_after_the_widest_gap():
+    angles = np.radians([0, 170, 10, 180, 350, 190])
+    order = order_alike(np.cos(angles[:, None] - angles))
+    assert {frozenset(order[:3].tolist()), frozenset(order[3:].tolist())} == {
+        frozenset({0, 2, 4}),
+        frozenset({1, 3, 5}),
+    }
+
+
 def test_unknown_correlations_have_crosses_and_stand_last():
     correlation = np.array([[np.nan] * 3, [np.nan, 1.0, -0.5], [np.nan, -0.5, 1.0]])
     ax = plots.draw_label_correlation(correlation, ["never", "a", "b"])
@@ -208,9 +217,10 @@ def test_ticks_do_not_depend_on_limits():
 def test_shortened_names_stay_different():
     long = "x" * 26
     assert names_for(["a", "b"], 2, "label") == ["a", "b"]
-    more = names_for([f"{long}{i}{long[:10]}" for i in range(2)], 2, "label")
+    more = names_for([f"{long[:16]}{i}{long[:14]}" for i in range(2)], 2, "label")
     assert len(set(more)) == 2
-    assert all(len(name) <= 40 for name in more)
+    assert not more[0].endswith("(1)")
+    assert all(len(name) == 31 for name in more)
     numbered = names_for([f"{long}{i}{long}" for i in range(2)] + ["a"], 3, "label")
     assert numbered == ["x" * 13 + "…" + "x" * 12 + f" ({i})" for i in (1, 2)] + ["a"]
 
