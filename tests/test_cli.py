@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 import efcml
 from efcml.cli import main, tune
-from efcml.cli.table import format_table
+from efcml.tables import format_table
 
 CSV = "a,b,happy,calm\n" + "".join(
     f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
@@ -187,6 +188,18 @@ def test_how_it_ends(capsys, monkeypatch, error, code, says):
     assert says in capsys.readouterr().err
 
 
+def test_warnings_are_one_line(capsys, monkeypatch):
+    def warn(name):
+        warnings.simplefilter("always")
+        warnings.warn("rule 3\nran away", RuntimeWarning, stacklevel=1)
+        raise FileNotFoundError(2, "No such file or directory", "model.npz")
+
+    monkeypatch.setattr(efcml.datasets, "load", warn)
+    assert main(["datasets", "info", "emotions"]) == 2
+    notes = capsys.readouterr().err.splitlines()
+    assert notes == ["efcml: note: rule 3 ran away", "efcml: model.npz: No such file or directory"]
+
+
 def test_a_reader_that_leaves_is_no_error():
     command = f"{sys.executable} -m efcml datasets | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -197,3 +210,5 @@ def test_a_reader_that_leaves_is_no_error():
 def test_tables():
     lines = format_table(["name", "n"], [["a", "1"], ["bcd", "-"]])
     assert lines == ["name  n", "a     1", "bcd   -"]
+    assert format_table(["n", "b/m"], [["a", "1/2"], ["b", "10/2"]])[1] == "a   1/2"
+    assert format_table(["a/b"], [["x/y"], ["longer"]])[1] == "x/y"
