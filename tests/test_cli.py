@@ -1,14 +1,18 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
 import efcml
 from efcml.cli import main, tune
+from efcml.cli.main import build_parser
 from efcml.tables import format_table
 
 CSV = "a,b,happy,calm\n" + "".join(
@@ -205,6 +209,16 @@ def test_a_reader_that_leaves_is_no_error():
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/command_line.md"])
+def test_commands_on_the_pages_are_commands(page):
+    text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:    |\$ )?efcml (.+)$", text, re.M)
+    assert lines
+    for line in lines:
+        options = build_parser().parse_args(shlex.split(line, comments=True))
+        assert callable(options.run)
 
 
 def test_tables():

@@ -9,7 +9,7 @@ import pytest
 from cli_files import LABELS, QUICK, ROWS, is_one_line, run_arguments, shell, write_csv
 
 import efcml
-from efcml.cli import main, outcome, settings, source, stream
+from efcml.cli import main, outcome, run, settings, source, stream
 
 NAMES = {
     *("dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share"),
@@ -142,7 +142,7 @@ def test_budget(songs, tmp_path, capsys, no_pictures):
     assert 0 < summary["queried_share"] <= 0.3
     asked = [int(row["asked"]) for row in read_predictions(tmp_path / "a")]
     assert asked == result.queried.tolist()
-    assert summary["criteria"] == ["ambiguity", "random"]
+    assert (summary["unit"], summary["criteria"]) == ("samples", "ambiguity,random")
 
 
 def test_budget_by_label(songs, tmp_path, capsys, no_pictures):
@@ -266,6 +266,19 @@ def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypat
     model = efcml.load(tmp_path / "model.npz")
     assert (model.learner_.score(ds.X) == clf.learner_.score(ds.X)).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_person_learns_that_results_are_written(songs, tmp_path, capsys, monkeypatch,
+                                                  no_pictures):  # fmt: skip
+    monkeypatch.setattr(run, "is_watched", lambda: True)
+    small_blocks(monkeypatch, 6)
+    interrupt_after(monkeypatch, 0)
+    assert main(run_arguments(songs, "--out", tmp_path)) == 130
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-2:] == [
+        "efcml: writing the results so far; Ctrl-C again ends at once",
+        "efcml: interrupted after 6 of 20 rows",
+    ]
 
 
 def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch):

@@ -38,7 +38,7 @@ def summarise(options, ds, run):
         "ms_per_sample": 1e3 * result.seconds_per_sample,
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,
-        "criteria": None if active is None else list(active.criteria),
+        "criteria": None if active is None else ",".join(active.criteria),
         "seed": options.seed,
         "shuffled": options.shuffle,
         "quick": options.quick,

@@ -1,11 +1,13 @@
 """``efcml run``: learn the initial part of a data set, then the rest, test-then-train."""
 
+import sys
 from pathlib import Path
 
 from efcml.cli.outcome import describe, summarise, to_json, write_results
 from efcml.cli.settings import add_settings, make_asker, make_estimator
 from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
 from efcml.folders import make_folder
+from efcml.progress import is_watched, progress_bar
 
 
 def add_command(commands):
@@ -43,6 +45,8 @@ def run(options):
     checkpoint = Checkpoint(options.checkpoint, stream, ds)
     start(stream, checkpoint, ds)
     run_to_the_end(stream, checkpoint.write_now_and_then)
+    if not stream.finished and is_watched():
+        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
     checkpoint.write()
     stream.model.name_columns(ds.feature_names, ds.label_names)
     summary = summarise(options, ds, stream)
@@ -70,7 +74,6 @@ def start(run, checkpoint, ds):
 
     Without an initial part the model holds the first rows of the stream until they are enough.
     """
-    from efcml.progress import progress_bar
     from efcml.warm import warmup
 
     with progress_bar(2, "preparing", unit="step") as bar:
