@@ -406,6 +406,14 @@ def test_bad_input_from_a_shell(arguments, words, songs):
     is_one_line(shell(arguments, songs.parent), *words)
 
 
+def test_settings_of_all_kinds(songs, tmp_path, capsys, no_pictures):
+    values = {"merging": "False", "correlation": "none", "n_steps": "2", "clip": "4.5"}
+    more = [word for name in values for word in ("--set", f"{name} = {values[name]}")]
+    parameters = numbers(run_arguments(songs, *more, "--out", tmp_path), capsys)["parameters"]
+    chosen = {name: parameters[name] for name in values}
+    assert chosen == {"merging": False, "correlation": "none", "n_steps": 2, "clip": 4.5}
+
+
 def test_settings_of_chains(songs, tmp_path, capsys, no_pictures):
     more = ("--model", "chain", "--set", "order=1,0", "--out", tmp_path)
     assert numbers(run_arguments(songs, *more), capsys)["parameters"]["order"] == [1, 0]
