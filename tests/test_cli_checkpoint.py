@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,23 @@ def test_goes_on_bit_for_bit(options, block, songs, tmp_path, capsys, monkeypatc
         assert main(parts) == 0
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
     assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
+
+
+def test_time_adds_up(songs, tmp_path, capsys, monkeypatch):
+    prequential = stream.prequential
+
+    def in_a_second(*arguments, **options):
+        return replace(prequential(*arguments, **options), seconds=1.0)
+
+    monkeypatch.setattr(stream, "prequential", in_a_second)
+    arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
+    small_blocks(monkeypatch, 5)
+    with monkeypatch.context() as patched:
+        interrupt_after(patched, 1)
+        assert main(arguments) == 130
+    assert main(arguments) == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["ms_per_sample"] == 1e3 * 4 / 20
 
 
 def test_a_finished_run_is_written_again(songs, tmp_path, capsys):
@@ -218,12 +236,13 @@ def test_of_another_run(more, word, songs, tmp_path, capsys):
     assert path.read_bytes() == before
 
 
-def test_of_other_data(songs, tmp_path, capsys):
+@pytest.mark.parametrize(("old", "new"), [("2.0", "2.5"), (",1,", ",0,")], ids=["X", "Y"])
+def test_of_other_data(old, new, songs, tmp_path, capsys):
     arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path / "out")
     assert main(arguments) == 0
-    songs.write_text(csv_text().replace("2.0", "2.5", 1))
+    songs.write_text(csv_text().replace(old, new, 1))
     assert main(arguments) == 2
-    assert "with other data" in capsys.readouterr().err
+    assert "with other data:" in capsys.readouterr().err
 
 
 def test_other_questions(songs, tmp_path, capsys):

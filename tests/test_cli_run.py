@@ -108,6 +108,10 @@ def test_predictions_and_model(songs, tmp_path, capsys, no_pictures):
     assert (model.learner_.score(X) == clf.learner_.score(X)).all()
 
 
+def test_the_threshold_is_a_yes():
+    assert list(outcome.answer_cells([[0.5, 0.49]])) == [[("0.5", 1), ("0.49", 0)]]
+
+
 def test_unknown_labels_are_empty(tmp_path, songs, capsys, no_pictures):
     arguments = run_arguments(songs, "--out", tmp_path / "out")
     arguments[arguments.index("24")] = "16"
