@@ -53,7 +53,7 @@ test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
 test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
 	$(PYTEST) -q -m wheel tests/test_packaging.py
 
-demo: $(STAMP)  ## run the built-in stream; table on screen, figures in demo/
+demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.

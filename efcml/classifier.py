@@ -3,6 +3,10 @@
 from efcml.face import EngineFace
 from efcml.learner import Learner
 from efcml.params import Params
+from efcml.reading import explain_row, read_rules
+from efcml.targets import one_row
+
+RULES_SHOWN = 10  # below the parameters, in a notebook
 
 
 class EFCMLClassifier(EngineFace):
@@ -65,6 +69,9 @@ class EFCMLClassifier(EngineFace):
         Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called.
     birth_learning : bool
         Whether the other rules learn the sample that a rule was born from.
+    birth_plane : {"nearest", "blend"}
+        What a rule that is born in the stream starts with: the planes of the nearest rule, or those
+        of all rules as they fire at its center. "blend" is better after a small initial part.
     weight_limit : float
         A rule with a larger absolute weight stops its proximal steps, with a warning. Only printed
         formulas get there.
@@ -79,6 +86,8 @@ class EFCMLClassifier(EngineFace):
         As in scikit-learn.
     label_names_ : ndarray of str
         Columns of a label DataFrame, only then.
+    rules_ : RuleList
+        The rules as a person reads them; see `docs/reading.md`.
     learner_ : Learner
         The learner behind the face, for streams that need no checks.
 
@@ -103,7 +112,7 @@ class EFCMLClassifier(EngineFace):
         product_space=Params.product_space, max_rules=Params.max_rules,
         activation_floor=Params.activation_floor, clip=Params.clip,
         warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
-        weight_limit=Params.weight_limit, random_state=None,
+        birth_plane=Params.birth_plane, weight_limit=Params.weight_limit, random_state=None,
     ):  # fmt: skip
         self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
@@ -115,6 +124,7 @@ class EFCMLClassifier(EngineFace):
         self.product_space, self.max_rules = product_space, max_rules
         self.activation_floor, self.clip = activation_floor, clip
         self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
+        self.birth_plane = birth_plane
         self.weight_limit, self.random_state = weight_limit, random_state
 
     @classmethod
@@ -128,9 +138,40 @@ class EFCMLClassifier(EngineFace):
             vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
             activation="distance", lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0,
             birth_width=0.1, variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
-            activation_floor=0.0, birth_learning=False,
+            activation_floor=0.0, birth_learning=False, birth_plane="nearest",
         )  # fmt: skip
         return cls(**(printed | changes))
 
     def _new_learner(self, n_features, n_labels):
         return Learner(self._params(), n_features, n_labels)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @property
+    def rules_(self):
+        """The rules now, strongest first, to be read or printed: a `RuleList`."""
+        names = self._names()
+        return read_rules(self.learner_, *names)
+
+    def explain(self, x):
+        """Return why the model says what it says of one row: an `Explanation`.
+
+        Parameters
+        ----------
+        x : array-like of shape (p,) or (1, p), Series, or DataFrame of one row
+        """
+        x = self.check_features(one_row(x, "x"))
+        return explain_row(self.learner_, x, *self._names())
+
+    def _rules_html(self):
+        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
+
+    # scikit-learn shows its estimators with one or the other, depending on the program.
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + self._rules_html()
+
+    def _repr_mimebundle_(self, **options):
+        bundle = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._rules_html()
+        return bundle

@@ -1,7 +1,7 @@
 """A first run that needs no data: ``python -m efcml.demo [--out demo] [--quick]``.
 
-Seven models learn the built-in drifting stream. A table goes to the screen; numbers and figures go
-to the output folder.
+Seven models learn the built-in drifting stream. A table goes to the screen; numbers, figures and a
+report go to the output folder.
 
 All lines but one are the default with one thing changed. The narrow rules, also those of the
 picture with two features, suit clean clusters in few dimensions; they were picked on the stream
@@ -23,10 +23,13 @@ from efcml.classifier import EFCMLClassifier
 from efcml.datasets import load
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.folders import make_folder
+from efcml.report import draw_run, write_report
+from efcml.report.figures import draw_panels, keep_small, name_drifts
 from efcml.tables import format_table
 from efcml.warm import warmup
 
 STREAM, FLAT_STREAM = "drifting-clusters", "drifting-clusters-2d"
+MAIN = "rules"  # the model that the report is about
 SEED = 0
 ROWS, QUICK_ROWS = 6000, 2000
 CELLS = 250  # of the background of the picture of rules, per side
@@ -38,6 +41,16 @@ NARROW = {
     "bandwidth": 1.0,
     "product_space": False,
     "forgetting": 0.99,
+}
+# In the report, beside the figures of the main model: another name, and what is seen.
+CAPTIONS = {
+    "trends": ("comparison", "Four of the models, mean of the last rows."),
+    "rules": ("narrow_rules", "Number of rules of the model with narrow rules."),
+    "ellipses": (
+        "ellipses",
+        "Narrow rules on a stream with two features, at four times, and where they predict the "
+        "first label.",
+    ),
 }
 FORGET = {"forgetting": 0.995}
 ONE_RULE = {"vigilance": 1e9}
@@ -69,8 +82,13 @@ class Run:
     """A model and what came of it."""
 
     model: Model
-    parameters: dict
+    classifier: EFCMLClassifier
     result: PrequentialResult
+
+    @property
+    def parameters(self):
+        """All parameters of the classifier."""
+        return self.classifier.get_params()
 
     def numbers(self):
         """Return what the table and the summary say about the run."""
@@ -93,7 +111,7 @@ def main(arguments=None):
     """Run the demo from the command line; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m efcml.demo",
-        description="Learn a built-in drifting stream; print a table, write numbers and figures.",
+        description="Learn a built-in drifting stream; print a table, write figures and a report.",
     )
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the results")
     parser.add_argument("--quick", action="store_true", help="a shorter stream")
@@ -127,8 +145,14 @@ def run_demo(out, *, rows=ROWS, cells=CELLS):
     sentences = describe(runs)
     print("\n".join(["", *compare(runs), ""]))
     print("\n".join(sentences) + "\n")
-    files = draw_all(out, runs, stream, cells)
-    files.append(write_summary(out, stream, runs, sentences, files))
+    figures = draw_all(runs, stream, cells)
+    files = [
+        file for name, figure in figures.items() for file in plots.save_figure(figure, out / name)
+    ]
+    summary = summarise(stream, runs, sentences, files)
+    files.append(out / "summary.json")
+    files[-1].write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    files.append(write_page(out, stream, runs[MAIN], summary, figures))
     print(f"written to {out}: " + ", ".join(file.name for file in files))
     return runs
 
@@ -137,7 +161,7 @@ def run_model(model, stream):
     """Fit a model to the initial part and run it over the rest."""
     classifier = EFCMLClassifier(**model.parameters).fit(*stream.initial)
     result = prequential(classifier, *stream.stream, learn=model.learn)
-    return Run(model, classifier.get_params(), result)
+    return Run(model, classifier, result)
 
 
 # -- words and numbers ----------------------------------------------------------------------
@@ -178,67 +202,68 @@ def describe(runs):
     return [first, second]
 
 
-def write_summary(out, stream, runs, sentences, files):
-    """Write everything a script could want to know as JSON; return the path."""
-    summary = {
+def summarise(stream, runs, sentences, files):
+    """Return everything a script could want to know: the main model, then all of them."""
+    numbers = runs[MAIN].numbers()
+    return {
         "dataset": stream.name,
+        "model": numbers.pop("name"),
         "seed": SEED,
         "n_initial": stream.n_initial,
         "n_stream": len(stream) - stream.n_initial,
         "drift_rows": stream.marks,
         "version": __version__,
+        "queried_share": float(runs[MAIN].result.queried.mean()),
+        **numbers,
         "models": {key: run.numbers() for key, run in runs.items()},
         "findings": sentences,
         "figures": [file.name for file in files],
     }
-    path = out / "summary.json"
-    path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return path
+
+
+def write_page(out, stream, run, summary, figures):
+    """Write the report of one run, with the figures that compare; return the path."""
+    for figure in figures.values():  # saved already, with every dot as a shape
+        keep_small(figure)
+    own = draw_run(run.result, run.classifier, dataset=stream, first_row=stream.n_initial)
+    return write_report(
+        out / "report.html",
+        summary=summary,
+        result=run.result,
+        classifier=run.classifier,
+        figures=own | {CAPTIONS[name][0]: figure for name, figure in figures.items()},
+        captions=dict(CAPTIONS.values()),
+    )
 
 
 # -- pictures -------------------------------------------------------------------------------
 
 
-def draw_all(out, runs, stream, cells):
-    """Draw and save every figure; return the files."""
+def draw_all(runs, stream, cells):
+    """Draw every figure; return them by name."""
     rows = len(stream)
-    figures = {
+    return {
         "trends": draw_models(runs, stream, window=max(round(WINDOW_SHARE * rows), 1)),
         "rules": draw_rules(runs["narrow"], stream),
         "ellipses": draw_snapshots(load(FLAT_STREAM, n=rows, seed=SEED), cells),
-    }
-    return [
-        file for name, figure in figures.items() for file in plots.save_figure(figure, out / name)
-    ]
-
-
-def name_drifts(marks):
-    """Turn the marks of a stream into what the plots want."""
-    return {
-        "gradual drift": (marks["gradual_start"], marks["gradual_end"]),
-        "abrupt drift": marks["abrupt"],
     }
 
 
 def draw_models(runs, stream, window):
     """Return a figure of partial accuracy and average precision, one panel each."""
-    figure = plots.new_figure(8.0, 6.0)
-    panels = figure.subplots(2, 1, sharex=True)
     drawn = [run for run in runs.values() if run.model.drawn]
     rows = np.arange(stream.n_initial, len(stream))
-    marks = name_drifts(stream.marks)
     full = slice(window - 1, None)  # from the first row with a whole window
-    for ax, name in zip(panels, ("pa", "ap"), strict=True):
-        curves = {}
+    panels = {}
+    for name in ("pa", "ap"):
+        curves = panels[measures.MEASURES[name].title] = {}
         for run in drawn:
             recent = measures.trend(run.result.Y, run.result.scores, name, window=window)
             curves[run.model.name] = rows[full], recent[full]
-        first, title = ax is panels[0], measures.MEASURES[name].title
-        plots.draw_trends(curves, ax=ax, marks=marks, name_marks=first, ylabel=title)
-    panels[0].set_xlabel("")
-    panels[0].set_xlim(stream.n_initial + window - 1, len(stream))
+    figure = draw_panels(panels, marks=name_drifts(stream.marks), width=8.0, height=6.0)
+    figure.axes[0].set_xlim(stream.n_initial + window - 1, len(stream))
     figure.suptitle(
-        f"Test-then-train on {stream.name}, mean of the last {window} rows", fontsize=11
+        f"Test-then-train on {stream.name}, mean of the last {window} rows", fontsize=11, wrap=True
     )
     return figure
 
@@ -252,7 +277,9 @@ def draw_rules(run, stream):
         marks=name_drifts(stream.marks),
         cap=run.parameters["max_rules"],
     )
-    ax.figure.suptitle(f"Number of rules on {stream.name} ({run.model.name})", fontsize=11)
+    ax.figure.suptitle(
+        f"Number of rules on {stream.name} ({run.model.name})", fontsize=11, wrap=True
+    )
     return ax.figure
 
 

@@ -250,6 +250,14 @@ class EngineFace(MultiLabelFace):
         check_is_fitted(self, "learner_")
         return self.learner_.n_rules
 
+    def _names(self):
+        """Return the names of features and labels, None where there are none."""
+        check_is_fitted(self, "learner_")
+        labels = getattr(self, "label_names_", None)
+        if self._binary:
+            labels = [f"class {self.classes_[-1]}"]
+        return getattr(self, "feature_names_in_", None), labels
+
 
 def squash(score):
     """Map scores into (0, 1), strictly rising: straight in the middle, hyperbolic at the ends."""

@@ -210,11 +210,10 @@ class Learner:
     def _give_birth(self, x, y, nearest, row, with_consequents, events, at):
         W = np.zeros(self.rules.arrays.W.shape[1:])
         expected = np.full(self.n_labels, 0.5)
-        if nearest >= 0:
-            W = self.rules.W[nearest].copy()
-            if with_consequents:
-                planes = W[: self.n_labels]
-                expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
+        if nearest >= 0 and with_consequents:
+            planes = self.rules.W[nearest, : self.n_labels]
+            expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
+            W = self._planes_at(x, nearest)
         if self.rules.n_rules >= self.params.max_rules:
             self._make_room(row, with_consequents, events, at)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
@@ -224,6 +223,13 @@ class Learner:
         )
         events.append((at, "birth", int(self.rules.uid[rule])))
         return rule
+
+    def _planes_at(self, x, nearest):
+        """Return what a rule that is born at a scaled row starts with."""
+        if self.params.birth_plane == "nearest":
+            return self.rules.W[nearest].copy()
+        psi = batch.activations(self.rules, x[None], self.settings._replace(activation_floor=0.0))
+        return np.tensordot(psi[0], self.rules.W, axes=1)
 
     @property
     def _merge_test(self):

@@ -47,6 +47,7 @@ class Params:
     clip: float = 6.0
     warmup_rows: int = 200
     birth_learning: bool = True
+    birth_plane: str = "nearest"
     weight_limit: float = 1e6
 
     def __post_init__(self):
@@ -72,6 +73,7 @@ class Params:
         check_number("clip", self.clip, above=0.0)
         check_whole("warmup_rows", self.warmup_rows, least=1)
         check_flag("birth_learning", self.birth_learning)
+        check_choice("birth_plane", self.birth_plane, ("nearest", "blend"))
         check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Targets as people bring them, turned into label arrays; used by every estimator."""
+"""Targets and single rows as people bring them, turned into arrays; used by every estimator."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -75,3 +75,15 @@ def read_binary(y, known, classes):
     if not np.isin(y, known).all():
         raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
+
+
+def one_row(values, name):
+    """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
+    if hasattr(values, "to_frame"):  # a pandas Series keeps its names
+        return values.to_frame().T
+    if not hasattr(values, "columns"):
+        values = np.asarray(values)
+        values = values.reshape(1, -1) if values.ndim < 2 else values
+    if len(values) != 1:
+        raise ValueError(f"{name} must be one row; got {len(values)} rows.")
+    return values

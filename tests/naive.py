@@ -545,6 +545,7 @@ class NaiveLearner:
         merge_consequents="exact",
         product_space=True,
         birth_learning=True,
+        birth_plane="nearest",
         weight_limit=1e6,
         max_rules=None,
     ):
@@ -559,6 +560,7 @@ class NaiveLearner:
         self.merging, self.merge_overlap = merging, merge_overlap
         self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
         self.product_space, self.birth_learning = product_space, birth_learning
+        self.birth_plane = birth_plane
         self.weight_limit, self.max_rules = weight_limit, max_rules
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
         self.rules = []
@@ -680,8 +682,17 @@ class NaiveLearner:
         rule.log_det = np.array([joint_log_det, input_log_det])
 
     def give_birth(self, z, nearest):
-        """Append a rule at z that starts with the consequents of the nearest one (section 3)."""
-        W = np.zeros((self.d, self.K)) if nearest is None else self.rules[nearest].W.copy()
+        """Append a rule at z that starts with the planes of the others, as they fire at z.
+
+        ``birth_plane="nearest"``: with those of the nearest rule (section 3).
+        """
+        if nearest is None:
+            W = np.zeros((self.d, self.K))
+        elif self.birth_plane == "nearest":
+            W = self.rules[nearest].W.copy()
+        else:
+            psi = self.activations(z[: self.p])
+            W = sum(share * rule.W for share, rule in zip(psi, self.rules, strict=True))
         newborn = self.new_rule(z, W)
         # As if just tested: as wide as S_0 it would look like a part of any neighbour.
         for rule in self.rules:

@@ -32,14 +32,18 @@ def instability(P, r, psi, kind):
 
 
 def largest_instability(learner, x, kind):
-    """Over the active rules and all label groups."""
+    """Over the active rules; where labels have their own P, the one of the least known label."""
     found = [
-        instability(P, naive.extend(x), psi, kind)
+        instability(least_known(rule.P, rule.label_weight), naive.extend(x), psi, kind)
         for rule, psi in zip(learner.rules, learner.activations(x), strict=True)
         if psi >= learner.activation_floor
-        for P in rule.P
     ]
     return max(found, default=0.0)
+
+
+def least_known(P, label_weight):
+    """P of the label whose rows, weighted by activation, are fewest."""
+    return P[0] if len(P) == 1 else P[int(np.argmin(np.diagonal(label_weight)))]
 
 
 class NaiveActive:

@@ -44,6 +44,7 @@ PARAMETERS = {
     "clip": 6.0,
     "warmup_rows": 20,
     "birth_learning": True,
+    "birth_plane": "nearest",
     "weight_limit": 1e6,
 }
 NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")

@@ -48,6 +48,7 @@ EVERYTHING = FIXED | {
     "product_space": False,
     "max_rules": 4,
     "birth_learning": False,
+    "birth_plane": "blend",
     "warmup_rows": 10,
 }
 
@@ -688,6 +689,7 @@ PRINTED = {
     "n_steps": 1,
     "variance_floor": 0.0,
     "birth_learning": False,
+    "birth_plane": "nearest",
     "product_space": True,
     "weight_limit": 1e6,
 }

@@ -332,6 +332,7 @@ BAD_PARAMETERS = [
     ("clip", 0.0, "clip must be a number > 0"),
     ("warmup_rows", 0, "warmup_rows must be a whole number >= 1"),
     ("birth_learning", "no", "birth_learning must be True or False"),
+    ("birth_plane", "mean", "birth_plane must be one of 'nearest', 'blend'"),
     ("weight_limit", 0.0, "weight_limit must be a number > 0"),
     ("random_state", "seed", "'seed' cannot be used to seed"),
 ]

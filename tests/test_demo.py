@@ -1,6 +1,7 @@
 """The demo: table, files, exit codes. Tiny, so that it also runs uncompiled."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def test_files_are_written(folder, runs):
     figures = {
         f"{name}.{kind}" for name in ("trends", "rules", "ellipses") for kind in ("png", "svg")
     }
-    assert names == figures | {"summary.json"}
+    assert names == figures | {"summary.json", "report.html"}
 
 
 def test_summary_holds_the_numbers(folder, runs):
@@ -34,10 +35,25 @@ def test_summary_holds_the_numbers(folder, runs):
     assert summary["seed"] == demo.SEED
     assert summary["version"] == __version__
     assert summary["n_initial"] + summary["n_stream"] == ROWS
+    assert summary["model"] == "EFC-ML"
+    assert summary["pa"] == runs["rules"].result.pa
+    assert summary["queried_share"] == 1.0
     assert set(summary["models"]) == set(demo.MODELS)
     for key, run in runs.items():
         assert summary["models"][key]["pa"] == run.result.pa
         assert summary["models"][key]["parameters"] == run.parameters
+
+
+def test_report_shows_the_main_model_and_all_others(folder, runs):
+    text = (folder / "report.html").read_text()
+    assert "<h1>EFC-ML on drifting-clusters</h1>" in text
+    before, after = text.split('<table id="models">')
+    for key, run in runs.items():
+        line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
+        assert f'data-value="{run.result.pa}"' in line
+    figures = re.findall(r'<figure id="figure-(\w+)">', text)
+    assert figures == ["trends", "rules", "comparison", "narrow_rules", "ellipses"]
+    assert f'data-value="{runs["rules"].result.pa}"' in before
 
 
 def test_models_are_what_they_are_called(runs):

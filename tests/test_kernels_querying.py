@@ -35,7 +35,7 @@ def test_instability_is_what_an_update_takes_away(rng, kind, p, psi):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
 @pytest.mark.parametrize("share", [1.0, 0.6])
-def test_largest_instability_over_rules_and_groups(rng, kind, p, K, n_rules, share):
+def test_largest_instability_over_rules(rng, kind, p, K, n_rules, share):
     learner = learner_with_rules(rng, n_rules, p, K, activation_floor=0.05, vigilance=1e9)
     learner.learn(*random_rows(rng, 12, p, K, share))
     rules = learner.rules
@@ -46,13 +46,13 @@ def test_largest_instability_over_rules_and_groups(rng, kind, p, K, n_rules, sha
         psi = naive.activations(naive.densities(x, centers, precisions), twin.tau)
         row = np.append(x, 1.0)
         found = querying.largest_instability(
-            KINDS[kind], rules.P, psi, 0.05, rules.n_rules, row, np.zeros(p + 1)
-        )
+            KINDS[kind], rules.P, rules.label_weight, psi, 0.05, rules.n_rules, row,
+            np.zeros(p + 1),
+        )  # fmt: skip
         expected = max(
-            naive_active.instability(P, row, weight, kind)
-            for weight, groups in zip(psi, rules.P, strict=True)
+            naive_active.instability(naive_active.least_known(*state), row, weight, kind)
+            for weight, *state in zip(psi, rules.P, rules.label_weight, strict=True)
             if weight >= 0.05
-            for P in groups
         )
         assert_allclose(found, expected, rtol=1e-7)
 

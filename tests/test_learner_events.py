@@ -5,7 +5,7 @@ import warnings
 import naive
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from streams import (
     COMPILED,
     FIXED_RULES,
@@ -113,6 +113,20 @@ def test_a_cap_in_the_batch_fit(rng):
         assert learner.n_rules <= 3
         assert learner.counts["drops"] > 0
         assert_balanced(learner)
+
+
+def test_a_newborn_answers_as_the_others_do_where_it_is(rng):
+    learner = learner_with_rules(rng, 3, 2, 2, vigilance=0.01, merging=False, activation_floor=0.9,
+                                 birth_plane="blend")  # fmt: skip
+    learner.rules.arrays.W[:3] = rng.normal(size=(3, 2, 3))
+    X, Y = np.array([[2.0, -3.0]]), np.array([[1.0, 0.0]])
+    before = learner.score(X)[0]
+    no_floor = learner.settings._replace(activation_floor=0.0)
+    assert (batch.activations(learner.rules, X, no_floor) > 0.01).sum() > 1  # not one rule alone
+    list(learn_rows(learner, X, Y))
+    W = learner.rules.W[3]
+    assert_allclose(W[:, :-1] @ X[0] + W[:, -1], before)
+    assert_array_equal(W, learner.rules.W_prior[3])
 
 
 def test_a_newborn_answers_as_its_neighbour(rng):

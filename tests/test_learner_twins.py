@@ -38,6 +38,8 @@ VARIANTS = {
     "many merges": {"vigilance": 0.5, "merge_overlap": 0.5, "merge_volume": 1.5},
     "no merging": {"merging": False, "vigilance": 0.4},
     "nobody learns a birth row": {"birth_learning": False, "bandwidth": 1.0},
+    "born with all planes": {"birth_plane": "blend"},
+    "born with all planes, partial": {"birth_plane": "blend", "share": 0.6},
     "narrow": {"bandwidth": 0.5},
     "distance alone": {"activation": "distance"},
 }

@@ -40,6 +40,7 @@ RANGES = {
     "clip": ("> 0", [0.0, -6, INF, NAN], [6, 1e9]),
     "warmup_rows": ("whole number >= 1", [0, 2.5, True], [1, 1000]),
     "birth_learning": ("True or False", ["no", 3], [True, False]),
+    "birth_plane": ("'nearest', 'blend'", ["mean", None], ["blend", "nearest"]),
     "weight_limit": ("> 0", [0, -1, NAN, -INF], [1e6, INF]),
 }
 REFUSED = [(name, value) for name, (_, bad, _) in RANGES.items() for value in bad]

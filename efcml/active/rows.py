@@ -3,6 +3,7 @@
 import numpy as np
 
 from efcml.learner import Learner
+from efcml.targets import one_row
 
 
 def find_learner(model):
@@ -52,15 +53,3 @@ def read_answer(model, learner, y, labels, row):
             "put NaN there."
         )
     return Y
-
-
-def one_row(values, name):
-    """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
-    if hasattr(values, "to_frame"):  # a pandas Series keeps its names
-        return values.to_frame().T
-    if not hasattr(values, "columns"):
-        values = np.asarray(values)
-        values = values.reshape(1, -1) if values.ndim < 2 else values
-    if len(values) != 1:
-        raise ValueError(f"{name} must be one row; got {len(values)} rows.")
-    return values

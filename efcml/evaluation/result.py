@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml import measures
+from efcml.markup import table
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,20 @@ class PrequentialResult:
     def count(self, kind):
         """Return how many events of a kind ("birth", "merge", "drop") there were."""
         return sum(event[1] == kind for event in self.events)
+
+    def _repr_html_(self):
+        shown = {
+            "rows": len(self.Y),
+            "PA": f"{self.pa:.4f}",
+            "AP": f"{self.ap:.4f}",
+            "rules": int(self.rules[-1]),
+            "births": self.births,
+            "merges": self.merges,
+            "drops": self.drops,
+            "queried": f"{100.0 * self.queried.mean():.3g} %",
+            "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
+        }
+        return table(list(shown), [shown.values()], caption="prequential", right=range(9))
 
     def __repr__(self):
         return (

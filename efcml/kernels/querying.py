@@ -74,15 +74,29 @@ def instability_of(kind, activation, P, row, v):
     return activation * squared / ((1.0 + height) * trace)
 
 
+@kernel_inline
+def least_known(label_weight):
+    """Return the label group that a rule has learned least; ``label_weight`` is (g, K)."""
+    least = 0
+    for group in range(1, label_weight.shape[0]):
+        if label_weight[group, group] < label_weight[least, least]:
+            least = group
+    return least
+
+
 @kernel
-def largest_instability(kind, P, activation, floor, n_rules, row, v):
-    """Return the largest instability over active rules and label groups; P is (rules, g, d, d)."""
+def largest_instability(kind, P, label_weight, activation, floor, n_rules, row, v):
+    """Return the largest instability over the active rules; P is (rules, g, d, d).
+
+    Where every label has a P of its own, a rule counts by the label that it has learned least:
+    every row takes something away from P, so that one has most left. To look at all of them would
+    cost as much as several full updates.
+    """
     largest = 0.0
     for rule in range(n_rules):
         if activation[rule] >= floor:
-            for group in range(P.shape[1]):
-                found = instability_of(kind, activation[rule], P[rule, group], row, v)
-                largest = max(largest, found)
+            group = least_known(label_weight[rule])
+            largest = max(largest, instability_of(kind, activation[rule], P[rule, group], row, v))
     return largest
 
 
@@ -111,8 +125,8 @@ def find_reasons(x, scores, n_ambiguous, draw, ante, cons, n_rules, settings, wo
         reasons |= AMBIGUITY
     if ask.instability != 0:
         found = largest_instability(
-            ask.instability, cons.P, work.activation, settings.activation_floor, n_rules,
-            cons_work.row, cons_work.gain,
+            ask.instability, cons.P, cons.label_weight, work.activation,
+            settings.activation_floor, n_rules, cons_work.row, cons_work.gain,
         )  # fmt: skip
         if found > state[INSTABILITY_THRESHOLD]:
             reasons |= INSTABILITY

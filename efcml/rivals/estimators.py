@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_random_state
 
 from efcml.face import EngineFace
 from efcml.params import Params
+from efcml.reading import name_all, read_rules
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 
 LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
@@ -36,7 +37,28 @@ def engine_init(**changes):
     return __init__
 
 
-class OneVsRestEFC(EngineFace):
+class PerLabelFace(EngineFace):
+    """A face whose learner has one rule base per label."""
+
+    @property
+    def rules_(self):
+        """The rules now, a `RuleList` for the name of each label.
+
+        In a chain, the labels before a label are features of its rules.
+        """
+        features, labels = self._names()
+        learner = self.learner_
+        labels = name_all(labels, "label ", learner.n_labels)
+        inputs = name_all(features, "x", learner.n_features) + tuple(
+            labels[c] for c in learner.order
+        )
+        return {
+            labels[c]: read_rules(model, inputs[: model.n_features], [labels[c]])
+            for model, c in zip(learner.models, learner.order, strict=True)
+        }
+
+
+class OneVsRestEFC(PerLabelFace):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
 
     The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
@@ -77,7 +99,7 @@ class OneVsRestEFC(EngineFace):
         return OneVsRestLearner(self._params(), n_features, n_labels)
 
 
-class ChainEFC(EngineFace):
+class ChainEFC(PerLabelFace):
     """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
 
     The model of a label learns from the true labels before it and answers from the chain's own

@@ -1,0 +1,48 @@
+"""What the rules of one learner have in common: names, units, and what is usual."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Names, units and the usual; arrays of features are in scaled units.
+
+    A feature in its own units is ``offset + unit * scaled``. Usual is what all rules have seen
+    together: every row was won by one rule, so means of rules, weighted by their rows, are the
+    means of the rows, and they follow a drift.
+    """
+
+    feature_names: tuple
+    label_names: tuple
+    offset: np.ndarray  # (p,)
+    unit: np.ndarray  # (p,)
+    feature_means: np.ndarray  # (p,)
+    feature_spreads: np.ndarray  # (p,)
+    label_means: np.ndarray  # (K,)
+    rows: int  # learned, or held for the warm-up
+    n_rules: int  # of the whole model
+
+    def label_index(self, label):
+        """Return the index of a label given by name or index."""
+        if isinstance(label, Integral) and -len(self.label_names) <= label < len(self.label_names):
+            return int(label) % len(self.label_names)
+        if label not in self.label_names:
+            raise ValueError(
+                f"there is no label {label!r}: give an index or one of {list(self.label_names)}."
+            )
+        return self.label_names.index(label)
+
+
+def name_all(names, prefix, count):
+    """Return ``count`` names as strings; numbered ones where there are none.
+
+    Examples
+    --------
+    >>> name_all(["a"], "label ", 2)
+    ('a', 'label 1')
+    """
+    given = () if names is None else tuple(str(name) for name in names)
+    return given + tuple(f"{prefix}{i}" for i in range(len(given), count))

@@ -1,0 +1,6 @@
+"""One page about one run: a single HTML file that needs nothing else, and the figures in it."""
+
+from efcml.report.figures import draw_run
+from efcml.report.page import write_report
+
+__all__ = ["draw_run", "write_report"]

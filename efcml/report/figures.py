@@ -1,0 +1,171 @@
+"""The figures of a run: what happened along the stream."""
+
+import numpy as np
+
+from efcml import plots
+from efcml.batch import label_means
+from efcml.classifier import EFCMLClassifier
+from efcml.measures import MEASURES, trend
+
+WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
+LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
+# More cannot be seen, and vector files would grow with the stream.
+MOST_POINTS = 2000  # per line
+MOST_TICKS = 200  # or dots of one kind; each takes more room than a point of a line
+
+
+def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
+    """Draw what a run was like.
+
+    Parameters
+    ----------
+    result : PrequentialResult
+    classifier : estimator
+        As it is after the run.
+    active : ActiveLearner, optional
+        The one that asked for the labels of the run.
+    dataset : Dataset, optional
+        Where the rows came from; its drifts are marked.
+    first_row : int
+        Number of the first row of the run, such as ``dataset.n_initial``.
+
+    Returns
+    -------
+    dict of str to Figure
+        "trends" and, where there is something to show, "rules" and "spending".
+
+    Examples
+    --------
+    >>> from efcml import EFCMLClassifier, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
+    >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
+    >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
+    ['trends', 'rules']
+    """
+    marks = find_marks(dataset, first_row, len(result.Y))
+    figures = {"trends": draw_measures(result, first_row, marks)}
+    if result.rules.any():
+        figures["rules"] = draw_rules(result, classifier, first_row, marks)
+    if active is not None:
+        figures["spending"] = draw_questions(active, first_row)
+    for figure in figures.values():
+        keep_small(figure)
+    return figures
+
+
+def draw_measures(result, first_row, marks):
+    """Return a figure of both measures so far, lately, and for an answer that never changes."""
+    Y, scores, constant = result.Y, result.scores, constant_scores(result.Y)
+    rows = first_row + np.arange(len(Y))
+    window = choose_window(len(Y))
+    full = slice(window - 1, None)  # from the first row with a whole window
+    begun = slice(window // 5, None)  # means of very few rows would stretch the axis
+    panels = {}
+    for name in ("pa", "ap"):
+        panels[MEASURES[name].title] = {
+            "so far": (rows[begun], trend(Y, scores, name)[begun]),
+            f"last {window} rows": (rows[full], trend(Y, scores, name, window=window)[full]),
+            "constant answer": (rows[begun], trend(Y, constant, name)[begun]),
+        }
+    return draw_panels(panels, marks=marks)
+
+
+def draw_panels(panels, *, marks=None, width=7.5, height=5.6):
+    """Return a figure with one panel of trends below the other.
+
+    Parameters
+    ----------
+    panels : mapping of str to mapping
+        The title of the vertical axis, and curves as in `efcml.plots.draw_trends`.
+    marks : mapping, optional
+        As in `efcml.plots.draw_trends`; the names stand above the first panel.
+    width, height : float
+        Of the figure, in inches.
+    """
+    figure = plots.new_figure(width, height)
+    axes = figure.subplots(len(panels), 1, sharex=True)
+    for ax, (title, curves) in zip(axes, panels.items(), strict=True):
+        plots.draw_trends(curves, ax=ax, marks=marks, name_marks=ax is axes[0], ylabel=title)
+        ax.label_outer()
+    return figure
+
+
+def draw_rules(result, classifier, first_row, marks):
+    """Return a figure of the number of rules."""
+    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
+    cap = classifier.max_rules if isinstance(classifier, EFCMLClassifier) else None
+    ax = plots.draw_rule_counts(
+        result.rules, result.events, first_row=first_row, marks=marks, cap=cap
+    )
+    return ax.figure
+
+
+def draw_questions(active, first_row):
+    """Return a figure of what was asked, and why."""
+    ax = active.plot()
+    if first_row:
+        ax.set_xlabel("row after the initial part")  # an active learner counts its own rows
+    return ax.figure
+
+
+def choose_window(n_rows):
+    """Return how many rows the line of the last rows averages over.
+
+    Examples
+    --------
+    >>> choose_window(6000), choose_window(202), choose_window(3)
+    (500, 50, 1)
+    """
+    return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
+
+
+def constant_scores(Y):
+    """Return the same scores for every row: the share of each label among all of them."""
+    return np.tile(label_means(Y), (len(Y), 1))
+
+
+def find_marks(dataset, first_row, n_rows):
+    """Return the drifts of a data set within the rows of a run, as the plots want them."""
+    if dataset is None:
+        return {}
+    shift = first_row - dataset.n_initial
+    inside = range(first_row, first_row + n_rows)
+    marks = name_drifts({name: row + shift for name, row in dataset.marks.items()})
+    return {
+        name: rows
+        for name, rows in marks.items()
+        if all(row in inside for row in np.atleast_1d(rows))
+    }
+
+
+def name_drifts(marks):
+    r"""Turn the marks of a data set into rows and bands for the plots.
+
+    The names have two lines: so they stay apart in narrow figures.
+
+    Examples
+    --------
+    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt": 90})
+    {'gradual\ndrift': (30, 40), 'abrupt\ndrift': 90}
+    """
+    named = {}
+    for name, row in marks.items():
+        kind = name.removesuffix("_start")
+        if kind != name:
+            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
+        elif not name.endswith("_end"):
+            named[f"{name}\ndrift"] = row
+    return named
+
+
+def keep_small(figure):
+    """Thin out long lines, both ends kept, and let many ticks or dots be pixels in vector files."""
+    for ax in figure.axes:
+        for line in ax.lines:
+            x, y = (np.asarray(values) for values in line.get_data())
+            if len(x) > MOST_POINTS:
+                kept = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(int)
+                line.set_data(x[kept], y[kept])
+        for collection in ax.collections:
+            if max(len(collection.get_paths()), len(collection.get_offsets())) > MOST_TICKS:
+                collection.set_rasterized(True)

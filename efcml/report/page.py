@@ -1,0 +1,238 @@
+"""The page itself: sections, and the file."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from inspect import signature
+from pathlib import Path
+
+from efcml.report import words
+from efcml.report.figures import draw_run
+from efcml.report.look import STYLE
+from efcml.report.markup import cell, escape, paragraphs, table
+from efcml.report.pictures import embed_figure
+
+NEEDED = (
+    "dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share",
+    "ms_per_sample", "parameters", "version",
+)  # fmt: skip
+COMPARED = {
+    "pa": "PA", "ap": "AP", "rules": "rules", "births": "births", "merges": "merges",
+    "ms_per_sample": "ms/row",
+}  # fmt: skip
+PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
+# Nothing may be loaded and nothing may run, whatever names the data have.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write_report(path, *, summary, result, classifier, active=None, dataset=None, figures=None,
+                 captions=None, rules=None):  # fmt: skip
+    """Write one self-contained HTML page about a run.
+
+    The file is complete or not there: an older one is replaced at the end.
+
+    Parameters
+    ----------
+    path : str or path
+    summary : dict
+        What goes to ``summary.json``. Every number, word and truth value in it is shown;
+        "parameters" become a table, and so do "models", a dict of such dicts to compare with.
+        "findings" are sentences to show.
+    result : PrequentialResult
+    classifier : estimator
+        As it is after the run.
+    active : ActiveLearner, optional
+        The one that asked for the labels of the run.
+    dataset : Dataset, optional
+        Where the rows came from; its drifts are marked.
+    figures : dict of str to Figure, optional
+        Those of `draw_run` if not given.
+    captions : dict of str to str, optional
+        Captions of further figures, by their names.
+    rules : object, optional
+        The rule base; its ``str()`` is shown.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from efcml import EFCMLClassifier, __version__, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
+    >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
+    >>> result = prequential(clf, *ds.stream)
+    >>> summary = {
+    ...     "dataset": ds.name, "model": "efcml", "n_initial": 60, "n_stream": 60,
+    ...     "pa": result.pa, "ap": result.ap, "rules": clf.n_rules_, "queried_share": 1.0,
+    ...     "ms_per_sample": 1e3 * result.seconds_per_sample, "parameters": clf.get_params(),
+    ...     "version": __version__,
+    ... }
+    >>> with TemporaryDirectory() as folder:
+    ...     path = write_report(
+    ...         Path(folder) / "report.html", summary=summary, result=result, classifier=clf
+    ...     )
+    ...     path.read_text()[:15]
+    '<!DOCTYPE html>'
+    """
+    missing = [name for name in NEEDED if name not in summary]
+    if missing:
+        raise ValueError(f"summary lacks {', '.join(missing)}: a report needs them.")
+    if not len(result.Y):
+        raise ValueError("the run has no rows: there is nothing to report.")
+    if figures is None:
+        figures = draw_run(result, classifier, active, dataset=dataset)
+    constant = words.constant_answer(result)
+    sections = [
+        summary_section(summary, constant),
+        comparison_section(summary),
+        figure_section(figures, captions or {}, summary, result),
+        rule_section(rules),
+        parameter_section(summary["parameters"], classifier),
+        method_section(summary, result, constant),
+    ]
+    introduction = paragraphs([words.tell_run(summary, result, active)])
+    warning = words.tell_interruption(summary, result)
+    if warning:
+        introduction += f'\n<p class="note"><strong>{escape(warning)}</strong></p>'
+    body = "\n".join([introduction, *filter(None, sections)])
+    return replace_file(Path(path), fill_page(words.headline(summary), summary["version"], body))
+
+
+def fill_page(title, made_by, body):
+    """Return the whole page."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="efcml {escape(made_by)}">
+<title>{escape(title)}</title>
+<link rel="icon" href="data:,">
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def section(name, title, content):
+    """Return a section with its heading."""
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{content}\n</section>'
+
+
+def summary_section(summary, constant):
+    """Return the main numbers large, then all of them as a table."""
+    cards = []
+    for key, name in (
+        ("pa", "partial accuracy"),
+        ("ap", "average precision"),
+        ("rules", "rules at the end"),
+        ("queried_share", "labels given"),
+        ("ms_per_sample", "ms per row"),
+    ):
+        aside = f"<small>constant: {constant[key]:.4f}</small>" if key in constant else ""
+        shown = words.show(key, summary[key])
+        cards.append(f"<div><dt>{name}</dt><dd><strong>{escape(shown)}</strong>{aside}</dd></div>")
+    lines = []
+    for key in sorted(summary, key=order_of):
+        value = summary[key]
+        if not isinstance(value, dict | list | tuple):
+            shown = words.model_title(value) if key == "model" else words.show(key, value)
+            lines.append((key, words.TITLES.get(key, key), cell(value, shown)))
+    every = table("numbers", "All numbers of summary.json", ["what", "value"], lines)
+    return section("summary", "Summary", f"<dl>{''.join(cards)}</dl>\n{every}")
+
+
+def order_of(key):
+    """Return the place of a number in the table; those that are not known come last."""
+    known = list(words.TITLES)
+    return known.index(key) if key in known else len(known)
+
+
+def comparison_section(summary):
+    """Return the table of other models, and what it shows in words."""
+    if "models" not in summary:
+        return ""
+    lines = []
+    for key, numbers in summary["models"].items():
+        cells = [cell(numbers[name], words.show(name, numbers[name])) for name in COMPARED]
+        lines.append((key, numbers.get("name", key), "".join(cells)))
+    compared = table("models", "All models on the same rows", ["model", *COMPARED.values()], lines)
+    found = paragraphs(summary.get("findings", []))
+    return section("comparison", "Models compared", f"{compared}\n{found}")
+
+
+def figure_section(figures, captions, summary, result):
+    """Return all figures with captions."""
+    parts = []
+    for name, figure in figures.items():
+        caption = captions.get(name) or words.CAPTIONS.get(name, name.replace("_", " "))
+        alternative = caption if name in captions else words.describe(name, summary, result)
+        parts.append(
+            f'<figure id="figure-{escape(name)}">\n{embed_figure(figure, alternative or caption)}\n'
+            f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
+        )
+    return section("figures", "Figures", "\n".join(parts)) if parts else ""
+
+
+def rule_section(rules):
+    """Return the rule base as text."""
+    if rules is None:
+        return ""
+    return section("rules", "Rules at the end", f"<pre>{escape(rules)}</pre>")
+
+
+def parameter_section(parameters, classifier):
+    """Return the parameters, those that are not at their defaults first."""
+    known = signature(type(classifier)).parameters
+    changed, usual = [], []
+    for name, value in parameters.items():
+        default = known[name].default if name in known else None
+        beside = "" if value == default else words.show(name, default)
+        cells = cell(value, words.show(name, value)) + f"<td>{escape(beside)}</td>"
+        (usual if value == default else changed).append((name, name, cells))
+    said = "All parameters have their default values."
+    if changed:
+        said = f"{len(changed)} of {len(parameters)} differ from their defaults; they come first."
+    listed = table(
+        "parameters", "All parameters", ["parameter", "value", "default"], changed + usual
+    )
+    return section("settings", "Parameters", f"{paragraphs([said])}\n{listed}")
+
+
+def method_section(summary, result, constant):
+    """Return what was measured, and with which versions."""
+    versions = {"efcml": summary["version"], "Python": platform.python_version()}
+    versions |= {name: version(name) for name in PACKAGES}
+    lines = [(name, name, f"<td>{escape(number)}</td>") for name, number in versions.items()]
+    moment, machine = datetime.now(UTC), f"{platform.system()} {platform.machine()}"
+    written = (
+        f'<p>Written <time datetime="{moment.isoformat(timespec="seconds")}">'
+        f"{moment:%Y-%m-%d %H:%M} UTC</time> on {escape(machine)}.</p>"
+    )
+    told = paragraphs(words.tell_measures(result, constant))
+    found = table("versions", "Versions", ["package", "version"], lines)
+    return section("method", "How the numbers were made", f"{told}\n{found}\n{written}")
+
+
+def replace_file(path, text):
+    """Write a file beside the one that it replaces at the end."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # Names of files can hold what UTF-8 cannot.
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

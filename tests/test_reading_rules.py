@@ -1,0 +1,535 @@
+"""Rules as a person reads them: arrays in the units of the data, terms, tendencies, sentences.
+
+`blocks`, `TWO_RULES` and `fit_blocks` are shared with the other tests of reading.
+"""
+
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
+from test_classifier import QUICK, hide, stream
+
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets
+from efcml.kernels.scoring import activate_rows
+from efcml.reading import read_rules
+from efcml.reading.words import distinctness, level, with_spread
+
+# Every parameter that forms rules, so that there are exactly two.
+TWO_RULES = {
+    "vigilance": 1.5,
+    "birth_width": 0.1,
+    "variance_floor": 0.0,
+    "product_space": False,
+    "bandwidth": "dimension",
+    "activation": "density",
+    "merge_overlap": 0.8,
+    "merge_volume": 1.0,
+    "prior": 1.0,
+    "alpha": 0.0,
+    "beta": 0.1,
+    "activation_floor": 1e-4,
+}
+ONE_RULE = TWO_RULES | {"vigilance": 1e9}
+
+
+def blocks(n=40, seed=20260):
+    """Two clusters that differ in features 0 and 2 only; label 1 follows feature 1."""
+    rng = np.random.default_rng(seed)
+    second = np.arange(n) >= n // 2
+    X = rng.normal(size=(n, 4))
+    Y = np.column_stack([second, X[:, 1] > 0.0]).astype(float)
+    X[:, 0] += 20.0 * second
+    X[:, 2] -= 20.0 * second
+    return X * [1.0, 10.0, 0.1, 5.0] + [0.0, 100.0, 0.0, -50.0], Y
+
+
+def fit_blocks(**changes):
+    X, Y = blocks()
+    return EFCMLClassifier(**TWO_RULES | changes).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return fit_blocks().rules_
+
+
+@pytest.fixture(scope="module")
+def several():
+    X, Y = stream(60)
+    return EFCMLClassifier(**QUICK, alpha=0.05).fit(X, Y)
+
+
+# -- the list ---------------------------------------------------------------------------------
+
+
+def test_every_rule_is_there_once_strongest_first(several):
+    rules, arrays = several.rules_, several.learner_.rules
+    assert len(rules) == several.n_rules_ > 3
+    shares = [rule.share for rule in rules]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1.0, abs=1e-12)
+    assert sorted(rule.uid for rule in rules) == sorted(arrays.uid.tolist())
+    for rule in rules:
+        r = arrays.uid.tolist().index(rule.uid)
+        assert (rule.support, rule.born) == (arrays.support[r], arrays.born[r])
+        assert rule.weight == arrays.weight[r]
+        assert rule.share == pytest.approx(rule.weight / arrays.weight.sum(), rel=1e-12)
+
+
+def test_the_list_is_a_sequence(several):
+    rules = several.rules_
+    assert [rule.uid for rule in rules[1:3]] == [rules[1].uid, rules[2].uid]
+    assert type(rules[1:3]) is type(rules)
+    assert rules[-1].uid == list(rules)[-1].uid
+    assert rules[1:3].title == f"2 of {len(rules)} rules after 60 rows"
+    assert rules.title == f"{len(rules)} rules after 60 rows"
+    assert repr(rules) == f"RuleList({len(rules)} rules, 3 features, 3 labels)"
+    with pytest.raises(IndexError):
+        rules[len(rules)]
+
+
+def test_rules_are_frozen_and_later_learning_does_not_reach_them():
+    X, Y = stream(60)
+    clf = EFCMLClassifier(**QUICK).fit(X[:40], Y[:40])
+    rules = clf.rules_
+    with pytest.raises(FrozenInstanceError):
+        rules[0].share = 0.0
+    before = [str(rules), *(rule.weights.copy() for rule in rules)]
+    clf.partial_fit(X[40:], Y[40:])
+    assert str(rules) == before[0]
+    for rule, weights in zip(rules, before[1:], strict=True):
+        assert_array_equal(rule.weights, weights)
+    assert str(clf.rules_) != before[0]
+
+
+def test_reading_needs_a_model():
+    clf = EFCMLClassifier()
+    with pytest.raises(NotFittedError):
+        clf.rules_  # noqa: B018
+    assert not hasattr(clf, "rules_")
+    with pytest.raises(NotFittedError):
+        clf.explain([1.0])
+
+
+def test_there_are_no_rules_during_the_warm_up():
+    X, Y = stream(5)
+    rules = EFCMLClassifier(warmup_rows=50).partial_fit(X, Y).rules_
+    assert len(rules) == 0
+    assert str(rules) == "no rules yet: label frequencies of 5 rows answer"
+    assert_array_equal(rules.importance(), np.zeros((3, 3)))
+
+
+# -- units ------------------------------------------------------------------------------------
+
+
+def test_one_rule_has_the_moments_of_the_data():
+    X, Y = blocks()
+    (rule,) = EFCMLClassifier(**ONE_RULE).fit(X, Y).rules_
+    assert_allclose(rule.center, X.mean(axis=0), rtol=1e-9)
+    # The birth width is left in as one row of 40, and the label part as it is.
+    start = 0.1 * np.ptp(X, axis=0) * X.std(axis=0)
+    expected = np.cov(X.T, bias=True) + np.diag(start) / len(X)
+    assert_allclose(rule.covariance, expected, rtol=1e-6)
+    assert_allclose(rule.sigma, np.sqrt(np.diagonal(expected)), rtol=1e-6)
+    assert_allclose(rule.label_means, Y.mean(axis=0), rtol=1e-12)
+    assert_allclose(rule.label_weights, 40.0, rtol=1e-12)
+    assert_allclose(rule.label_correlation, np.corrcoef(Y.T), atol=1e-9)
+    assert (rule.support, rule.weight, rule.share, rule.born) == (40.0, 40.0, 1.0, 0)
+
+
+def test_weights_are_in_the_units_of_the_data():
+    X, Y = blocks()
+    clf = EFCMLClassifier(**ONE_RULE).fit(X, Y)
+    (rule,) = clf.rules_
+    scores = X @ rule.weights[:, :-1].T + rule.weights[:, -1]
+    assert_allclose(scores, clf.decision_function(X) + 0.5, atol=1e-9)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    scores = scaled @ rule.slopes.T + rule.scaled_weights[:, -1]
+    assert_allclose(scores, clf.decision_function(X) + 0.5, atol=1e-9)
+    assert_allclose(rule.answer, scores.mean(axis=0), atol=1e-9)
+
+
+def test_projections_come_from_the_covariance_not_from_the_precision(several):
+    arrays, X = several.learner_.rules, stream(60)[0]
+    for rule in several.rules_:
+        r = arrays.uid.tolist().index(rule.uid)
+        expected = np.linalg.inv(arrays.input_precision[r]) * np.outer(X.std(0), X.std(0))
+        assert_allclose(rule.covariance, expected, rtol=1e-9, atol=1e-12)
+        assert_allclose(rule.sigma**2, np.diagonal(expected), rtol=1e-9)
+        assert_allclose(rule.center, X.mean(0) + X.std(0) * arrays.center[r, :3], rtol=1e-9)
+
+
+def test_importance_is_the_mean_effect(several):
+    expected = np.zeros((3, 3))
+    for rule in several.rules_:
+        for j in range(3):
+            for k in range(3):
+                expected[j, k] += rule.share * abs(rule.slopes[k, j]) * rule.scaled_sigma[j]
+    assert_allclose(several.rules_.importance(), expected, atol=1e-12)
+    part = several.rules_[:1]
+    assert_allclose(part.importance(), np.abs(part[0].effects).T, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_label_means_are_weighted_by_activation(share):
+    X, Y = stream(40)
+    Y = hide(Y, share) if share else Y
+    clf = EFCMLClassifier(**QUICK | {"activation_floor": 0.0}).fit(X, Y)
+    known = ~np.isnan(Y)
+    for rule in clf.rules_:
+        psi = activations_of(clf, X, rule.uid)
+        weights = psi @ known
+        assert_allclose(rule.label_weights, psi[~np.isnan(Y).all(1)] @ known[known.any(1)])
+        assert_allclose(rule.label_means, psi @ np.where(known, Y, 0.0) / weights, atol=1e-9)
+    assert_allclose(clf.rules_.background.label_means, np.nanmean(Y, axis=0), atol=1e-9)
+
+
+def activations(clf, X):
+    """Return Psi of every row and rule."""
+    learner = clf.learner_
+    psi, rules = np.empty((len(X), learner.n_rules)), learner.rules
+    scaled = learner.scaler.transform(X)
+    activate_rows(scaled, rules.antecedents, len(psi.T), learner.settings, rules.work, psi)
+    return psi
+
+
+def activations_of(clf, X, uid):
+    return activations(clf, X)[:, clf.learner_.rules.uid.tolist().index(uid)]
+
+
+# -- the IF part ------------------------------------------------------------------------------
+
+
+def test_terms_name_what_tells_the_clusters_apart(two):
+    first, second = sorted(two, key=lambda rule: rule.born)
+    assert {term.feature: term.term for term in first.terms} == {"x0": "low", "x2": "high"}
+    assert {term.feature: term.term for term in second.terms} == {"x0": "high", "x2": "low"}
+    feature, word, value, sigma = next(term for term in second.terms if term.feature == "x0")
+    assert (value, sigma) == (second.center[0], second.sigma[0])
+    assert value == pytest.approx(20.0, abs=0.5)
+    distinct = second.distinctness
+    assert [term.feature for term in second.terms] == [f"x{j}" for j in np.argsort(-distinct)[:2]]
+
+
+def test_a_rule_that_covers_everything_says_so():
+    X, Y = blocks()
+    (rule,) = EFCMLClassifier(**ONE_RULE).fit(X, Y).rules_
+    assert rule.terms == []
+    assert rule.sentence() == "IF anything (covers all) THEN labels as usual"
+
+
+def test_constant_features_are_never_named():
+    X, Y = blocks()
+    X = np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X))])
+    for rule in EFCMLClassifier(**TWO_RULES).fit(X, Y).rules_:
+        assert {term.feature for term in rule.terms} == {"x0", "x2"}
+        assert rule.center[4] == pytest.approx(7.0)
+        assert_allclose(rule.distinctness[4:], 0.0, atol=1e-9)
+
+
+def test_at_most_four_terms_the_most_distinctive_ones():
+    X, Y = blocks()
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 0] - X[:, 3] / 5.0, 2.0 * X[:, 0]])
+    for rule in EFCMLClassifier(**TWO_RULES).fit(X, Y).rules_:
+        assert (rule.distinctness >= 0.25).sum() > 4
+        best = np.argsort(-rule.distinctness, kind="stable")[:4]
+        assert [term.feature for term in rule.terms] == [f"x{j}" for j in best]
+
+
+@pytest.mark.parametrize(
+    ("z", "word"),
+    [(-1.51, "very low"), (-1.49, "low"), (-0.51, "low"), (-0.49, "medium"), (0.0, "medium"),
+     (0.49, "medium"), (0.5, "high"), (1.49, "high"), (1.5, "very high"), (99.0, "very high")],
+)  # fmt: skip
+def test_levels(z, word):
+    assert level(z, 1.0) == word
+    assert level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
+    assert level(z, 0.51) == word
+
+
+@pytest.mark.parametrize(
+    ("moved", "term"),
+    [
+        ({"z": 0.6, "width": 1.0}, "high"),
+        ({"z": 0.45, "width": 1.0}, None),
+        ({"z": 0.0, "width": 0.4}, "narrowly medium"),
+        ({"z": 0.0, "width": 0.65}, "medium"),
+        ({"z": 0.0, "width": 0.75}, None),
+        ({"z": 0.0, "width": 3.0}, None),
+        ({"z": -2.0, "width": 3.0}, "very low"),
+    ],
+)
+def test_shift_and_narrowness_are_named_width_is_not(two, moved, term):
+    usual = two.background
+    center, variance = usual.feature_means.copy(), usual.feature_spreads**2
+    center[3] += moved["z"] * usual.feature_spreads[3]
+    variance[3] *= moved["width"] ** 2
+    rule = replace(two[0], scaled_center=center, scaled_covariance=np.diag(variance))
+    assert [(t.feature, t.term) for t in rule.terms] == ([("x3", term)] if term else [])
+
+
+@pytest.mark.parametrize(("z", "width"), [(0.0, 0.5), (1.2, 0.7), (-2.0, 0.3), (0.4, 1.0)])
+def test_distinctness_is_the_symmetric_divergence(z, width):
+    t = np.linspace(-12.0, 12.0, 100_001)
+    rule, usual = norm.pdf(t, z, width), norm.pdf(t)
+    gap = norm.logpdf(t, z, width) - norm.logpdf(t)
+    expected = np.trapezoid((rule - usual) * gap, t)
+    assert distinctness(np.array([z]), np.array([width])) == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_usual_is_the_mean_of_rows_not_of_rules(several):
+    rules = several.rules_
+    assert len({rule.support for rule in rules}) > 2
+    assert_allclose(rules.background.feature_means, 0.0, atol=1e-9)
+    assert np.abs(np.mean([rule.scaled_center for rule in rules], axis=0)).max() > 0.1
+
+
+def test_a_label_that_is_always_there_is_usual():
+    X, Y = stream(40)
+    Y[:, 1] = 1.0
+    rules = EFCMLClassifier(**QUICK).fit(X, Y).rules_
+    assert rules.background.label_means[1] <= 1.0
+    assert rules.background.label_means[1] == pytest.approx(1.0, abs=1e-9)
+    assert not any(t.label == "label 1" for rule in rules for t in rule.label_tendencies)
+
+
+def test_the_usual_follows_the_rows():
+    X, Y = blocks()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    assert_allclose(clf.rules_.background.feature_means, 0.0, atol=1e-9)
+    assert clf.rules_.background.feature_spreads.max() <= 1.0
+    later = X + [0.0, 0.0, 0.0, 10.0]  # two standard deviations of feature 3
+    clf.partial_fit(later, Y)
+    mean = np.concatenate([X, later]).mean(axis=0)
+    usual = clf.rules_.background
+    assert_allclose(usual.offset + usual.unit * usual.feature_means, mean, rtol=1e-6, atol=1e-6)
+
+
+def test_numbers_show_two_digits_of_the_spread():
+    assert with_spread(20.03, 1.44) == "20.0 ± 1.4"
+    assert with_spread(1234.6, 250.0) == "1235 ± 250"
+    assert with_spread(5.0, 0.0) == "5 ± 0"
+    assert with_spread(1e-9, 2e-10) == "1e-09 ± 2e-10"
+
+
+# -- the THEN part ----------------------------------------------------------------------------
+
+
+def test_tendencies_and_trends_of_the_clusters(two):
+    for rule in two:
+        (tendency,) = rule.label_tendencies
+        assert tendency.label == "label 0"
+        assert tendency.mean == pytest.approx(float(rule.born > 0), abs=0.02)
+        assert tendency.usual == pytest.approx(0.5, abs=1e-9)
+        best = rule.important("label 1")[0]
+        assert best.feature == "x1"
+        assert best.effect == pytest.approx(rule.slopes[1, 1] * rule.scaled_sigma[1])
+        assert any(trend.startswith("label 1 rises with x1 +") for trend in rule.trends)
+    second = max(two, key=lambda rule: rule.born)
+    assert second.sentence() == f"IF {second.antecedent} THEN label 0 1.00 (usual .50)"
+    text = str(second).splitlines()
+    assert text[0] == f"rule {second.uid}: 50 % of the activation, 20 rows, born in row 20"
+    assert text[1:3] == [f"  IF {second.antecedent}", "  THEN label 0 1.00 (usual .50)"]
+    assert text[3:] == [f"    {trend}" for trend in second.trends]
+    assert repr(second) == f"Rule({second.uid}, {second.sentence()!r})"
+
+
+@pytest.mark.parametrize(
+    ("mean", "weight", "named"),
+    [
+        (0.3, 1e6, False),
+        (0.34, 1e6, False),  # too small to matter
+        (0.36, 1e6, True),
+        (0.24, 1e6, True),
+        (0.6, 9.0, False),  # two standard errors of nine rows are .31
+        (0.62, 9.0, True),
+        (np.nan, 0.0, False),
+    ],
+)
+def test_a_tendency_is_plain_and_beyond_chance(two, mean, weight, named):
+    background = replace(two.background, label_means=np.array([0.3, 0.0]))
+    rule = replace(
+        two[0], background=background, label_means=np.array([mean, 0.0]),
+        label_weights=np.array([weight, 1.0]),
+    )  # fmt: skip
+    assert [tendency.label for tendency in rule.label_tendencies] == ["label 0"] * named
+
+
+def test_at_most_five_tendencies_the_largest_gaps_first(two):
+    means = np.array([0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2])
+    names = tuple("abcdefgh")
+    background = replace(two.background, label_names=names, label_means=np.full(8, 0.5))
+    rule = replace(
+        two[0], background=background, label_means=means, label_weights=np.full(8, 1e3),
+        scaled_weights=np.zeros((8, 5)),
+    )  # fmt: skip
+    assert [tendency.label for tendency in rule.label_tendencies] == ["f", "b", "c", "h", "g"]
+    assert rule.trends == []
+
+
+def test_important_features_are_few_and_not_weak(two):
+    weights = np.zeros((2, 5))
+    weights[0, :4] = [0.3, -0.2, 0.09, 0.15]
+    weights[1, :4] = [0.009, 0.0, 0.0, 0.0]
+    rule = replace(two[0], scaled_weights=weights, scaled_covariance=np.eye(4))
+    assert rule.important(0) == [("x0", 0.3), ("x1", -0.2), ("x3", 0.15)]
+    assert rule.important("label 0", 2) == rule.important(0)[:2]
+    assert [push.feature for push in rule.important(0, 9)] == ["x0", "x1", "x3"]
+    assert rule.important("label 1") == rule.important(-1) == []
+    assert rule.trends == ["label 0 rises with x0 +.30, x3 +.15 and falls with x1 -.20"]
+    for label in ("label 2", 2, -3, None):
+        with pytest.raises(ValueError, match="there is no label"):
+            rule.important(label)
+
+
+def test_slopes_that_the_penalty_removed_are_never_named():
+    rules = fit_blocks(alpha=100.0).rules_
+    assert all((rule.slopes == 0.0).all() for rule in rules)
+    assert all(rule.trends == [] for rule in rules)
+
+
+def test_a_newborn_rule_has_learned_nothing():
+    X, Y = blocks()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    before = clf.n_rules_
+    clf.partial_fit(X[:1] + [60.0, 600.0, 6.0, 300.0], Y[:1])
+    assert clf.n_rules_ == before + 1
+    newborn = clf.rules_[-1]
+    assert (newborn.share, newborn.support, newborn.born) == (0.0, 1.0, 40)
+    assert newborn.consequent == "nothing learned yet"
+    assert np.isnan(newborn.label_means).all()
+    assert "1 row, born in row 40" in newborn.title
+    assert not np.isnan(clf.rules_.background.label_means).any()
+
+
+# -- names and other models -------------------------------------------------------------------
+
+
+def test_names_of_a_frame_are_used():
+    pd = pytest.importorskip("pandas")
+    X, Y = blocks()
+    frame = pd.DataFrame(X, columns=["tempo", "pitch", "loud", "noise"])
+    clf = EFCMLClassifier(**TWO_RULES).fit(frame, pd.DataFrame(Y, columns=["sad", "happy"]))
+    rules = clf.rules_
+    assert rules.feature_names == ("tempo", "pitch", "loud", "noise")
+    assert rules.label_names == rules[0].label_names == ("sad", "happy")
+    assert {term.feature for term in rules[0].terms} == {"tempo", "loud"}
+    assert rules[0].important("happy")[0].feature == rules[0].feature_names[1]
+
+
+def test_rules_of_a_frame(two):
+    pytest.importorskip("pandas")
+    table = two.to_frame()
+    assert table["uid"].tolist() == [rule.uid for rule in two]
+    assert table["antecedent"].tolist() == [rule.antecedent for rule in two]
+    assert table["consequent"].tolist() == [rule.consequent for rule in two]
+    assert table["label 0"].tolist() == [rule.label_means[0] for rule in two]
+    assert [*table.columns[:4]] == ["uid", "born", "support", "share"]
+    assert len(EFCMLClassifier().partial_fit(*stream(3)).rules_.to_frame()) == 0
+
+
+def test_a_flat_target_is_one_label_named_by_its_class():
+    X, Y = blocks()
+    y = np.where(Y[:, 0] == 1.0, "yes", "no")
+    rules = EFCMLClassifier(**TWO_RULES).fit(X, y).rules_
+    assert rules.label_names == ("class yes",)
+    second = max(rules, key=lambda rule: rule.born)
+    assert second.consequent == "class yes 1.00 (usual .50)"
+
+
+def test_labels_that_appear_late_get_names():
+    clf = fit_blocks()
+    clf.learner_.add_labels(1)
+    assert clf.rules_.label_names == ("label 0", "label 1", "label 2")
+    assert clf.rules_[0].label_means[2] == 0.0
+
+
+def test_bare_learners_can_be_read():
+    clf = fit_blocks()
+    names = list("abcd"), ["u", "v"]
+    rules = read_rules(clf.learner_, *names)
+    assert str(rules) == str(clf.rules_).replace("label 0", "u").replace("label 1", "v").replace(
+        "x0", "a"
+    ).replace("x1", "b").replace("x2", "c").replace("x3", "d")
+
+
+@pytest.mark.parametrize("kind", [OneVsRestEFC, ChainEFC])
+def test_models_with_one_rule_base_per_label(kind):
+    X, Y = blocks()
+    options = {"order": [1, 0]} if kind is ChainEFC else {}
+    clf = kind(**TWO_RULES, **options).fit(X, Y)
+    rules = clf.rules_
+    assert set(rules) == {"label 0", "label 1"}
+    assert sum(map(len, rules.values())) == clf.n_rules_
+    chained = rules["label 0"].feature_names
+    assert chained == ("x0", "x1", "x2", "x3") + ("label 1",) * (kind is ChainEFC)
+    assert rules["label 1"].feature_names == ("x0", "x1", "x2", "x3")
+    assert rules["label 1"].label_names == ("label 1",)
+    with pytest.raises(NotFittedError):
+        kind().rules_  # noqa: B018
+
+
+# -- what is named matters --------------------------------------------------------------------
+
+
+def moves(clf, X, rule, rng):
+    """Return the mean change of activation (p,) and scores (p, K) when one feature is shuffled.
+
+    Only rows in which the rule fires most are looked at. For the activation, values come from all
+    rows; for the scores from the rows of the rule.
+    """
+    before = activations_of(clf, X, rule.uid)
+    rows = np.flatnonzero(before == activations(clf, X).max(axis=1))
+    if len(rows) < 3:
+        return None
+    activation, scores = [], []
+    for j in range(X.shape[1]):
+        shuffled = X[rows].copy()
+        shuffled[:, j] = rng.permutation(X[:, j])[: len(rows)]
+        after = activations_of(clf, shuffled, rule.uid)
+        activation.append(np.abs(after - before[rows]).mean())
+        shuffled = X[rows].copy()
+        shuffled[:, j] = rng.permutation(shuffled[:, j])
+        change = clf.decision_function(shuffled) - clf.decision_function(X[rows])
+        scores.append(np.abs(change).mean(axis=0))
+    return np.array(activation), np.array(scores)
+
+
+def test_shuffling_named_features_moves_the_model(two, rng):
+    clf, X = fit_blocks(), blocks()[0]
+    for rule in two:
+        activation, scores = moves(clf, X, rule, rng)
+        named = [rule.feature_names.index(term.feature) for term in rule.terms]
+        others = np.setdiff1d(range(4), named)
+        assert activation[named].min() > 5.0 * activation[others].max()
+        best = rule.feature_names.index(rule.important("label 1")[0].feature)
+        assert scores[best, 1] > 3.0 * np.delete(scores[:, 1], best).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["water-quality", "emotions"])
+def test_named_features_matter_on_real_data(name, rng):
+    try:
+        ds = datasets.load(name)
+    except datasets.DatasetNotFound:
+        pytest.skip(f"{name} is not here")
+    X, Y = ds.initial
+    clf = EFCMLClassifier().fit(X, Y)
+    named_activation, other_activation, named_score, other_score = [], [], [], []
+    for rule in clf.rules_:
+        moved = moves(clf, X, rule, rng)
+        if moved is None:
+            continue
+        activation, scores = moved
+        named = [rule.feature_names.index(term.feature) for term in rule.terms]
+        named_activation += activation[named].tolist()
+        other_activation += np.delete(activation, named).tolist()
+        for k in range(Y.shape[1]):
+            pushes = [rule.feature_names.index(push.feature) for push in rule.important(k)]
+            named_score += scores[pushes, k].tolist()
+            other_score += np.delete(scores[:, k], pushes).tolist()
+    assert np.mean(named_activation) > 1.3 * np.mean(other_activation)
+    assert np.mean(named_score) > 2.0 * np.mean(other_score)
