@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from efcml.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
     from efcml.rivals import ChainEFC, OneVsRestEFC
+    from efcml.saving import load, save
     from efcml.warm import warmup
 
 __version__ = "0.1.0"
@@ -23,7 +24,9 @@ __all__ = [
     "EFCMLClassifier",
     "OneVsRestEFC",
     "datasets",
+    "load",
     "prequential",
+    "save",
     "warmup",
 ]
 
@@ -32,7 +35,9 @@ _HOMES = {
     "ChainEFC": "efcml.rivals",
     "EFCMLClassifier": "efcml.classifier",
     "OneVsRestEFC": "efcml.rivals",
+    "load": "efcml.saving",
     "prequential": "efcml.evaluation",
+    "save": "efcml.saving",
     "warmup": "efcml.warm",
 }
 

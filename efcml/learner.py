@@ -5,7 +5,7 @@ checks its input and then calls this class; streams, evaluation and adapters cal
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -24,15 +24,18 @@ from efcml.kernels.querying import scan_rows
 from efcml.kernels.records import Watch
 from efcml.kernels.rule_update import polish_rule
 from efcml.kernels.scoring import score_rows
+from efcml.params import Params
 from efcml.prior import INTERCEPT_SHARE, choose_prior
 from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth
 from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
 from efcml.scaler import Scaler
+from efcml.states import from_plain, nest, pick, to_plain
 
 NOTHING = np.empty((0, 0))
 LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
+STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
 
 
@@ -354,6 +357,40 @@ class Learner:
         if self.fitted:
             other.rules = self.rules.copy()
         return other
+
+    def state(self):
+        """Return facts and arrays for saving; settings and scratch follow from them."""
+        if self.pairs is not None:
+            raise ValueError("a learner of several pairs (alpha, beta) cannot be saved.")
+        facts = {name: getattr(self, name) for name in STATE_FACTS}
+        facts["params"] = {name: to_plain(value) for name, value in asdict(self.params).items()}
+        facts |= {"counts": dict(self.counts), "n_held": len(self.held), "rules": None}
+        held = np.array([np.concatenate(row) for row in self.held])
+        arrays = {"held": held.reshape(-1, self.n_features + self.n_labels)}
+        if self.fitted:
+            fields, facts["rules"] = self.rules.state()
+            arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
+            arrays |= {name: getattr(self, name) for name in ("start_variance", "prior_precision")}
+            arrays |= nest(rules=fields)
+        return facts, arrays
+
+    @classmethod
+    def from_state(cls, facts, arrays):
+        """Build a learner from what :meth:`state` returned."""
+        params = {name: from_plain(value) for name, value in facts["params"].items()}
+        learner = cls(Params(**params), facts["n_features"], facts["n_labels"])
+        learner.counts.update(facts["counts"])
+        learner.rows_seen, learner.warned = facts["rows_seen"], facts["warned"]
+        p = learner.n_features
+        learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
+        if facts["rules"] is not None:
+            learner.rules = RuleBase.from_state(pick(arrays, "rules"), facts["rules"])
+            learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))
+            learner.start_variance = arrays["start_variance"]
+            learner.prior_precision = arrays["prior_precision"]
+            delta = learner.prior_precision[0]
+            learner.settings = learner.params.settings(p, learner.n_labels, delta)
+        return learner
 
 
 def start_variances(X, n_labels, width):

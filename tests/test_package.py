@@ -14,7 +14,7 @@ import efcml
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
-    *("datasets", "prequential", "warmup"),
+    *("datasets", "prequential", "warmup", "save", "load"),
 }
 HEAVY = {"sklearn", "matplotlib", "pandas", "river", "dask"}
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -67,8 +67,8 @@ def test_names_are_found_by_a_star_import():
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_each_name_alone(name):
     code = f"import json\nfrom efcml import {name}\nprint(json.dumps(type({name}).__name__))"
-    kinds = {"datasets": "module", "prequential": "function", "warmup": "function"}
-    assert run(code) == kinds.get(name, "type")
+    kinds = dict.fromkeys(("prequential", "warmup", "save", "load"), "function")
+    assert run(code) == (kinds | {"datasets": "module"}).get(name, "type")
 
 
 def test_unknown_names_are_refused():

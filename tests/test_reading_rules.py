@@ -322,7 +322,8 @@ def test_tendencies_and_trends_of_the_clusters(two):
     for rule in two:
         (tendency,) = rule.label_tendencies
         assert tendency.label == "label 0"
-        assert tendency.mean == pytest.approx(float(rule.born > 0), abs=0.02)
+        assert tendency.answer == rule.answer[0]
+        assert tendency.answer == pytest.approx(float(rule.born > 0), abs=0.02)
         assert tendency.usual == pytest.approx(0.5, abs=1e-9)
         best = rule.important("label 1")[0]
         assert best.feature == "x1"
@@ -338,34 +339,22 @@ def test_tendencies_and_trends_of_the_clusters(two):
 
 
 @pytest.mark.parametrize(
-    ("mean", "weight", "named"),
-    [
-        (0.3, 1e6, False),
-        (0.34, 1e6, False),  # too small to matter
-        (0.36, 1e6, True),
-        (0.24, 1e6, True),
-        (0.6, 9.0, False),  # two standard errors of nine rows are .31
-        (0.62, 9.0, True),
-        (np.nan, 0.0, False),
-    ],
+    ("answer", "named"), [(0.3, False), (0.39, False), (0.41, True), (0.21, False), (0.19, True)]
 )
-def test_a_tendency_is_plain_and_beyond_chance(two, mean, weight, named):
+def test_a_tendency_is_an_answer_plainly_unlike_the_usual(two, answer, named):
     background = replace(two.background, label_means=np.array([0.3, 0.0]))
-    rule = replace(
-        two[0], background=background, label_means=np.array([mean, 0.0]),
-        label_weights=np.array([weight, 1.0]),
-    )  # fmt: skip
+    weights = np.zeros((2, 5))
+    weights[0, -1] = answer
+    rule = replace(two[0], background=background, scaled_weights=weights)
     assert [tendency.label for tendency in rule.label_tendencies] == ["label 0"] * named
 
 
 def test_at_most_five_tendencies_the_largest_gaps_first(two):
-    means = np.array([0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2])
+    weights = np.zeros((8, 5))
+    weights[:, -1] = [0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2]
     names = tuple("abcdefgh")
     background = replace(two.background, label_names=names, label_means=np.full(8, 0.5))
-    rule = replace(
-        two[0], background=background, label_means=means, label_weights=np.full(8, 1e3),
-        scaled_weights=np.zeros((8, 5)),
-    )  # fmt: skip
+    rule = replace(two[0], background=background, scaled_weights=weights)
     assert [tendency.label for tendency in rule.label_tendencies] == ["f", "b", "c", "h", "g"]
     assert rule.trends == []
 

@@ -11,8 +11,7 @@ from efcml.reading.words import Push, Tendency, Term, count, distinctness, level
 MOST_TERMS = 4
 DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
 MOST_TENDENCIES = 5
-LEAST_GAP = 0.05  # between the share of a label in a rule and the usual one
-STANDARD_ERRORS = 2.0  # that the gap must be above those of a share of so many rows
+LEAST_GAP = 0.1  # between a rule's typical answer and the usual share of a label
 MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
 MOST_PUSHES = 3
 LEAST_PUSH = 0.01  # of the score, per standard deviation of the feature in the rule
@@ -145,19 +144,18 @@ class Rule:
 
     @property
     def label_tendencies(self):
-        """Labels that occur more or less often than usual, as (label, mean, usual), at most 5.
+        """Labels the rule answers otherwise than usual, as (label, answer, usual), at most 5.
 
-        The gap must be plain to see and beyond what chance does to so few rows.
+        The answer at the center, not the share of the label by activation: with many features all
+        rules fire a little everywhere, so those shares hardly differ.
         """
-        usual = self.background.label_means
-        gap = np.abs(self.label_means - usual)
-        variance = usual * (1.0 - usual) / np.where(self.label_weights > 0, self.label_weights, 1.0)
-        plain = gap >= np.maximum(LEAST_GAP, STANDARD_ERRORS * np.sqrt(variance))
-        strongest = np.argsort(-np.where(plain, gap, 0.0), kind="stable")[:MOST_TENDENCIES]
+        answer, usual = self.answer, self.background.label_means
+        gap = np.abs(answer - usual)
+        strongest = np.argsort(-gap, kind="stable")[:MOST_TENDENCIES]
         return [
-            Tendency(self.label_names[k], float(self.label_means[k]), float(usual[k]))
+            Tendency(self.label_names[k], float(answer[k]), float(usual[k]))
             for k in strongest
-            if plain[k]
+            if gap[k] >= LEAST_GAP
         ]
 
     def important(self, label, n=MOST_PUSHES):

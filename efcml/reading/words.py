@@ -26,14 +26,14 @@ class Term(NamedTuple):
 
 
 class Tendency(NamedTuple):
-    """How often a label occurs in a rule, and how often in all rules together."""
+    """What a rule answers at its center, and how often the label occurs in all rules together."""
 
     label: str
-    mean: float
+    answer: float
     usual: float
 
     def __str__(self):
-        return f"{self.label} {short(self.mean)} (usual {short(self.usual)})"
+        return f"{self.label} {short(self.answer)} (usual {short(self.usual)})"
 
 
 class Push(NamedTuple):

@@ -9,6 +9,7 @@ them back.
 import numpy as np
 
 from efcml.learner import Learner, Trace
+from efcml.states import nest, pick
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -66,6 +67,27 @@ class OneVsRestLearner:
         vars(other).update(vars(self))
         other.models = [model.copy() for model in self.models]
         return other
+
+    def state(self):
+        """Return facts and arrays for saving."""
+        states = [model.state() for model in self.models]
+        facts = {"n_features": self.n_features, "order": self.order.tolist()}
+        facts["models"] = [part for part, _ in states]
+        facts["params"] = [part.pop("params") for part in facts["models"]][0]  # all have the same
+        return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
+
+    @classmethod
+    def from_state(cls, facts, arrays):
+        """Build a learner from what :meth:`state` returned."""
+        shared = {"params": facts["params"]}
+        models = [
+            Learner.from_state(part | shared, pick(arrays, str(i)))
+            for i, part in enumerate(facts["models"])
+        ]
+        learner = cls(models[0].params, facts["n_features"], len(models))
+        learner.order = np.array(facts["order"])
+        learner.models = models
+        return learner
 
     def add_labels(self, count):
         """Refuse: the rows so far are gone, and a new label's rules would need them."""

@@ -15,6 +15,15 @@ GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 BETWEEN_RULES = tuple(field for field in FIELDS if "R" in field.dims)
 
 
+def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
+    """Return the value of every dimension name of the field table."""
+    p, K = n_features, n_labels
+    return {
+        "p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2,
+        "L": K * n_pairs,
+    }  # fmt: skip
+
+
 class RuleBase:
     """A growing set of rules as one array per field, rule index first.
 
@@ -36,11 +45,9 @@ class RuleBase:
     @property
     def sizes(self):
         """The value of every dimension name of the field table."""
-        p, K = self.n_features, self.n_labels
-        return {
-            "p": p, "K": K, "d": p + 1, "q": p + K, "g": self.n_groups, "R": self.capacity, "2": 2,
-            "L": K * self.n_pairs,
-        }  # fmt: skip
+        return dimensions(
+            self.n_features, self.n_labels, self.n_groups, self.n_pairs, self.capacity
+        )
 
     @property
     def nbytes(self):
@@ -196,13 +203,22 @@ class RuleBase:
         sizes = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules", "next_uid")
         return keep, {name: getattr(self, name) for name in sizes}
 
+    @staticmethod
+    def state_shapes(sizes):
+        """Return type and shape of every field of a state with these sizes; nothing is made."""
+        names = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
+        dims = dimensions(*(sizes[name] for name in names))
+        return {
+            field.name: (f"<{field.dtype}", (sizes["n_rules"], *(dims[dim] for dim in field.dims)))
+            for field in FIELDS
+        }
+
     @classmethod
     def from_state(cls, fields, sizes):
         """Build a rule base from what :meth:`state` returned."""
         n = sizes["n_rules"]
         dims = {name: sizes[name] for name in ("n_groups", "n_pairs")}
-        rules = cls(sizes["n_features"], sizes["n_labels"], **dims)
-        rules.reserve(n)
+        rules = cls(sizes["n_features"], sizes["n_labels"], capacity=max(n, 1), **dims)
         rules.n_rules, rules.next_uid = n, sizes["next_uid"]
         for field in FIELDS:
             target = getattr(rules.arrays, field.name)

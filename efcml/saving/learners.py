@@ -1,0 +1,104 @@
+"""What a saved rule learner must look like: sizes first, then values."""
+
+from types import NoneType
+
+import numpy as np
+
+from efcml.params import Params
+from efcml.rivals.per_label import ChainLearner
+from efcml.rules import RuleBase
+from efcml.rules.fields import FIELDS
+from efcml.saving.checks import (
+    INT64,
+    SIZE,
+    WHOLE,
+    check_all,
+    check_definite,
+    check_finite,
+    check_positive,
+    check_symmetric,
+    check_whole,
+    take,
+)
+from efcml.states import from_plain, nest, pick
+
+PLANES = tuple(f"rules/{field.name}" for field in FIELDS if "L" in field.dims)
+
+
+def learner_shapes(facts):
+    """Return type and shape of every array of a `Learner` with these facts, or refuse them."""
+    take(
+        facts, "the learner", n_features=SIZE, n_labels=SIZE, rows_seen=WHOLE, warned=bool,
+        params=dict, counts=dict, n_held=WHOLE, rules=(dict, NoneType),
+    )  # fmt: skip
+    take(facts["counts"], "the counts", births=WHOLE, merges=WHOLE, drops=WHOLE, repairs=WHOLE)
+    params = read_params(facts["params"])
+    p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
+    if facts["n_held"] >= (params.warmup_rows if rules is None else 1):
+        raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
+    shapes = {"held": ("<f8", (facts["n_held"], p + K))}
+    if rules is not None:
+        take(
+            rules, "the rule base", n_features=range(p, p + 1), n_labels=range(K, K + 1),
+            n_groups=(range(1, 2), range(K, K + 1)), n_pairs=range(1, 2),
+            n_rules=range(1, params.max_rules + 1), next_uid=WHOLE,
+        )  # fmt: skip
+        widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
+        shapes |= {name: ("<f8", (width,)) for name, width in widths.items()}
+        shapes |= nest(rules=RuleBase.state_shapes(rules))
+    return shapes
+
+
+def read_params(facts):
+    """Return checked parameters of a learner."""
+    take(facts, "params", **dict.fromkeys(Params.names(), (bool, INT64, float, str)))
+    return Params(**{name: from_plain(value) for name, value in facts.items()})
+
+
+def check_learner(facts, arrays):
+    """Refuse values that no `Learner` can have."""
+    p = facts["n_features"]
+    features, labels = arrays["held"][:, :p], arrays["held"][:, p:]
+    check_all(np.isfinite(features), "held rows hold NaN or infinity")
+    check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
+    if facts["rules"] is None:
+        return
+    check_whole(arrays)
+    # Without a limit, planes under a printed formula run away, and a real model can hold NaN.
+    limited = from_plain(facts["params"]["weight_limit"]) < np.inf
+    check_finite(arrays, but=("held",) if limited else ("held", *PLANES))
+    check_positive(arrays, "scale", "start_variance", "prior_precision", "rules/support")
+    check_definite(arrays, "rules/joint_precision", "rules/input_precision")
+    check_symmetric(arrays, "rules/P", "rules/G")
+    uids = arrays["rules/uid"]
+    if len(np.unique(uids)) < len(uids) or uids.max() >= facts["rules"]["next_uid"]:
+        raise ValueError("two rules have one uid, or one is newer than the next")
+
+
+def per_label_shapes(facts, kind):
+    """Return type and shape of every array of a learner with one model per label."""
+    take(facts, "the learner", n_features=SIZE, params=dict, order=list, models=list)
+    n, order = len(facts["models"]), facts["order"]
+    whole = all(type(label) is int for label in order)
+    if n == 0 or not whole or sorted(order) != list(range(n)):
+        raise ValueError(f"the order of {n} labels must name each once")
+    shapes = {}
+    for i, part in enumerate(parts_of(facts)):
+        shapes |= nest(**{str(i): learner_shapes(part)})
+        width = facts["n_features"] + (i if kind is ChainLearner else 0)
+        if (part["n_features"], part["n_labels"]) != (width, 1):
+            raise ValueError(f"model {i} must have {width} features and one label")
+    return shapes
+
+
+def check_per_label(facts, arrays):
+    """Refuse values that no learner with one model per label can have."""
+    for i, part in enumerate(parts_of(facts)):
+        check_learner(part, pick(arrays, str(i)))
+
+
+def parts_of(facts):
+    """Return the facts of every label's learner, with the parameters that all share."""
+    if not all(isinstance(part, dict) for part in facts["models"]):
+        raise ValueError("a model says nothing")
+    return [part | {"params": facts["params"]} for part in facts["models"]]

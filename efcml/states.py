@@ -1,0 +1,61 @@
+"""States for saving: facts that JSON can hold, and arrays by name.
+
+A state is a pair ``(facts, arrays)``. Parts of a whole are put under the name of the part, as
+folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
+"""
+
+import hashlib
+import math
+
+import numpy as np
+
+INFINITY = "infinity"  # JSON has no word for it; no parameter has this one
+
+
+def nest(**parts):
+    """Return the entries of all parts in one dictionary, each under the name of its part.
+
+    Examples
+    --------
+    >>> nest(model={"W": 1}, run={"scores": 2})
+    {'model/W': 1, 'run/scores': 2}
+    """
+    return {f"{part}/{name}": parts[part][name] for part in parts for name in parts[part]}
+
+
+def pick(entries, part):
+    """Return the entries of one part, as they were before `nest`.
+
+    Examples
+    --------
+    >>> pick({"model/rules/W": 1, "run/scores": 2}, "model")
+    {'rules/W': 1}
+    """
+    start = f"{part}/"
+    return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
+
+
+def fingerprint(*arrays):
+    """Return a text that stands for the shapes and values of arrays.
+
+    Examples
+    --------
+    >>> fingerprint(np.zeros(2)) == fingerprint(np.zeros((2, 1)))
+    False
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str(array.shape).encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def to_plain(value):
+    """Return a value of a parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return INFINITY if isinstance(value, float) and value == math.inf else value
+
+
+def from_plain(value):
+    """Return what `to_plain` was given, as a number of Python."""
+    return math.inf if value == INFINITY else value
