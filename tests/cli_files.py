@@ -53,3 +53,16 @@ def is_one_line(done, *words):
     assert done.stderr.count("\n") == 1
     for word in words:
         assert word in done.stderr, done.stderr
+
+
+def refusal(main, arguments, capsys):
+    """Run in this process, check that it ends with code 2 and one line, and return the line."""
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from cli_files import refusal
 
 import efcml
 from efcml.cli import main, tune
@@ -162,15 +163,7 @@ def test_arff_is_read(tmp_path, capsys):
     ],
 )
 def test_bad_input_of_tune(capsys, arguments, message):
-    try:
-        code = main(["tune", *arguments])
-    except SystemExit as end:
-        code = end.code
-    captured = capsys.readouterr()
-    assert code == 2
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
+    assert message in refusal(main, ["tune", *arguments], capsys)
 
 
 def test_unknown_command(capsys):

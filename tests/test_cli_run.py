@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from cli_files import LABELS, QUICK, ROWS, is_one_line, run_arguments, shell, write_csv
+from cli_files import LABELS, QUICK, ROWS, is_one_line, refusal, run_arguments, shell, write_csv
 
 import efcml
 from efcml.cli import main, outcome, run, settings, source, stream
@@ -377,15 +377,7 @@ def test_blocks_grow_and_shrink_with_the_time(monkeypatch):
 )
 def test_bad_input(more, message, songs, monkeypatch, capsys):
     monkeypatch.chdir(songs.parent)
-    try:
-        code = main(run_arguments("songs.csv", *more))
-    except SystemExit as end:
-        code = end.code
-    captured = capsys.readouterr()
-    assert code == 2
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
+    assert message in refusal(main, run_arguments("songs.csv", *more), capsys)
 
 
 def test_refusals_come_before_the_work(songs, monkeypatch):
