@@ -27,7 +27,6 @@ default_role = "code"  # single backticks in docstrings
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the numpy docstrings say it
-autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # attributes as a list
 # Types in docstrings are words for readers; only our own names must lead somewhere.
@@ -37,6 +36,8 @@ html_theme = "furo"
 html_title = f"efcml {release}"
 html_copy_source = False
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {"top_of_page_buttons": []}
 
 # Pages of the site that are files of the top folder.

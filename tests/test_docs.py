@@ -10,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from efcml.cli.main import build_parser
+
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
 BLOCKS = [
-    pytest.param(page, number, id=f"{page.name}-{number + 1}")
+    pytest.param(page, number, id=f"{name_of(page)}-{number + 1}")
     for page in PAGES
     for number in range(len(BLOCK.findall(page.read_text(encoding="utf-8"))))
 ]
@@ -75,7 +83,39 @@ def test_marks_must_be_there_once(write_docs):
         write_docs.fill("nothing", "x", "new")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def commands_of(page):
+    """Return the commands of a page: lines of code that begin with one, without their remarks."""
+    lines = re.findall(
+        r"^(?:    |\$ )?((?:efcml|make) .*)$", page.read_text(encoding="utf-8"), re.M
+    )
+    return [line.partition("#")[0].split() for line in lines]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_are_known(page):
+    parser = build_parser()
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    for program, *arguments in commands_of(page):
+        if program == "make":
+            assert arguments[-1] in targets, arguments
+        else:
+            parser.parse_args(arguments)
+
+
+def test_commands_are_found():
+    found = [" ".join(words) for words in commands_of(ROOT / "README.md")]
+    assert {"make demo", "make test", "efcml datasets fetch emotions"} <= set(found)
+
+
+def test_tests_that_are_named_exist():
+    text = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    named = re.findall(r"`tests/(\w+\.py)::(\w+)`", text)
+    assert len(named) > 20
+    for file, test in named:
+        assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), test
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_and_file_names_exist(page):
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
