@@ -1,6 +1,7 @@
 """The site of the documentation: it builds without a warning, and nothing on it leads nowhere."""
 
 import importlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -78,6 +79,17 @@ def test_every_page_is_built_and_reached(site):
         targets = (target_of(name, link) for link in pages[name].links)
         waiting += [target[0] for target in targets if target]
     assert sources <= reached
+
+
+def test_pages_that_no_index_links_come_last():
+    spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    text = "# T\n\n## One\n[a](a.md), [b](b/index.md), [a](a.md#x)\n\n## Two\n[c](c.md) [z](z.md)\n"
+    lines = list(conf.contents(text, {"a", "b/index", "c", "new"}))
+    captions = [line.partition(": ")[2] for line in lines if "caption" in line]
+    assert captions == ["One", "Two", "More"]
+    assert [line for line in lines if line[:1].isalpha()] == ["a", "b/index", "c", "new"]
 
 
 def test_links_lead_somewhere(site):
