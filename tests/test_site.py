@@ -125,8 +125,8 @@ def test_no_path_of_a_machine(site):
     for path in html.rglob("*"):
         if path.suffix in (".html", ".js", ".txt", ".svg"):
             text = path.read_text(encoding="utf-8")
-            for folder in (ROOT, ROOT.parent, Path.home(), html):
-                if folder not in (Path("/"), Path("/root")):
+            for folder in (ROOT, Path.home(), html):
+                if len(folder.parts) > 2:  # "/root" alone may be any word
                     assert str(folder) not in text, (path, folder)
 
 
