@@ -46,7 +46,7 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     figures = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
         figures["rules"] = draw_rules(result, classifier, first_row, marks)
-    if isinstance(classifier, EFCMLClassifier) and classifier.n_rules_:
+    if isinstance(classifier, EFCMLClassifier) and getattr(classifier, "rules_", ()):
         figures["importance"] = draw_features(classifier.rules_, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
