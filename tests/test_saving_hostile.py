@@ -24,7 +24,8 @@ from test_classifier import EVERYTHING, QUICK, hide, stream
 from test_saving import open_questions
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, save
-from efcml.saving import archive, pack, write_archive
+from efcml.rules import RuleBase
+from efcml.saving import archive, nest, pack, write_archive
 from efcml.saving.layout import Member, directory, npy_head, opening
 
 MOST_SECONDS = 1.0
@@ -645,3 +646,23 @@ def test_rest_and_chain_are_not_confused(models, path):
 def test_a_file_that_gets_shorter_while_it_is_read():
     with pytest.raises(ValueError, match="it ends too early"):
         archive.read_array(io.BytesIO(b"short"), "<f8", (1,))
+
+
+@pytest.mark.parametrize(
+    ("name", "lie"),
+    [
+        *(("n_groups", n) for n in (0, 2, 4)),
+        *(("n_pairs", n) for n in (0, 2)),
+        *(("n_rules", n) for n in (0, 5)),  # at most 4 are allowed
+        *(("n_features", n) for n in (2, 4)),
+        *(("n_labels", n) for n in (2, 4)),
+    ],
+)
+def test_rule_bases_of_impossible_sizes_are_refused(name, lie, models, path):
+    """The arrays have the shapes that the sizes ask for; kernels would read beyond their ends."""
+    content, arrays = pack(models["fitted"])
+    content = replaced(content, ("fitted", "learner", "rules", name), lie)
+    shapes = RuleBase.state_shapes(content["fitted"]["learner"]["rules"])
+    fields = {key: np.ones(shape, dtype=dtype) for key, (dtype, shape) in shapes.items()}
+    write_lie(path, content, arrays | nest(learner=nest(rules=fields)))
+    assert f"the rule base says {name}={lie}" in try_to_load(path)
