@@ -25,7 +25,7 @@ from test_saving import open_questions
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, save
 from efcml.rules import RuleBase
-from efcml.saving import archive, nest, pack, write_archive
+from efcml.saving import archive, nest, pack, take, write_archive
 from efcml.saving.layout import Member, directory, npy_head, opening
 
 MOST_SECONDS = 1.0
@@ -615,6 +615,10 @@ def test_rows_of_a_warm_up_that_is_over_are_refused(models, path):
     content = replaced(content, ("fitted", "learner", "n_held"), 12)
     write_lie(path, content, arrays | {"learner/held": held})
     assert "cannot hold 12 rows" in try_to_load(path)
+    content, arrays = pack(models["fitted"])
+    content = replaced(content, ("fitted", "learner", "n_held"), 1)
+    write_lie(path, content, arrays | {"learner/held": np.zeros((1, 6))})
+    assert "cannot hold 1 rows" in try_to_load(path)
 
 
 @pytest.mark.parametrize(
@@ -666,3 +670,39 @@ def test_rule_bases_of_impossible_sizes_are_refused(name, lie, models, path):
     fields = {key: np.ones(shape, dtype=dtype) for key, (dtype, shape) in shapes.items()}
     write_lie(path, content, arrays | nest(learner=nest(rules=fields)))
     assert f"the rule base says {name}={lie}" in try_to_load(path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"a": True}, int),
+        ({"a": True}, range(5)),
+        ({"a": 1.0}, range(5)),
+        ({"a": 5}, range(5)),
+        ({"a": None}, (int, str)),
+        ({"a": 1, "b": 1}, int),
+        ({"b": 1}, int),
+        ({}, int),
+        ([], int),
+    ],
+)
+def test_facts_of_another_kind_are_refused(facts, kind):
+    with pytest.raises(ValueError, match="the part"):
+        take(facts, "the part", a=kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "lie", "reason"),
+    [
+        ("fitted", ("fitted", "label_names"), ["a", "b"], "label_names must be 3 words"),
+        ("fitted", ("fitted", "feature_names"), ["a", "b", 3], "feature_names must be 3 words"),
+        ("active", ("active", "open_questions"), 2, "more questions are open than may be"),
+        ("active", ("active", "budget"), 1.5, "budget must be"),
+        ("active", ("active", "criteria"), [[]], "criteria must be one of"),
+        ("active", ("active", "seed"), 2**64, "says seed=18446744073709551616"),
+    ],
+)
+def test_single_facts_that_lie_are_refused(name, at, lie, reason, models, path):
+    content, arrays = pack(models[name])
+    write_lie(path, replaced(content, at, lie), arrays)
+    assert reason in try_to_load(path)
