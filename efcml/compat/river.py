@@ -9,7 +9,9 @@ import numpy as np
 try:
     from river import base
 except ImportError as error:
-    raise ImportError("RiverEFCML needs river, which is missing: pip install efcml[river]") from error
+    raise ImportError(
+        "RiverEFCML needs river, which is missing: pip install efcml[river]"
+    ) from error
 
 from efcml.compat.rows import in_order, read_features, read_labels
 from efcml.learner import Learner
@@ -30,13 +32,13 @@ class RiverEFCML(base.MultiLabelClassifier):
     The same learner as in `EFCMLClassifier`: on complete rows both give the same scores to the last
     bit.
 
-    - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held, and the label
-      frequencies so far answer. Then they are fitted, rules exist, and every further row is learned
-      as it comes. Before the first row the answer is ``{}``.
+    - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held, and label
+      frequencies answer. Then they are fitted, rules exist, and every further row is learned as it
+      comes. Before the first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row counts as its mean in the warm-up rows. New features are taken in
-      until the warm-up ends. Later ones are left out, with one warning; ``unknown_features_`` counts
-      them.
+      until the warm-up ends. Later ones are left out, with one warning, and counted in
+      ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is
       known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
       absent.
@@ -107,7 +109,10 @@ class RiverEFCML(base.MultiLabelClassifier):
         row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
         for name, value in labels.items():
             target[0, self._labels[name]] = value
-        if not self.learner.fitted and len(self.learner.held) + 1 == self.learner.params.warmup_rows:
+        if (
+            not self.learner.fitted
+            and len(self.learner.held) + 1 == self.learner.params.warmup_rows
+        ):
             row = self._fill_gaps(row)
         self.learner.learn(row, target)
 
@@ -138,7 +143,7 @@ class RiverEFCML(base.MultiLabelClassifier):
             self.learner.add_labels(len(new))
 
     def _row(self, features):
-        """Return the features as an array (1, p); missing ones are means, NaN before there are any."""
+        """Return the features as an array (1, p); missing ones are means, NaN in the warm-up."""
         scaler = self.learner.scaler
         row = np.full(len(self._columns), np.nan) if scaler is None else scaler.mean.copy()
         for name, value in features.items():
@@ -154,7 +159,9 @@ class RiverEFCML(base.MultiLabelClassifier):
             missing = np.isnan(X[:, column])
             known = Scaler.from_rows(X[~missing, column : column + 1], learner.params.clip)
             X[missing, column] = known.mean
-        learner.held = [(row, target) for row, (_, target) in zip(X[:-1], learner.held, strict=True)]
+        learner.held = [
+            (row, target) for row, (_, target) in zip(X[:-1], learner.held, strict=True)
+        ]
         return X[-1:]
 
     # -- answers ----------------------------------------------------------------------------

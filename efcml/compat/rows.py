@@ -1,30 +1,39 @@
 """Dictionaries of features and labels as people bring them, checked before anything is learned."""
 
-import sys
 from collections.abc import Mapping
+from math import isfinite, nan
 from numbers import Real
 
 import numpy as np
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
-LARGEST = sys.float_info.max
 
 
 def read_features(x):
-    """Return the features if all values are finite numbers.
+    """Return the features as floats; all must be finite numbers.
 
     Examples
     --------
     >>> read_features({"size": 2, "full": True})
-    {'size': 2, 'full': True}
+    {'size': 2.0, 'full': 1.0}
     """
+    features = {}
     for name, value in refuse_others(x, "x", "features").items():
-        if not (isinstance(value, NUMBERS) and abs(value) <= LARGEST):  # false for NaN
+        features[name] = as_float(value)
+        if not isfinite(features[name]):
             raise ValueError(
                 f"feature {name!r} must be a finite number; got {value!r}: fill it in, encode it, "
                 "or leave the feature out of this row."
             )
-    return x
+    return features
+
+
+def as_float(value):
+    """Return a number of any kind as a float; NaN for what is none or too large for one."""
+    try:
+        return float(value) if isinstance(value, NUMBERS) else nan
+    except OverflowError:
+        return nan
 
 
 def read_labels(y):
