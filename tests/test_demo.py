@@ -67,7 +67,7 @@ def test_models_are_what_they_are_called(runs):
 
 
 def test_table_is_aligned_and_complete(runs):
-    lines = demo.format_table(runs).splitlines()
+    lines = demo.compare(runs)
     assert len(lines) == len(runs) + 2
     assert len({len(line) for line in lines}) == 1
     assert all(run.model.name in line for run, line in zip(runs.values(), lines[2:], strict=True))

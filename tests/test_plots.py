@@ -1,39 +1,70 @@
-"""Pictures: what is drawn, on which Axes, and that no words cover each other."""
+"""What holds for all pictures: Axes, words, grey prints, files."""
 
 import subprocess
 import sys
-from itertools import combinations
+import xml.etree.ElementTree as ElementTree
+import zlib
 
+import matplotlib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
+from pictures import pixels
 
 from efcml import plots
-from efcml.plots import style
-from efcml.plots.trends import POINTS, spread
+from efcml.plots import heatmap, style
+from efcml.plots.checks import as_array
+from efcml.plots.ellipses import ACTIVATION, REGION
 
-MARKS = {"slow": (20, 40), "sudden": 60}
-EVENTS = [(0, "birth", 1), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
+DRAW = {
+    "trends": lambda **ax: plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, **ax),
+    "rule_counts": lambda **ax: plots.draw_rule_counts([1, 2], [(1, "birth", 0)], **ax),
+    "spending": lambda **ax: plots.draw_spending([(9, 0.1)], budget=0.1, reasons={"b": [9]}, **ax),
+    "ellipses": lambda **ax: plots.draw_ellipses([[0, 0]], [np.eye(2)], **ax),
+    "consequents": lambda **ax: plots.draw_consequents([[0.1, -0.2]], **ax),
+    "label_correlation": lambda **ax: plots.draw_label_correlation([[1, 0.5], [0.5, 1]], **ax),
+    "importance": lambda **ax: plots.draw_importance([[0.1], [0.2]], **ax),
+}
+EMPTY = {
+    "trends": lambda: plots.draw_trends({}),
+    "rule_counts": lambda: plots.draw_rule_counts([]),
+    "spending": lambda: plots.draw_spending([], budget=0.1),
+    "ellipses": lambda: plots.draw_ellipses([], [], points=[]),
+    "consequents": lambda: plots.draw_consequents([]),
+    "label_correlation": lambda: plots.draw_label_correlation([]),
+    "importance": lambda: plots.draw_importance([]),
+}
 
 
-def draw_one(kind, ax=None):
-    if kind == "trends":
-        return plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, ax=ax)
-    if kind == "rule_counts":
-        return plots.draw_rule_counts([1, 2], ax=ax)
-    if kind == "spending":
-        return plots.draw_spending([(9, 0.1)], budget=0.1, reasons={"novelty": [9]}, ax=ax)
-    return plots.draw_ellipses([[0, 0]], [np.eye(2)], ax=ax)
+def test_every_picture_is_tested():
+    names = {f"draw_{name}" for name in DRAW}
+    assert names == {name for name in plots.__all__ if name.startswith("draw_")} == {
+        f"draw_{name}" for name in EMPTY
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["trends", "rule_counts", "spending", "ellipses"])
+@pytest.mark.parametrize("kind", DRAW)
 def test_functions_use_the_axes_given_or_make_some(kind):
     ax = plots.new_axes()
-    assert draw_one(kind, ax) is ax
-    own = draw_one(kind)
+    blank = pixels(ax.figure)
+    assert DRAW[kind](ax=ax) is ax
+    assert (pixels(ax.figure) != blank).any()
+    own = DRAW[kind]()
     assert own.figure is not ax.figure
-    own.figure.canvas.draw()
+    assert len(np.unique(pixels(own.figure).reshape(-1, 3), axis=0)) > 20
+
+
+@pytest.mark.parametrize("kind", DRAW)
+def test_panels_of_a_part_of_a_figure_work(kind):
+    left, right = plots.new_figure(9.0, 4.0).subfigures(1, 2)
+    ax = DRAW[kind](ax=right.subplots())
+    assert ax.figure is right
+    pixels(left.figure)
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_nothing_gives_an_empty_picture(kind):
+    pixels(EMPTY[kind]().figure)
 
 
 def test_pyplot_is_left_alone():
@@ -41,126 +72,81 @@ def test_pyplot_is_left_alone():
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
-def boxes(ax):
-    """Return the rendered boxes of the words on an Axes."""
-    ax.figure.canvas.draw()
-    return [text.get_window_extent() for text in ax.texts]
+def test_names_become_short_plain_text():
+    assert style.plain("short") == "short"
+    assert style.plain(7) == "7"
+    assert style.plain("two\nlines  here") == "two lines here"
+    assert style.plain("a" * 26) == "a" * 26
+    assert style.plain("a" * 14 + "b" * 13) == "a" * 13 + "…" + "b" * 12
+    assert style.plain("abcdefgh", 4) == "ab…h"
 
 
-def test_names_at_line_ends_stay_apart():
-    rows = np.arange(100)
-    curves = {f"model {i}": (rows, np.full(100, 0.5 + 0.001 * i)) for i in range(6)}
-    ax = plots.draw_trends(curves, marks=MARKS)
-    assert [text.get_text() for text in ax.texts] == ["slow", "sudden", *curves]
-    found = boxes(ax)
-    assert not any(one.overlaps(other) for one, other in combinations(found, 2))
-    figure = ax.figure.bbox
-    assert all(figure.x0 <= box.x0 and box.x1 <= figure.x1 for box in found)
+def test_dollar_signs_do_not_start_a_formula():
+    name = r"cost in $ \frac{ or $"  # as a formula it could not be drawn
+    ax = plots.draw_trends({name: ([1, 2], [0.1, 0.2])}, marks={"$x_1$": 1})
+    pixels(ax.figure)
+    drawn = [text._preprocess_math(text.get_text()) for text in ax.texts]
+    assert drawn == [("$x_1$", False), (name, False)]
 
 
 def test_lines_differ_in_colour_and_dashes():
     looks = style.line_looks(5)
     assert len({color for color, _ in looks}) == 5
     assert len({dash for _, dash in looks}) == 5
+    assert all(heatmap.luminance(to_rgb(color)) < 0.7 for color, _ in looks)
 
 
-def test_trends_leave_out_nan_and_keep_the_last_point():
-    values = np.linspace(0, 1, 4 * POINTS)
-    values[:10] = np.nan
-    ax = plots.draw_trends({"a": (np.arange(len(values)), values)})
-    x, y = ax.lines[0].get_data()
-    assert len(x) <= 1.5 * POINTS
-    assert not np.isnan(y).any()
-    assert (x[-1], y[-1]) == (len(values) - 1, 1.0)
+def test_amounts_get_darker_in_grey():
+    for colors, least in ((heatmap.AMOUNT, 0.7), (ACTIVATION, 0.2)):
+        grey = heatmap.luminance(colors(np.linspace(0, 1, 64)))
+        assert (np.diff(grey) < 0).all()
+        assert grey[0] - grey[-1] > least
+    assert heatmap.luminance(REGION(0)) - heatmap.luminance(REGION(1)) > 0.05
 
 
-def test_a_curve_of_nan_has_no_name_at_its_end():
-    ax = plots.draw_trends({"empty": ([1, 2], [np.nan, np.nan])})
-    assert not ax.texts
+def test_signed_colours_get_darker_to_both_sides():
+    grey = heatmap.luminance(heatmap.SIGNED(np.linspace(0, 1, 65)))
+    assert (np.diff(grey[:33]) > 0).all()
+    assert (np.diff(grey[32:]) < 0).all()
+    blue, orange = heatmap.SIGNED(0.2), heatmap.SIGNED(0.8)
+    assert blue[2] - blue[0] > 0.3
+    assert orange[0] - orange[2] > 0.3
 
 
-def test_marks_can_stay_without_names():
-    ax = plots.draw_trends({"a": ([0, 99], [0, 1])}, marks=MARKS, name_marks=False)
-    assert [text.get_text() for text in ax.texts] == ["a"]
+@pytest.mark.parametrize("values", [[1.0], [[1.0, 2.0, 3.0]], [[[1.0, 2.0]]], 5.0])
+def test_shapes_that_do_not_fit_are_named(values):
+    with pytest.raises(ValueError, match=r"^points must be an array of shape \(any, 2\), not "):
+        as_array(values, None, 2, name="points")
+    with pytest.raises(ValueError, match=r"of shape \(3,\), not \(2,\)"):
+        as_array([1, 2], 3, name="used")
+    assert as_array([], None, 2, name="points").shape == (0, 2)
 
 
-@given(st.lists(st.floats(-10, 10), min_size=1, max_size=8), st.floats(0.01, 3))
-def test_spread_places_are_apart_and_balanced(places, least):
-    places = sorted(places)
-    moved = spread(places, least)
-    assert all(np.diff(moved) >= least - 1e-9)
-    assert np.mean(moved) == pytest.approx(np.mean(places), abs=1e-9)
-    if all(np.diff(places) >= least):
-        assert moved == pytest.approx(places)
-
-
-def test_rule_counts_show_every_event():
-    ax = plots.draw_rule_counts([1, 1, 1, 1, 1], EVENTS, first_row=100, cap=1)
-    words = [text.get_text() for text in ax.texts]
-    assert words == ["cap: 1 rules", "births (2)", "merges (1)", "drops (1)"]
-    ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
-    assert ticks == [[100, 103], [103], [104]]
-    assert ax.get_ylim()[0] < 0 <= min(ax.get_yticks())
-    found = boxes(ax)
-    assert not any(one.overlaps(other) for one, other in combinations(found, 2))
-
-
-def test_rule_counts_without_events_start_at_zero():
-    ax = plots.draw_rule_counts([3, 2], cap=9)
-    assert ax.get_ylim()[0] == 0
-    assert not ax.texts
-
-
-def test_words_of_the_spending_stay_apart():
-    reasons = {"novelty": [1, 2], "ambiguity": [], "instability": [2], "random": [3]}
-    ax = plots.draw_spending([(1, 0.05), (9, 0.1)], budget=0.1, reasons=reasons, unit="labels")
-    words = [text.get_text() for text in ax.texts]
-    assert words == ["budget: 0.1", "novelty (2)", "ambiguity (0)", "instability (1)", "random (1)"]
-    found = boxes(ax)
-    assert not any(one.overlaps(other) for one, other in combinations(found, 2))
-    assert ax.get_ylabel() == "share of labels asked"
-    assert min(ax.get_yticks()) == 0
-
-
-def test_ellipses_lie_one_deviation_from_their_centre(rng):
-    A = rng.normal(size=(2, 2))
-    covariance, center = A @ A.T, np.array([3.0, -1.0])
-    ax = plots.draw_ellipses([center], [covariance])
-    ellipse = ax.collections[0]
-    a, b = ellipse.get_widths()[0] / 2, ellipse.get_heights()[0] / 2
-    angle = np.radians(ellipse.get_angles()[0])
-    t = np.linspace(0, 6, 9)
-    outline = np.stack([a * np.cos(t), b * np.sin(t)])
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    points = turn @ outline
-    distances = np.einsum("in,ij,jn->n", points, np.linalg.inv(covariance), points)
-    np.testing.assert_allclose(distances, 1.0)
-    np.testing.assert_allclose(ellipse.get_offsets(), [center])
-
-
-def test_ellipses_name_what_they_show():
-    ax = plots.draw_ellipses(
-        [[0, 0], [2, 2]], [np.eye(2), np.eye(2)], used=[True, False],
-        points=[[0, 0], [1, 1]], present=[True, False],
-        region=([0, 1], [0, 1], [[0.0, 1.0], [np.nan, 1.0]]),
-    )  # fmt: skip
-    assert ax.get_legend_handles_labels()[1] == [
-        "label predicted",
-        "label absent",
-        "label present",
-        "rule, one standard deviation",
-        "rule that wins none of these rows",
-    ]
-    plain = plots.draw_ellipses([[0, 0]], [np.eye(2)], points=[[0, 0]])
-    assert len(plain.get_legend_handles_labels()[1]) == 3
-
-
-def test_saved_figures_are_the_same_every_time(tmp_path):
+@pytest.mark.parametrize("kind", DRAW)
+def test_files_hold_words_and_are_the_same_every_time(kind, tmp_path):
     contents = []
+    before = dict(matplotlib.rcParams)
     for name in ("one", "two"):
-        png, svg = plots.save_figure(draw_one("ellipses").figure, tmp_path / f"{name}.of.many")
-        assert png.name == f"{name}.of.many.png"
-        assert png.read_bytes().startswith(b"\x89PNG")
-        contents.append(svg.read_bytes())
+        files = plots.save_figure(
+            DRAW[kind]().figure, tmp_path / f"{name}.of.many", ("png", "svg", "pdf")
+        )
+        assert [file.name for file in files] == [
+            f"{name}.of.many.{ending}" for ending in ("png", "svg", "pdf")
+        ]
+        contents.append([file.read_bytes() for file in files])
     assert contents[0] == contents[1]
-    assert b"<svg" in contents[0]
+    assert dict(matplotlib.rcParams) == before
+    png, svg, pdf = contents[0]
+    assert png.startswith(b"\x89PNG")
+    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    assert len([element.text for element in found if element.text.strip()]) >= 4
+    assert pdf.startswith(b"%PDF")
+    assert pdf.rstrip().endswith(b"%%EOF")
+    assert b"/FontFile2" in pdf  # whole letters, not drawings of them
+    stream = pdf.split(b"stream\n", 1)[1].split(b"\nendstream")[0]
+    assert zlib.decompress(stream)
+
+
+def test_png_and_svg_are_written_if_nothing_is_said(tmp_path):
+    files = plots.save_figure(DRAW["ellipses"]().figure, tmp_path / "a")
+    assert [file.suffix for file in files] == [".png", ".svg"]

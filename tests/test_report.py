@@ -165,7 +165,9 @@ def test_nothing_is_loaded_from_elsewhere(write):
 def test_figures_have_words_and_a_size(write, plain):
     text = write(figures=None)
     found = Page(text)
-    assert [figure.get("id") for figure in found.all("figure")] == ["figure-trends", "figure-rules"]
+    assert [figure.get("id") for figure in found.all("figure")] == [
+        "figure-trends", "figure-rules", "figure-importance"
+    ]
     assert [caption.text for caption in found.all("figcaption")] == [
         words.CAPTIONS["trends"],
         words.CAPTIONS["rules"],

@@ -2,16 +2,20 @@
 
 import numpy as np
 from matplotlib.collections import EllipseCollection
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 from efcml.plots import style
+from efcml.plots.checks import as_array
 
 PRESENT, ABSENT = "#D55E00", "#0072B2"
 REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted present
+ACTIVATION = LinearSegmentedColormap.from_list("activation", ["#ffffff", "#bdbdbd"])
+BORDER = "#8a8a8a"
+FAINT = 0.02  # activations below this share of the largest one count as none
 
 
 def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, present=None,
-                  region=None):  # fmt: skip
+                  region=None, activation=None):  # fmt: skip
     """Draw rules as ellipses of one standard deviation.
 
     Parameters
@@ -28,6 +32,9 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
     region : (xs, ys, predicted), optional
         Background: 1 where the label is predicted and 0 where not, NaN where nothing is drawn, on
         the grid of ``xs`` and ``ys``.
+    activation : (xs, ys, activations), optional
+        Another background: the activation of the strongest rule as a grey tint, with a line where
+        one rule takes over from another. ``activations`` has shape (n, len(ys), len(xs)).
 
     Returns
     -------
@@ -39,19 +46,58 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
     >>> ax.get_aspect()
     1.0
     """
+    centers = as_array(centers, None, 2, name="centers")
+    n = len(centers)
+    covariances = as_array(covariances, n if n else None, 2, 2, name="covariances")
+    used = np.ones(n) if used is None else as_array(used, n, name="used")
+    if region is not None and activation is not None:
+        raise ValueError("Give region or activation: there is one background.")
     ax = style.clear_frame(style.new_axes(4.5, 4.5) if ax is None else ax)
     ax.grid(False)
-    centers, covariances = np.asarray(centers, dtype=float), np.asarray(covariances, dtype=float)
     if region is not None:
         ax.pcolormesh(*region, cmap=REGION, vmin=0, vmax=1, rasterized=True, zorder=0)
         ax.scatter([], [], marker="s", s=60, color=REGION(1), label="label predicted")
+    if activation is not None:
+        _shade(ax, *activation, n)
     if points is not None:
-        points = np.asarray(points, dtype=float)
-        present = np.zeros(len(points), bool) if present is None else np.asarray(present, bool)
-        rings = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
-        ax.scatter(*points[~present].T, s=10, label="label absent", **rings)
-        ax.scatter(*points[present].T, s=9, color=PRESENT, linewidths=0, label="label present")
-    used = np.ones(len(centers), bool) if used is None else np.asarray(used, bool)
+        _draw_points(ax, points, present)
+    _draw_rules(ax, centers, covariances, used.astype(bool))
+    ax.set_aspect("equal")
+    return ax
+
+
+def _shade(ax, xs, ys, activations, n):
+    """Tint the strongest activation and draw the lines between rules."""
+    activations = as_array(activations, n, len(ys), len(xs), name="activations")
+    if not n:
+        return
+    strongest = activations.max(axis=0)
+    top = max(strongest.max(initial=0.0), np.finfo(float).tiny)
+    ax.pcolormesh(xs, ys, strongest, cmap=ACTIVATION, vmin=0, vmax=top, rasterized=True, zorder=0)
+    ax.scatter([], [], marker="s", s=60, color=ACTIVATION(0.7), label="activation (dark: strong)")
+    if n == 1:
+        return
+    seen = strongest > FAINT * top
+    winner = activations.argmax(axis=0)
+    for r in np.unique(winner[seen]):
+        lead = activations[r] - np.delete(activations, r, axis=0).max(axis=0)
+        # Further out all activations are nearly 0, and lines between them would mean nothing.
+        if (lead[seen] < 0).any():
+            lead = np.ma.masked_where(~seen, lead)
+            ax.contour(xs, ys, lead, levels=[0.0], colors=BORDER, linewidths=0.7, zorder=0.5)
+    ax.plot([], [], color=BORDER, linewidth=0.7, label="border between rules")
+
+
+def _draw_points(ax, points, present):
+    points = as_array(points, None, 2, name="points")
+    present = np.zeros(len(points)) if present is None else present
+    present = as_array(present, len(points), name="present").astype(bool)
+    rings = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
+    ax.scatter(*points[~present].T, s=10, label="label absent", **rings)
+    ax.scatter(*points[present].T, s=9, color=PRESENT, linewidths=0, label="label present")
+
+
+def _draw_rules(ax, centers, covariances, used):
     for chosen, name, look in (
         (used, "rule, one standard deviation", {"color": "black", "linestyle": "-"}),
         (~used, "rule that wins none of these rows", {"color": style.GREY, "linestyle": ":"}),
@@ -60,13 +106,11 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
             _add(ax, centers[chosen], covariances[chosen], **look)
             ax.plot([], [], linewidth=1.4, label=name, **look)
     ax.scatter(*centers[used].T, marker="+", s=22, color="black", linewidths=1)
-    ax.set_aspect("equal")
-    return ax
 
 
 def _add(ax, centers, covariances, *, color, linestyle):
     values, vectors = np.linalg.eigh(covariances)
-    lengths = 2.0 * np.sqrt(values)
+    lengths = 2.0 * np.sqrt(np.maximum(values, 0.0))  # a flat rule may be negative by rounding
     angles = np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
     ellipses = EllipseCollection(
         lengths[:, 1], lengths[:, 0], angles, units="xy", offsets=centers,

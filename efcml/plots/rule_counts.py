@@ -1,9 +1,13 @@
 """How many rules there are along a stream, and when they come and go."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from efcml.plots import style
+from efcml.plots.checks import as_array
+from efcml.plots.names import name_ends
 
 KINDS = {
     "birth": ("births", "#0072B2"),
@@ -13,15 +17,16 @@ KINDS = {
 BAND = 0.075  # height of one row of ticks, as a share of the height of the curve
 
 
-def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=None):
+def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=None, log=False):
     """Draw the number of rules as steps, with births, merges and drops as ticks below.
 
     Parameters
     ----------
-    rules : array of shape (n,)
-        Number of rules after each row.
+    rules : array of shape (n,), or mapping of str to such arrays
+        Number of rules after each row; of one model, or of several that are named.
     events : iterable of (row, kind, ...)
-        Rows count from 0 at the start of ``rules``; kinds are "birth", "merge" and "drop".
+        Rows count from 0 at the start of ``rules``; kinds are "birth", "merge" and "drop". Of
+        several models they belong to the first.
     ax : Axes, optional
     first_row : int
         Number of the first row, if it is not 0.
@@ -29,6 +34,8 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
         Rows to mark, as in `draw_trends`.
     cap : int, optional
         The largest number of rules allowed; drawn if it was reached.
+    log : bool
+        Logarithmic axis: for models that differ tenfold. Rows without rules are left out.
 
     Returns
     -------
@@ -39,37 +46,81 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
     >>> ax = draw_rule_counts([1, 2, 2], [(1, "birth", 7)])
     >>> ax.get_ylabel()
     'rules'
+    >>> ax = draw_rule_counts({"one base": [1, 2], "one per label": [30, 40]}, log=True)
+    >>> ax.get_yscale()
+    'log'
     """
+    named = isinstance(rules, Mapping)
+    models = rules if named else {"": rules}
+    models = {key: as_array(counts, None, name="rules") for key, counts in models.items()}
+    owner = style.plain(next(iter(models), "")) if named else ""
+    rows_by_kind = _sort_events(events, first_row, owner)
     ax = style.clear_frame(style.new_axes(height=3.2) if ax is None else ax)
-    rules = np.asarray(rules)
-    rows = first_row + np.arange(len(rules))
-    ax.step(rows, rules, where="post", color="#0072B2", linewidth=1.6)
-    if cap is not None and rules.max() >= cap:
-        ax.axhline(cap, color=style.GREY, linewidth=1, linestyle=":", zorder=1)
-        ax.annotate(
-            f"cap: {cap} rules", (0, cap), xycoords=("axes fraction", "data"), xytext=(6, -3),
-            textcoords="offset points", va="top", color=style.GREY, fontsize=style.SMALL,
-        )  # fmt: skip
-    rows_by_kind = _sort_events(events, first_row)
-    top = 1.08 * max(rules.max(), 1)
-    names, colors = {}, []
-    for kind, found in rows_by_kind.items():
-        name, color = KINDS[kind]
-        names[name] = found
-        colors.append(color)
-    style.draw_ticks_below(ax, names, colors, top=top, band=BAND)
-    ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, top)
-    ax.set_yticks([tick for tick in ticks if 0 <= tick <= top])
-    ax.set_xlim(rows[0], max(rows[-1], rows[0] + 1))
-    ax.set_xlabel("row of the stream", fontsize=style.SMALL + 1)
-    ax.set_ylabel("rules", fontsize=style.SMALL + 1)
+    most = max((counts.max(initial=1.0) for counts in models.values()), default=1.0)
+    ends = _draw_steps(ax, models, first_row, log)
+    if cap is not None and most >= cap:
+        style.draw_limit(ax, cap, f"cap: {cap} rules")
+    if log:
+        ax.set_yscale("log")
+    style.draw_ticks_below(
+        ax,
+        {name: rows for name, (rows, _) in rows_by_kind.items()},
+        [color for _, color in rows_by_kind.values()],
+        top=np.log10(1.3 * max(most, 2.0)) if log else 1.08 * most,
+        band=BAND,
+    )
+    _set_ticks(ax, most, log)
+    longest = max((len(counts) for counts in models.values()), default=0)
+    ax.set_xlim(first_row, first_row + max(longest - 1, 1))
+    style.name_axes(ax, "row of the stream", "rules")
     style.mark_rows(ax, marks)
+    if named:
+        name_ends(ax, ends, lowest=1.0 if log else 0.0)
     return ax
 
 
-def _sort_events(events, first_row):
-    """Return the rows of each kind that occurs, in the order of ``KINDS``."""
+def _sort_events(events, first_row, owner):
+    """Return the rows and the colour of each kind that occurs, by name, in the order of KINDS."""
     found = {kind: [] for kind in KINDS}
     for row, kind, *_ in events:
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no kind of event; there are {', '.join(KINDS)}.")
         found[kind].append(first_row + row)
-    return {kind: rows for kind, rows in found.items() if rows}
+    return {
+        f"{owner} {KINDS[kind][0]}".strip(): (rows, KINDS[kind][1])
+        for kind, rows in found.items()
+        if rows
+    }
+
+
+def _draw_steps(ax, models, first_row, log):
+    """Draw one line of steps per model and return their ends."""
+    ends = []
+    looks = style.line_looks(len(models))
+    for (name, counts), (color, dash) in zip(models.items(), looks, strict=True):
+        shown = np.where(counts >= 1, counts, np.nan) if log else counts
+        rows = first_row + np.arange(len(counts))
+        ax.step(
+            rows,
+            shown,
+            where="post",
+            color=color,
+            linestyle=dash,
+            linewidth=1.6,
+            label=style.plain(name),
+        )
+        if len(shown) and not np.isnan(shown[-1]):
+            ends.append((rows[-1], shown[-1], name, color, dash))
+    return ends
+
+
+def _set_ticks(ax, most, log):
+    """Put ticks where there can be a number of rules, and none among the events."""
+    if log:
+        steps = [digit * 10.0**power for power in range(20) for digit in (1, 2, 5)]
+        ax.set_yticks([step for step in steps if step <= 1.3 * most], minor=False)
+        ax.set_yticks([], minor=True)
+        ax.yaxis.set_major_formatter("{x:g}")
+    else:
+        ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, 1.08 * most)
+        ax.set_yticks([tick for tick in ticks if 0 <= tick <= 1.08 * most])

@@ -1,8 +1,7 @@
 """What an active learner has spent along a stream, and why."""
 
-import numpy as np
-
 from efcml.plots import style
+from efcml.plots.checks import as_array
 
 BAND = 0.085  # height of one row of ticks, as a share of the height of the curve
 
@@ -32,20 +31,18 @@ def draw_spending(curve, *, budget, reasons=None, ax=None, unit="samples"):
     >>> ax.get_ylabel()
     'share of samples asked'
     """
+    rows, shares = as_array([*curve], None, 2, name="curve").T
+    if not budget > 0:
+        raise ValueError(f"budget must be above 0, not {budget}.")
+    reasons = {style.plain(name): found for name, found in (reasons or {}).items()}
     ax = style.clear_frame(style.new_axes(height=3.2) if ax is None else ax)
-    rows, shares = np.array([*curve], dtype=float).reshape(-1, 2).T
-    looks = style.line_looks(len(reasons or {}) + 1)
+    looks = style.line_looks(len(reasons) + 1)
     ax.plot(rows, shares, color=looks[0][0], linewidth=1.6)
-    ax.axhline(budget, color=style.GREY, linewidth=1, linestyle=":", zorder=1)
-    ax.annotate(
-        f"budget: {budget:g}", (1, budget), xycoords=("axes fraction", "data"), xytext=(6, 0),
-        textcoords="offset points", va="center", color=style.GREY, fontsize=style.SMALL,
-    )  # fmt: skip
-    top = 1.1 * budget
+    style.draw_limit(ax, budget, f"budget: {budget:g}", outside=True)
+    top = 1.1 * max(budget, shares.max(initial=0.0))
     colors = [color for color, *_ in looks[1:]]
-    style.draw_ticks_below(ax, reasons or {}, colors, top=top, band=BAND)
+    style.draw_ticks_below(ax, reasons, colors, top=top, band=BAND)
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
     ax.set_xlim(0, max(rows[-1] if len(rows) else 1, 1))
-    ax.set_xlabel("row of the stream", fontsize=style.SMALL + 1)
-    ax.set_ylabel(f"share of {unit} asked", fontsize=style.SMALL + 1)
+    style.name_axes(ax, "row of the stream", f"share of {unit} asked")
     return ax

@@ -14,6 +14,9 @@ GREY = "#666666"
 PALE = "#e4e4e4"
 SMALL = 8.5
 DOTS_PER_INCH = 150
+LONGEST = 26  # letters of a name
+FILES = {"svg.hashsalt": "efcml", "svg.fonttype": "none", "pdf.fonttype": 42}
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def line_looks(count):
@@ -25,6 +28,23 @@ def line_looks(count):
     [('#0072B2', '-')]
     """
     return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
+
+
+def plain(name, longest=LONGEST):
+    """Return a name as one short line of plain text.
+
+    The middle of a long name is left out: names often share their beginning. Dollar signs are
+    escaped; matplotlib would read what is between two of them as a formula.
+
+    Examples
+    --------
+    >>> plain("Mean_Acc1298_Mean_Mem40_Centroid")
+    'Mean_Acc1298_…m40_Centroid'
+    """
+    text = " ".join(str(name).split())
+    if len(text) > longest:
+        text = text[: longest // 2] + "…" + text[len(text) - (longest - longest // 2 - 1) :]
+    return text.replace("$", r"\$")
 
 
 def new_figure(width=7.5, height=3.8, *, layout="constrained"):
@@ -65,38 +85,68 @@ def mark_rows(ax, marks, *, named=True):
             middle = rows
         if named:
             ax.annotate(
-                name, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                plain(name), (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
                 textcoords="offset points", ha="center", va="bottom", color=GREY, fontsize=SMALL,
             )  # fmt: skip
     return ax
 
 
-def draw_ticks_below(ax, rows_by_name, colors, *, top, band):
-    """Draw one line of ticks per name below zero, and set the limits of the vertical axis.
+def name_axes(ax, xlabel, ylabel):
+    """Write what the two axes show."""
+    ax.set_xlabel(xlabel, fontsize=SMALL + 1)
+    ax.set_ylabel(ylabel, fontsize=SMALL + 1)
+    return ax
 
-    A line is ``band * top`` high; its name and number of ticks stand at its right end.
+
+def draw_limit(ax, value, words, *, outside=False):
+    """Draw a dotted line across, its meaning below its left end or outside at the right."""
+    ax.axhline(value, color=GREY, linewidth=1, linestyle=":", zorder=1)
+    ax.annotate(
+        words, (float(outside), value), xycoords=("axes fraction", "data"),
+        xytext=(6, 0 if outside else -3), textcoords="offset points",
+        va="center" if outside else "top", color=GREY, fontsize=SMALL,
+    )  # fmt: skip
+
+
+def draw_ticks_below(ax, rows_by_name, colors, *, top, band):
+    """Draw one line of ticks per name below the curves, and set the limits of the vertical axis.
+
+    A line is ``band * top`` high; its name and number of ticks stand at its right end. Curves start
+    at 0. On a logarithmic axis they start at 1, and ``top`` is a power of ten.
     """
     step = band * top
+    put = ax.yaxis.get_transform().inverted().transform
     for place, ((name, found), color) in enumerate(zip(rows_by_name.items(), colors, strict=True)):
         middle = -(place + 0.9) * step
-        ax.vlines(found, middle - 0.33 * step, middle + 0.33 * step, color=color, linewidth=0.8)
+        low, high, at = put([middle - 0.33 * step, middle + 0.33 * step, middle])
+        ax.vlines(found, low, high, color=color, linewidth=0.8)
         ax.annotate(
-            f"{name} ({len(found)})", (1, middle), xycoords=("axes fraction", "data"),
+            f"{name} ({len(found)})", (1, at), xycoords=("axes fraction", "data"),
             xytext=(6, 0), textcoords="offset points", va="center", color=color, fontsize=SMALL,
         )  # fmt: skip
+    start, bottom, end = put([0.0, -(len(rows_by_name) + 0.4) * step, top])
     if rows_by_name:
-        ax.axhline(0, color=GREY, linewidth=0.7)
-    ax.set_ylim(-(len(rows_by_name) + 0.4) * step if rows_by_name else 0, top)
+        ax.axhline(start, color=GREY, linewidth=0.7)
+    ax.set_ylim(bottom if rows_by_name else start, end)
 
 
-def save_figure(figure, path):
-    """Write a figure as PNG and SVG beside each other; return both paths.
+def save_figure(figure, path, kinds=("png", "svg")):
+    """Write a figure in several formats beside each other; return the paths.
 
-    The same figure gives the same SVG, byte for byte.
+    The same figure gives the same SVG, byte for byte. Words stay words in SVG and PDF: they can be
+    searched and edited. A viewer without the font takes a similar one.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+        Without ending.
+    kinds : sequence of str
+        Endings: "png", "svg", "pdf".
     """
     path = Path(path)
-    files = [path.with_name(path.name + ending) for ending in (".png", ".svg")]
-    with matplotlib.rc_context({"svg.hashsalt": "efcml"}):
-        figure.savefig(files[0], dpi=DOTS_PER_INCH)
-        figure.savefig(files[1], metadata={"Date": None})
+    files = [path.with_name(f"{path.name}.{kind}") for kind in kinds]
+    with matplotlib.rc_context(FILES):
+        for file, kind in zip(files, kinds, strict=True):
+            figure.savefig(file, dpi=DOTS_PER_INCH, metadata=UNDATED.get(kind))
     return files

@@ -1,11 +1,12 @@
-"""Measures along a stream, one line per model."""
+"""Measures along a stream, one line per model, with a band if there are several orders."""
 
 import numpy as np
 
 from efcml.plots import style
+from efcml.plots.checks import as_array
+from efcml.plots.names import name_ends
 
 POINTS = 250  # drawn per line: more of them would hide the dashes
-LINE_HEIGHT = 1.25  # distance of two labels at line ends, in heights of their letters
 
 
 def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial accuracy"):
@@ -14,7 +15,10 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     Parameters
     ----------
     curves : mapping of str to (rows, values)
-        NaN values are left out. Of long curves evenly spaced rows are drawn, the last one included.
+        ``values`` has shape (n,), or (orders, n) if the stream was run in several orders. Then the
+        line is their mean and a band reaches from the lowest to the highest. NaN values are left
+        out; with several orders, rows where one of them is NaN. Of long curves evenly spaced rows
+        are drawn, the last one included.
     ax : Axes, optional
     marks : mapping of str to int or (int, int), optional
         Rows to mark, such as a drift: one row, or the first and the last of a band.
@@ -31,66 +35,62 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     >>> ax = draw_trends({"a": ([1, 2, 3], [0.5, 0.6, 0.7])}, marks={"drift": 2})
     >>> ax.get_ylabel()
     'partial accuracy'
+    >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])})
+    >>> print(ax.get_xlabel())
+    row of the stream
+    lines: mean of 2 orders, bands: lowest to highest
     """
+    curves = {name: _as_orders(name, *curve) for name, curve in curves.items()}
     ax = style.clear_frame(style.new_axes() if ax is None else ax)
     looks = style.line_looks(len(curves))
-    ends = []
+    ends, orders = [], set()
     for (name, (rows, values)), (color, dash) in zip(curves.items(), looks, strict=True):
-        rows, values = _thin_out(np.asarray(rows, dtype=float), np.asarray(values, dtype=float))
-        ax.plot(rows, values, color=color, linestyle=dash, linewidth=1.7, label=name)
+        rows, values = _thin_out(rows, values)
+        middle = values.mean(axis=0)
+        ax.plot(rows, middle, color=color, linestyle=dash, linewidth=1.7, label=style.plain(name))
+        if len(values) > 1:
+            orders.add(len(values))
+            _draw_band(ax, rows, values, color, dash)
         if len(rows):
-            ends.append((rows[-1], values[-1], name, color))
+            ends.append((rows[-1], middle[-1], name, color, dash))
     ax.margins(x=0.0)
-    ax.set_xlabel("row of the stream", fontsize=style.SMALL + 1)
-    ax.set_ylabel(ylabel, fontsize=style.SMALL + 1)
+    style.name_axes(ax, "row of the stream" + _caption(orders), style.plain(ylabel))
     style.mark_rows(ax, marks, named=name_marks)
-    _name_ends(ax, ends)
+    name_ends(ax, ends)
     return ax
 
 
+def _as_orders(name, rows, values):
+    """Return the rows and the values of shape (orders, n), checked."""
+    rows, values = as_array(rows, None, name=f"rows of {name!r}"), np.asarray(values, dtype=float)
+    if values.ndim < 2:
+        values = values.reshape(1, -1)
+    if values.ndim > 2 or not len(values) or values.shape[1] != len(rows):
+        raise ValueError(
+            f"values of {name!r} must have shape (n,) or (orders, n) with n = {len(rows)} rows, "
+            f"not {values.shape}."
+        )
+    return rows, values
+
+
 def _thin_out(rows, values):
-    """Return evenly spaced known points, the last one among them."""
-    known = np.flatnonzero(~np.isnan(values))
+    """Return evenly spaced rows that are known in every order, the last one among them."""
+    known = np.flatnonzero(~np.isnan(values).any(axis=0))
     step = max(len(known) // POINTS, 1)
     kept = known[::-1][::step][::-1]
-    return rows[kept], values[kept]
+    return rows[kept], values[:, kept]
 
 
-def _name_ends(ax, ends):
-    """Write the names beside the line ends, moved apart so that none covers another."""
-    if not ends:
-        return
-    low, high = ax.get_ylim()
-    height = ax.figure.get_figheight() * 72 * ax.get_position().height
-    least = LINE_HEIGHT * style.SMALL / height * (high - low)
-    ends = sorted(ends, key=lambda end: end[1])
-    places = spread([end[1] for end in ends], least)
-    right = max(end[0] for end in ends)
-    for (_, value, name, color), place in zip(ends, places, strict=True):
-        ax.annotate(
-            name, (right, value), xytext=(8, (place - value) / (high - low) * height),
-            textcoords="offset points", color=color, fontsize=style.SMALL, va="center",
-            annotation_clip=False,
-        )  # fmt: skip
+def _draw_band(ax, rows, values, color, dash):
+    lowest, highest = values.min(axis=0), values.max(axis=0)
+    ax.fill_between(rows, lowest, highest, color=color, alpha=0.13, linewidth=0, zorder=1.5)
+    # Where bands overlap, edges tell them apart, also in grey.
+    for edge in (lowest, highest):
+        ax.plot(rows, edge, color=color, linestyle=dash, linewidth=0.6, alpha=0.7, zorder=1.6)
 
 
-def spread(places, least):
-    """Return rising places at least ``least`` apart, moved as little as possible together.
-
-    Examples
-    --------
-    >>> spread([0.0, 0.0, 5.0], 1.0)
-    [-0.5, 0.5, 5.0]
-    """
-    groups = []  # (first place, count), each a block of names that touch
-    for place in places:
-        groups.append((float(place), 1))
-        while len(groups) > 1:
-            (lower, count), (upper, more) = groups[-2:]
-            if lower + count * least <= upper + 1e-12:
-                break
-            middle = (
-                (lower + (count - 1) * least / 2) * count + (upper + (more - 1) * least / 2) * more
-            ) / (count + more)
-            groups[-2:] = [(middle - (count + more - 1) * least / 2, count + more)]
-    return [first + i * least for first, count in groups for i in range(count)]
+def _caption(orders):
+    if not orders:
+        return ""
+    many = f"{orders.pop()} orders" if len(orders) == 1 else "all orders"
+    return f"\nlines: mean of {many}, bands: lowest to highest"

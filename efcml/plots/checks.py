@@ -1,0 +1,29 @@
+"""Shapes of what is drawn, refused with a sentence where they do not fit."""
+
+import numpy as np
+
+
+def as_array(values, *shape, name):
+    """Return an array of floats of the given shape; None stands for any length.
+
+    Something empty fits every shape that starts with None.
+
+    Examples
+    --------
+    >>> as_array([[1, 2]], None, 2, name="centers")
+    array([[1., 2.]])
+    >>> as_array([1, 2], None, 2, name="centers")
+    Traceback (most recent call last):
+    ValueError: centers must be an array of shape (any, 2), not (2,).
+    """
+    array = np.asarray(values, dtype=float)
+    if not array.size and shape[0] is None:
+        return np.zeros([length or 0 for length in shape])
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        wanted += "," * (len(shape) == 1)
+        raise ValueError(f"{name} must be an array of shape ({wanted}), not {array.shape}.")
+    return array

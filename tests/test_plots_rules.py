@@ -1,0 +1,121 @@
+"""Rules over two features."""
+
+import numpy as np
+import pytest
+from pictures import color_at
+
+from efcml import plots
+
+SIDE = np.linspace(-4, 4, 41)
+CENTERS = np.array([[-1.5, 0.0], [1.5, 0.0]])
+
+
+def activations(centers):
+    x, y = np.meshgrid(SIDE, SIDE)
+    return np.array([np.exp(-((x - a) ** 2) - (y - b) ** 2) for a, b in centers])
+
+
+def test_ellipses_lie_one_deviation_from_their_centre(rng):
+    A = rng.normal(size=(2, 2))
+    covariance, center = A @ A.T, np.array([3.0, -1.0])
+    ax = plots.draw_ellipses([center], [covariance])
+    ellipse = ax.collections[0]
+    a, b = ellipse.get_widths()[0] / 2, ellipse.get_heights()[0] / 2
+    angle = np.radians(ellipse.get_angles()[0])
+    t = np.linspace(0, 6, 9)
+    outline = np.stack([a * np.cos(t), b * np.sin(t)])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    points = turn @ outline
+    distances = np.einsum("in,ij,jn->n", points, np.linalg.inv(covariance), points)
+    np.testing.assert_allclose(distances, 1.0)
+    np.testing.assert_allclose(ellipse.get_offsets(), [center])
+
+
+def test_flat_rules_are_drawn_as_lines():
+    ax = plots.draw_ellipses([[0, 0]], [[[1.0, 1.0], [1.0, 1.0 - 1e-15]]])
+    assert ax.collections[0].get_heights()[0] == pytest.approx(0, abs=1e-6)
+    ax.figure.draw_without_rendering()
+
+
+def test_ellipses_name_what_they_show():
+    ax = plots.draw_ellipses(
+        [[0, 0], [2, 2]], [np.eye(2), np.eye(2)], used=[True, False],
+        points=[[0, 0], [1, 1]], present=[True, False],
+        region=([0, 1], [0, 1], [[0.0, 1.0], [np.nan, 1.0]]),
+    )  # fmt: skip
+    assert ax.get_legend_handles_labels()[1] == [
+        "label predicted",
+        "label absent",
+        "label present",
+        "rule, one standard deviation",
+        "rule that wins none of these rows",
+    ]
+    plain = plots.draw_ellipses([[0, 0]], [np.eye(2)], points=[[0, 0]])
+    assert len(plain.get_legend_handles_labels()[1]) == 3
+
+
+def test_activation_is_darker_where_a_rule_is_strong():
+    shading = SIDE, SIDE, activations(CENTERS)
+    ax = plots.draw_ellipses(CENTERS, [0.5 * np.eye(2)] * 2, activation=shading)
+    strong, weak, none = (color_at(ax, x, 0.3)[0] for x in (1.3, 0.4, -3.95))
+    assert strong < weak - 20 < none
+    assert len(set(color_at(ax, 1.3, 0.3))) == 1  # a grey: colours belong to the labels
+    assert ax.get_legend_handles_labels()[1][:2] == [
+        "activation (dark: strong)",
+        "border between rules",
+    ]
+
+
+def test_border_is_where_two_rules_are_equal():
+    ax = plots.draw_ellipses(
+        CENTERS, [0.5 * np.eye(2)] * 2, activation=(SIDE, SIDE, activations(CENTERS))
+    )
+    borders = [part for part in ax.collections if part.get_zorder() == 0.5]
+    corners = np.concatenate([path.vertices for part in borders for path in part.get_paths()])
+    np.testing.assert_allclose(corners[:, 0], 0.0, atol=1e-9)
+    # Further out both are nearly 0, and no line is drawn.
+    assert 0.3 < np.abs(corners[:, 1]).max() < 2.0
+
+
+def test_borders_need_two_rules_that_win_somewhere():
+    one = plots.draw_ellipses(
+        CENTERS[:1], [np.eye(2)], activation=(SIDE, SIDE, activations(CENTERS[:1]))
+    )
+    assert "border between rules" not in one.get_legend_handles_labels()[1]
+    values = activations(CENTERS)
+    values[1] *= 1e-3  # never wins where something is seen
+    ax = plots.draw_ellipses(CENTERS, [np.eye(2)] * 2, activation=(SIDE, SIDE, values))
+    assert not [part for part in ax.collections if part.get_zorder() == 0.5]
+    ax.figure.draw_without_rendering()
+
+
+def test_activations_of_no_rule_are_nothing():
+    ax = plots.draw_ellipses([], [], activation=(SIDE, SIDE, np.zeros((0, 41, 41))))
+    assert not ax.get_legend_handles_labels()[1]
+    dark = plots.draw_ellipses(
+        CENTERS, [np.eye(2)] * 2, activation=(SIDE, SIDE, np.zeros((2, 41, 41)))
+    )
+    assert color_at(dark, 0.0, 3.0) == (255, 255, 255)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"centers": [0, 0]}, "centers"),
+        ({"covariances": [np.eye(3)]}, "covariances"),
+        ({"covariances": [np.eye(2)] * 2}, "covariances"),
+        ({"used": [True, False]}, "used"),
+        ({"points": [[0, 0, 0]]}, "points"),
+        ({"points": [[0, 0]], "present": [1, 0]}, "present"),
+        ({"activation": (SIDE, SIDE[1:], activations(CENTERS[:1]))}, "activations"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(change, word):
+    arrays = {"centers": [[0, 0]], "covariances": [np.eye(2)]} | change
+    with pytest.raises(ValueError, match=f"^{word} must be an array of shape"):
+        plots.draw_ellipses(**arrays)
+
+
+def test_there_is_one_background():
+    with pytest.raises(ValueError, match="one background"):
+        plots.draw_ellipses([], [], region=(), activation=())
