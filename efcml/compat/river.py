@@ -103,18 +103,18 @@ class RiverEFCML(base.MultiLabelClassifier):
         if not labels:
             return
         if not (features or self._columns):
-            raise ValueError("x is empty, and no feature is known yet: begin with a row that has.")
+            raise ValueError(
+                "x is empty, and no feature is known yet: begin with a row that has one."
+            )
         self._meet_features(features)
         self._meet_labels(labels)
         row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
         for name, value in labels.items():
             target[0, self._labels[name]] = value
-        if (
-            not self.learner.fitted
-            and len(self.learner.held) + 1 == self.learner.params.warmup_rows
-        ):
+        learner = self.learner
+        if not learner.fitted and len(learner.held) + 1 == learner.params.warmup_rows:
             row = self._fill_gaps(row)
-        self.learner.learn(row, target)
+        learner.learn(row, target)
 
     def _meet_features(self, features):
         """Take in new features during the warm-up, count them later."""
