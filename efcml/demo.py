@@ -233,6 +233,7 @@ def write_page(out, stream, run, summary, figures):
         classifier=run.classifier,
         figures=own | {CAPTIONS[name][0]: figure for name, figure in figures.items()},
         captions=dict(CAPTIONS.values()),
+        rules=run.classifier.rules_,
     )
 
 

@@ -1,9 +1,11 @@
-"""Folders for results: checked before the work begins, filled with whole files only."""
+"""Files of results: folders checked before the work begins, files whole or not there at all."""
 
 import os
+import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 
 def make_folder(path):
@@ -34,3 +36,22 @@ def whole_files(folder):
         yield Path(place)
         for file in sorted(Path(place).iterdir()):
             os.replace(file, Path(folder) / file.name)
+
+
+@contextmanager
+def replacing(path):
+    """Open a new file that takes the place of another one at the end; if that fails, it goes."""
+    target = os.path.realpath(path)
+    part = os.path.join(os.path.dirname(target), f".{uuid4().hex}.part")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileNotFoundError):  # there is no old file
+            shutil.copymode(target, part)
+        os.replace(part, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise

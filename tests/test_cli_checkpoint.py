@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cli_files import ROOT, csv_text, run_arguments, shell, write_csv
-from efcml.saving import read_archive, write_archive
 from test_cli_run import interrupt_after, small_blocks
 
 import efcml
 from efcml.cli import checkpoint, main, outcome, stream
+from efcml.saving import read_archive, write_archive
 
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
 OPTIONS = {

@@ -144,5 +144,6 @@ def test_reference_has_every_public_name(site):
     for module in MODULES:
         for name in importlib.import_module(f"efcml.{module}").__all__:
             assert {f"efcml.{module}.{name}", f"efcml.{name}"} & ids, (module, name)
+    assert "efcml.compat.river.RiverEFCML" in ids
     for method in ("fit", "partial_fit", "predict", "explain", "paper"):
         assert f"efcml.EFCMLClassifier.{method}" in ids

@@ -46,7 +46,7 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     figures = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
         figures["rules"] = draw_rules(result, classifier, first_row, marks)
-    if isinstance(classifier, EFCMLClassifier) and classifier.n_rules_:
+    if isinstance(classifier, EFCMLClassifier) and getattr(classifier, "rules_", ()):
         figures["importance"] = draw_features(classifier.rules_, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
@@ -61,7 +61,8 @@ def draw_features(rules, dataset):
         names = rules.feature_names, rules.label_names
     else:
         names = dataset.feature_names, dataset.label_names
-    return plots.draw_importance(rules.importance(), *names).figure
+    ax = plots.new_axes(6.6, 6.8)  # higher than wide: squeezed for a phone it could not be read
+    return plots.draw_importance(rules.importance(), *names, ax=ax).figure
 
 
 def draw_measures(result, first_row, marks):
