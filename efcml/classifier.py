@@ -65,7 +65,7 @@ class EFCMLClassifier(EngineFace):
         "paper" is the printed test. Raise it for more merges.
     merge_consequents : {"exact", "paper"}
         Planes of a merged rule: the least-squares solution on the data of both, or the printed
-        average, which is there to compare.
+        average. Change it only to compare.
     product_space : bool
         Whether labels take part in forming rules. Switch it off if labels are many, or noisy.
     max_rules : int
