@@ -77,6 +77,19 @@ def test_results_come_from_the_file(write_docs, tmp_path):
     assert write_docs.results_table(tmp_path).splitlines()[2] == "| emotions | 0.512 | 0.600 | 7 |"
 
 
+def test_comparisons_have_the_recorded_scores(write_docs):
+    found = json.loads((ROOT / write_docs.RESULTS).read_text(encoding="utf-8"))
+    scores = {
+        name: f"{run['pa']:.3f} / {run['ap']:.3f}".replace("0.", ".") for name, run in found.items()
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in ("emotions", "water-quality"):
+        assert f"| PA / AP on {name} | {scores[name]} |" in readme
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8").replace("**", "")
+    names = ("emotions", "water-quality", "yeast", "birds")
+    assert f"| efcml | {' | '.join(scores[name] for name in names)} |" in page
+
+
 def test_marks_must_be_there_once(write_docs):
     text = "a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb\n"
     assert write_docs.fill(text, "x", "new") == text.replace("old", "new")
