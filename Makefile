@@ -10,7 +10,7 @@ PYTEST := $(PY) -m pytest
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs-tables clean
+.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs docs-tables clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -64,10 +64,14 @@ bench: $(STAMP)  ## benchmarks, some minutes; mediamill must be there
 	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
 	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
 
+docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
+	$(PY) -m sphinx -W --keep-going -n -q -b html -d docs/_build/trees docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* htmlcov build dist demo
+	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

@@ -19,62 +19,75 @@ class EFCMLClassifier(EngineFace):
     Parameters
     ----------
     vigilance : float
-        Radius of a rule, in units that allow for the dimension. Lower it for more rules.
+        Radius of a rule, in units that allow for the dimension. Lower it for more rules; raise it
+        if births never end.
     alpha : float
-        Weight of the L1 penalty on the slopes. Raise it for sparser rules.
+        Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features say
+        nothing.
     beta : float
-        Weight of the correlation penalty. 0 switches it off.
+        Weight of the correlation penalty. 0 switches it off, which saves time; try more if labels
+        depend on each other.
     correlation : {"shift", "laplacian", "signed", "paper", "none"}
         What the label correlation of a rule does to its planes. "paper" is the printed form,
-        which is not convex. "none" leaves recursive least squares alone (no L1 either).
+        which is not convex. "none" leaves recursive least squares alone (no L1 either): the
+        quickest, and a good first comparison.
     bandwidth : "dimension" or float
         Width of the activation. "dimension" averages squared distances over the features, 1.0 sums
-        them (the paper), which makes one rule win everything when there are many features.
+        them (the paper), which makes one rule win everything when there are many features. Take 1
+        to 4 if there are few features, or clear groups.
     activation : {"density", "distance"}
         What a rule's activation goes by: its Gaussian density, or the distance to its center alone
-        (the paper), by which a wide rule drowns a narrow one.
+        (the paper), by which a wide rule drowns a narrow one. Change it only to compare.
     lipschitz : {"exact", "paper"}
-        Step length of the proximal steps. "paper" diverges on most data.
+        Step length of the proximal steps. "paper" diverges on most data; it is there to compare.
     n_steps : int
-        Proximal steps per sample.
+        Proximal steps per sample. More follow `alpha` and `beta` more closely and cost time.
     forgetting : float in (0, 1]
-        1 remembers everything. About .995 follows a drift; a rule forgets only as it learns.
+        1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. Leave
+        it at 1 if nothing drifts.
     prior : "auto" or float
         Strength of the prior on the slopes. "auto" picks it by cross-validation on the initial
+        rows. Give a number if these are few, or unlike the stream: larger for many features and few
         rows.
     birth_width : float
-        Variance of a new rule, as a share of range times standard deviation of each feature.
+        Variance of a new rule, as a share of range times standard deviation of each feature. Lower
+        it if groups are narrow compared with the range.
     variance_floor : float
-        Share of the birth variance that a rule never falls below.
+        Share of the birth variance that a rule never falls below. Raise it if old rules reject
+        everything and births do not end.
     merging : bool
-        Whether rules that have grown together become one.
+        Whether rules that have grown together become one. Switch it off to compare, or if rules
+        must keep their identity.
     merge_overlap : float in (0, 1]
-        Least overlap of two rules that are merged.
+        Least overlap of two rules that are merged. Lower it for fewer rules.
     merge_volume : float or "paper"
         How much larger than both together a merged rule may be, per dimension of the bandwidth.
-        "paper" is the printed test.
+        "paper" is the printed test. Raise it for more merges.
     merge_consequents : {"exact", "paper"}
         Planes of a merged rule: the least-squares solution on the data of both, or the printed
-        average.
+        average. Change it only to compare.
     product_space : bool
-        Whether labels take part in forming rules.
+        Whether labels take part in forming rules. Switch it off if labels are many, or noisy.
     max_rules : int
         Cap on the number of rules. At the cap the most similar pair is merged or the least used
-        rule dropped.
+        rule dropped. Time and memory grow with it; raise it if rules are dropped that you miss.
     activation_floor : float
-        Rules that fire less than this do not learn from a sample.
+        Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets all
+        of them learn.
     clip : float
-        Features are standardised by the initial rows and clipped at this many deviations.
+        Features are standardised by the initial rows and clipped at this many deviations. Raise it
+        if far values carry meaning, or the stream moves far away from the initial rows.
     warmup_rows : int
-        Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called.
+        Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it to
+        have rules sooner, raise it for a better scale and prior.
     birth_learning : bool
-        Whether the other rules learn the sample that a rule was born from.
+        Whether the other rules learn the sample that a rule was born from. False is the paper.
     birth_plane : {"nearest", "blend"}
         What a rule that is born in the stream starts with: the planes of the nearest rule, or those
         of all rules as they fire at its center. "blend" is better after a small initial part.
     weight_limit : float
         A rule with a larger absolute weight stops its proximal steps, with a warning. Only printed
-        formulas get there.
+        formulas get there. Infinity takes the guard away.
     random_state : int, RandomState instance or None
         Accepted for the sake of tools that set it. The method draws no random numbers.
 

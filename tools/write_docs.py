@@ -63,10 +63,21 @@ def results_table(root=ROOT):
     return "\n".join(lines)
 
 
+def decision_list(root=ROOT):
+    """Return links to all notes on decisions, with their titles."""
+    pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0] for page in pages]
+    return "\n".join(
+        f"{int(page.name[:4])}. [{title.lstrip('# 0123456789.')}]({page.name})"
+        for page, title in zip(pages, titles, strict=True)
+    )
+
+
 TABLES = {
     "README.md": {"results": results_table},
     "docs/state.md": {"state": state_table},
     "docs/parameters.md": {"parameters": parameter_table},
+    "docs/decisions/index.md": {"decisions": decision_list},
 }
 
 
