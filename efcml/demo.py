@@ -12,7 +12,6 @@ demo runs with seed 0.
 import argparse
 import json
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +22,10 @@ from efcml import __version__, measures, plots
 from efcml.classifier import EFCMLClassifier
 from efcml.datasets import load
 from efcml.evaluation import PrequentialResult, prequential
+from efcml.folders import make_folder
 from efcml.report import draw_run, write_report
 from efcml.report.figures import draw_panels, keep_small, name_drifts
+from efcml.tables import format_table
 from efcml.warm import warmup
 
 STREAM, FLAT_STREAM = "drifting-clusters", "drifting-clusters-2d"
@@ -116,11 +117,9 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="a shorter stream")
     chosen = parser.parse_args(arguments)
     try:
-        chosen.out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=chosen.out):
-            pass
-    except OSError as error:
-        print(f"demo: cannot write to {chosen.out}: {error.strerror}", file=sys.stderr)
+        make_folder(chosen.out)
+    except ValueError as error:
+        print(f"demo: {error}", file=sys.stderr)
         return 2
     try:
         run_demo(chosen.out, rows=QUICK_ROWS if chosen.quick else ROWS)
@@ -144,7 +143,7 @@ def run_demo(out, *, rows=ROWS, cells=CELLS):
         runs[key] = run_model(model, stream)
         print(f"  {model.name}: {time.perf_counter() - start:.1f} s", flush=True)
     sentences = describe(runs)
-    print("\n" + format_table(runs) + "\n")
+    print("\n".join(["", *compare(runs), ""]))
     print("\n".join(sentences) + "\n")
     figures = draw_all(runs, stream, cells)
     files = [
@@ -168,27 +167,18 @@ def run_model(model, stream):
 # -- words and numbers ----------------------------------------------------------------------
 
 
-def format_table(runs):
-    """Return the table of all runs, columns aligned."""
-    lines = [("model", "PA", "AP", "rules", "births/merges", "ms/sample")]
+def compare(runs):
+    """Return the lines of the table of all runs."""
+    rows = []
     for run in runs.values():
         n = run.numbers()
-        lines.append(
-            (
-                n["name"],
-                f"{n['pa']:.3f}",
-                f"{n['ap']:.3f}",
-                str(n["rules"]),
-                f"{n['births']}/{n['merges']}",
-                f"{n['ms_per_sample']:.3f}",
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = []
-    for name, *cells in lines:
-        right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        rows.append("  ".join([name.ljust(widths[0]), *right]))
-    return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:]])
+        rows.append([
+            n["name"], f"{n['pa']:.3f}", f"{n['ap']:.3f}", n["rules"],
+            f"{n['births']}/{n['merges']}", f"{n['ms_per_sample']:.3f}",
+        ])  # fmt: skip
+    header = ["model", "PA", "AP", "rules", "births/merges", "ms/sample"]
+    title, *lines = format_table(header, rows)
+    return [title, "-" * len(title), *lines]
 
 
 def describe(runs):
@@ -243,6 +233,7 @@ def write_page(out, stream, run, summary, figures):
         classifier=run.classifier,
         figures=own | {CAPTIONS[name][0]: figure for name, figure in figures.items()},
         captions=dict(CAPTIONS.values()),
+        rules=run.classifier.rules_,
     )
 
 

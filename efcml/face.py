@@ -96,6 +96,36 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         y, flat = self._check_target(y, n_rows, reset=False)
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
+    def name_columns(self, feature_names, label_names):
+        """Name the columns of a model that was fitted with arrays, as data frames would have done.
+
+        Parameters
+        ----------
+        feature_names, label_names : sequence of str
+            One for each feature and each label, no name twice.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.name_columns(["tempo"], ["happy", "calm"]).label_names_.tolist()
+        ['happy', 'calm']
+        """
+        check_is_fitted(self, "learner_")
+        counts = {"feature": self.n_features_in_, "label": self.learner_.n_labels}
+        given = {"feature": feature_names, "label": label_names}
+        given = {kind: [str(name) for name in names] for kind, names in given.items()}
+        for kind, names in given.items():
+            if len(names) != counts[kind] or len(set(names)) != len(names):
+                raise ValueError(f"{kind}_names must be {counts[kind]} different names.")
+        self.feature_names_in_ = np.array(given["feature"], dtype=object)
+        self.label_names_ = np.array(given["label"], dtype=object)
+        return self
+
     @contextmanager
     def _no_trace_of_errors(self):
         """Put all attributes back if the block raises: a refused call changes nothing."""

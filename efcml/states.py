@@ -4,6 +4,7 @@ A state is a pair ``(facts, arrays)``. Parts of a whole are put under the name o
 folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
 """
 
+import hashlib
 import math
 
 import numpy as np
@@ -32,6 +33,20 @@ def pick(entries, part):
     """
     start = f"{part}/"
     return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
+
+
+def fingerprint(*arrays):
+    """Return a text that stands for the shapes and values of arrays.
+
+    Examples
+    --------
+    >>> fingerprint(np.zeros(2)) == fingerprint(np.zeros((2, 1)))
+    False
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str(array.shape).encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def to_plain(value):

@@ -1,14 +1,20 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import pytest
+from cli_files import refusal
 
 import efcml
 from efcml.cli import main, tune
-from efcml.cli.table import format_table
+from efcml.cli.main import build_parser
+from efcml.tables import format_table
 
 CSV = "a,b,happy,calm\n" + "".join(
     f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
@@ -157,15 +163,7 @@ def test_arff_is_read(tmp_path, capsys):
     ],
 )
 def test_bad_input_of_tune(capsys, arguments, message):
-    try:
-        code = main(["tune", *arguments])
-    except SystemExit as end:
-        code = end.code
-    captured = capsys.readouterr()
-    assert code == 2
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
+    assert message in refusal(main, ["tune", *arguments], capsys)
 
 
 def test_unknown_command(capsys):
@@ -187,6 +185,18 @@ def test_how_it_ends(capsys, monkeypatch, error, code, says):
     assert says in capsys.readouterr().err
 
 
+def test_warnings_are_one_line(capsys, monkeypatch):
+    def warn(name):
+        warnings.simplefilter("always")
+        warnings.warn("rule 3\nran away", RuntimeWarning, stacklevel=1)
+        raise FileNotFoundError(2, "No such file or directory", "model.npz")
+
+    monkeypatch.setattr(efcml.datasets, "load", warn)
+    assert main(["datasets", "info", "emotions"]) == 2
+    notes = capsys.readouterr().err.splitlines()
+    assert notes == ["efcml: note: rule 3 ran away", "efcml: model.npz: No such file or directory"]
+
+
 def test_a_reader_that_leaves_is_no_error():
     command = f"{sys.executable} -m efcml datasets | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -194,6 +204,18 @@ def test_a_reader_that_leaves_is_no_error():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/command_line.md"])
+def test_commands_on_the_pages_are_commands(page):
+    text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:    |\$ )?efcml (.+)$", text, re.M)
+    assert lines
+    for line in lines:
+        options = build_parser().parse_args(shlex.split(line, comments=True))
+        assert callable(options.run)
+
+
 def test_tables():
     lines = format_table(["name", "n"], [["a", "1"], ["bcd", "-"]])
     assert lines == ["name  n", "a     1", "bcd   -"]
+    assert format_table(["n", "b/m"], [["a", "1/2"], ["b", "10/2"]])[1] == "a   1/2"
+    assert format_table(["a/b"], [["x/y"], ["longer"]])[1] == "x/y"

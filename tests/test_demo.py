@@ -52,7 +52,7 @@ def test_report_shows_the_main_model_and_all_others(folder, runs):
         line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
-    assert figures == ["trends", "rules", "comparison", "narrow_rules", "ellipses"]
+    assert figures == ["trends", "rules", "importance", "comparison", "narrow_rules", "ellipses"]
     assert f'data-value="{runs["rules"].result.pa}"' in before
 
 
@@ -67,7 +67,7 @@ def test_models_are_what_they_are_called(runs):
 
 
 def test_table_is_aligned_and_complete(runs):
-    lines = demo.format_table(runs).splitlines()
+    lines = demo.compare(runs)
     assert len(lines) == len(runs) + 2
     assert len({len(line) for line in lines}) == 1
     assert all(run.model.name in line for run, line in zip(runs.values(), lines[2:], strict=True))

@@ -432,7 +432,7 @@ def test_a_failure_leaves_the_old_file(fitted, path, monkeypatch, error, step):
     save(EFCMLClassifier(), path)
     before = path.read_bytes()
     home, _, name = step.rpartition(".")
-    monkeypatch.setattr(archive.os if home else archive, name, fail_with(error))
+    monkeypatch.setattr(os if home else archive, name, fail_with(error))
     with pytest.raises(type(error)):
         save(fitted, path)
     monkeypatch.undo()

@@ -64,32 +64,28 @@ def draw_trends_emotions():
 
 
 def largest_rule(name):
-    """Return a data set, the rules after its initial part, and which of them is the largest."""
+    """Return a data set and the rule with most rows after its initial part."""
     from efcml import EFCMLClassifier, datasets
 
     ds = datasets.load(name)
-    rules = EFCMLClassifier().fit(*ds.initial).learner_.rules
-    return ds, rules, rules.support.argmax()
+    rules = EFCMLClassifier().fit(*ds.initial).rules_
+    return ds, max(rules, key=lambda rule: rule.support)
 
 
 def draw_consequents_emotions():
     """Draw the slopes of the largest rule."""
     from efcml import plots
 
-    ds, rules, largest = largest_rule("emotions")
-    slopes = rules.W[largest, :, :-1]
-    return plots.draw_consequents(slopes, ds.feature_names, ds.label_names, most=12)
+    ds, rule = largest_rule("emotions")
+    return plots.draw_consequents(rule.slopes, ds.feature_names, ds.label_names, most=12)
 
 
 def draw_correlation_birds():
     """Draw the label correlation of the largest rule."""
     from efcml import plots
 
-    ds, rules, largest = largest_rule("birds")
-    moments = rules.label_cov[largest]
-    deviations = np.sqrt(np.diag(moments))
-    deviations[deviations == 0] = np.nan  # never seen
-    return plots.draw_label_correlation(moments / np.outer(deviations, deviations), ds.label_names)
+    ds, rule = largest_rule("birds")
+    return plots.draw_label_correlation(rule.label_correlation, ds.label_names)
 
 
 REAL = {

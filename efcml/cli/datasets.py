@@ -6,8 +6,8 @@ import numpy as np
 
 from efcml import datasets
 from efcml.batch import label_means
-from efcml.cli.table import format_table
 from efcml.datasets import CATALOG, catalog
+from efcml.tables import format_table
 
 
 def add_command(commands):

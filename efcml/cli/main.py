@@ -2,9 +2,10 @@
 
 import argparse
 import sys
+import warnings
 
 from efcml import __version__
-from efcml.cli import datasets, tune
+from efcml.cli import datasets, explain, predict, run, tune
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -22,7 +23,7 @@ def build_parser():
     parser = Parser(prog="efcml", description="Evolving fuzzy classifier for multi-label streams.")
     parser.add_argument("--version", action="version", version=f"efcml {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in (tune, datasets):
+    for module in (run, predict, explain, tune, datasets):
         module.add_command(commands)
     return parser
 
@@ -34,15 +35,28 @@ def main(arguments=None):
     """
     options = build_parser().parse_args(arguments)
     try:
-        options.run(options)
-    except KeyboardInterrupt:
-        print("efcml: interrupted", file=sys.stderr)
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            options.run(options)
+    except KeyboardInterrupt as interrupt:
+        print(f"efcml: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has left, as head does
         sys.stderr.close()
         return 0
     except (ValueError, OSError, ImportError) as error:
-        message = " ".join(str(error).split())
-        print(f"efcml: {message}", file=sys.stderr)
+        print(f"efcml: {in_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return 0
+
+
+def show_warning(message, *where, **more):
+    """Print a warning as one line; the place in the sources is of no use here."""
+    print(f"efcml: note: {in_one_line(message)}", file=sys.stderr)
+
+
+def in_one_line(error):
+    """Return what an error says, without the numbers of the operating system."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

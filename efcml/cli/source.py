@@ -1,14 +1,23 @@
 """Where the rows come from: a named data set, or a CSV or ARFF file of one's own."""
 
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from efcml import datasets
 
+BUILT_IN = "drifting-clusters"
+QUICK_ROWS = 300  # of the initial part and of the stream
 
-def add_source(parser):
+
+def add_source(parser, *, optional=False):
     """Add the arguments that name the data."""
-    parser.add_argument("data", metavar="DATASET|FILE", help="a name of `efcml datasets list`,"
-                        " or a .csv or .arff file")  # fmt: skip
+    where = "a name of `efcml datasets list`, or a .csv or .arff file"
+    if optional:
+        where += f" ({BUILT_IN} if not given)"
+    number = {"nargs": "?", "default": BUILT_IN} if optional else {}
+    parser.add_argument("data", metavar="DATASET|FILE", help=where, **number)
     parser.add_argument("--labels", metavar="A,B", help="label columns of a CSV file: names, or"
                         " the number of labels if they are the last columns")  # fmt: skip
     parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
@@ -32,3 +41,31 @@ def read_source(options):
             raise ValueError(f"--{option} is for files: {options.data} is the name of a data set.")
     given = {} if options.initial is None else {"n_initial": options.initial}
     return datasets.load(options.data, **given)
+
+
+def choose_rows(ds, *, seed=None, quick=False):
+    """Return the rows of a data set that are used, in their order.
+
+    A seed shuffles the stream, never the initial part. ``quick`` takes the last rows of the
+    initial part and the first of the stream.
+
+    Examples
+    --------
+    >>> ds = datasets.load("stationary-clusters", n=1000)
+    >>> choose_rows(ds, quick=True)[[0, -1]]
+    array([  0, 399])
+    """
+    initial, stream = np.arange(ds.n_initial), np.arange(ds.n_initial, len(ds))
+    if seed is not None:
+        stream = np.random.default_rng(seed).permutation(stream)
+    if quick:
+        initial, stream = initial[-QUICK_ROWS:], stream[:QUICK_ROWS]
+    return np.concatenate([initial, stream])
+
+
+def take_rows(ds, rows):
+    """Return a data set of some rows of another; the first ones are still its initial part."""
+    if np.array_equal(rows, np.arange(len(ds))):
+        return ds
+    n_initial = int((rows < ds.n_initial).sum())
+    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=n_initial, marks={})

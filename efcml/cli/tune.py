@@ -5,7 +5,7 @@ from pathlib import Path
 
 from efcml import __version__
 from efcml.cli.source import add_source, read_source
-from efcml.cli.table import format_table
+from efcml.tables import format_table
 
 SHOWN = 10  # points in the table
 

@@ -55,11 +55,11 @@ def from_csv(path, label_columns, *, delimiter=",", name=None, n_initial=None, d
            [nan,  1.]])
     """
     path = Path(path)
-    rows = _numbered_rows(path, delimiter)
-    names = _read_header(path, rows, delimiter)
+    rows = numbered_rows(path, delimiter)
+    names = read_header(path, rows, delimiter)
     labels = _find_labels(names, label_columns, path)
     is_label = [column in labels for column in range(len(names))]
-    values = [_read_row(path, line, row, names, is_label) for line, row in rows]
+    values = [read_row(path, line, row, names, is_label) for line, row in rows]
     if not values:
         raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
     values = np.array(values)
@@ -164,7 +164,7 @@ def _find_labels(names, label_columns, where):
     return [names.index(column) for column in wanted]
 
 
-def _numbered_rows(path, delimiter):
+def numbered_rows(path, delimiter):
     """Yield the line and the stripped fields of every row that is not blank."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
@@ -185,11 +185,12 @@ def _numbered_rows(path, delimiter):
         ) from None
 
 
-def _read_header(path, rows, delimiter):
+def read_header(path, rows, delimiter, least=2):
+    """Take the first row and return its names, of which there must be at least ``least``."""
     line, names = next(rows, (1, []))
     if not names:
         raise ValueError(f"{path}: the file is empty: give one with a header row")
-    if len(names) == 1:
+    if len(names) < least:
         raise ValueError(
             f"{path}, line {line}: only one column: choose another delimiter than {delimiter!r}"
         )
@@ -201,14 +202,17 @@ def _read_header(path, rows, delimiter):
     return names
 
 
-def _read_row(path, line, row, names, is_label):
+def read_row(path, line, row, names, is_label, taken=None):
+    """Return the numbers of a row, or of the columns taken of it."""
     if len(row) != len(names):
         raise ValueError(
             f"{path}, line {line}: {len(row)} fields for {len(names)} columns: the row is cut or"
             " has a delimiter too many, correct it"
         )
-    values = np.empty(len(row))
-    for i, field in enumerate(row):
+    taken = range(len(row)) if taken is None else taken
+    values = np.empty(len(taken))
+    for place, i in enumerate(taken):
+        field = row[i]
         value = to_number(field)
         if value is None:
             value = _read_word(path, line, field, names[i], is_label[i])
@@ -217,7 +221,7 @@ def _read_row(path, line, row, names, is_label):
                 f"{path}, line {line}: label {names[i]!r} is {short(field)}: labels are 0 or 1,"
                 " empty where unknown"
             )
-        values[i] = value
+        values[place] = value
     return values
 
 

@@ -84,8 +84,9 @@ def mark_rows(ax, marks, *, named=True):
             ax.axvline(rows, color=GREY, linewidth=1, zorder=1)
             middle = rows
         if named:
+            lines = "\n".join(map(plain, name.splitlines()))
             ax.annotate(
-                plain(name), (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                lines, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
                 textcoords="offset points", ha="center", va="bottom", color=GREY, fontsize=SMALL,
             )  # fmt: skip
     return ax

@@ -32,7 +32,7 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     Returns
     -------
     dict of str to Figure
-        "trends" and, where there is something to show, "rules" and "spending".
+        "trends" and, where there is something to show, "rules", "importance" and "spending".
 
     Examples
     --------
@@ -40,17 +40,28 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
     >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
     >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
-    ['trends', 'rules']
+    ['trends', 'rules', 'importance']
     """
     marks = find_marks(dataset, first_row, len(result.Y))
     figures = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
         figures["rules"] = draw_rules(result, classifier, first_row, marks)
+    if isinstance(classifier, EFCMLClassifier) and getattr(classifier, "rules_", ()):
+        figures["importance"] = draw_features(classifier.rules_, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
     for figure in figures.values():
         keep_small(figure)
     return figures
+
+
+def draw_features(rules, dataset):
+    """Return a figure of how much each feature moves the score of each label."""
+    if dataset is None:
+        names = rules.feature_names, rules.label_names
+    else:
+        names = dataset.feature_names, dataset.label_names
+    return plots.draw_importance(rules.importance(), *names).figure
 
 
 def draw_measures(result, first_row, marks):

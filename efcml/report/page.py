@@ -1,12 +1,12 @@
 """The page itself: sections, and the file."""
 
-import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 
+from efcml.folders import replacing
 from efcml.report import words
 from efcml.report.figures import draw_run
 from efcml.report.look import STYLE
@@ -99,7 +99,10 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
     if warning:
         introduction += f'\n<p class="note"><strong>{escape(warning)}</strong></p>'
     body = "\n".join([introduction, *filter(None, sections)])
-    return replace_file(Path(path), fill_page(words.headline(summary), summary["version"], body))
+    text = fill_page(words.headline(summary), summary["version"], body)
+    with replacing(path) as file:  # names of files can hold what UTF-8 cannot
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return Path(path)
 
 
 def fill_page(title, made_by, body):
@@ -224,15 +227,3 @@ def method_section(summary, result, constant):
     told = paragraphs(words.tell_measures(result, constant))
     found = table("versions", "Versions", ["package", "version"], lines)
     return section("method", "How the numbers were made", f"{told}\n{found}\n{written}")
-
-
-def replace_file(path, text):
-    """Write a file beside the one that it replaces at the end."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        # Names of files can hold what UTF-8 cannot.
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path

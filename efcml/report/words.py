@@ -38,6 +38,10 @@ CAPTIONS = {
         "rows, too few for a mean, are not drawn."
     ),
     "rules": "Number of rules along the stream. Ticks: where rules are born, merged or dropped.",
+    "importance": (
+        "How much the features move the score of each label: per standard deviation of the feature "
+        "inside a rule, over all rules by their share of the activation."
+    ),
     "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
 }
 

@@ -10,15 +10,14 @@ import json
 import math
 import os
 import re
-import shutil
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 
 from efcml import __version__
+from efcml.folders import replacing
 from efcml.saving.checks import shorten, take
 from efcml.saving.layout import (
     FRAME,
@@ -228,25 +227,6 @@ def content_hash(header, arrays):
     for array in arrays:
         digest.update(as_bytes(array))
     return digest.hexdigest()
-
-
-@contextmanager
-def replacing(path):
-    """Open a new file that takes the place of another one at the end; if that fails, it goes."""
-    target = os.path.realpath(path)
-    part = os.path.join(os.path.dirname(target), f".{uuid4().hex}.part")
-    try:
-        with open(part, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):  # there is no old file
-            shutil.copymode(target, part)
-        os.replace(part, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
 
 
 @contextmanager

@@ -4,13 +4,13 @@ The header says what was searched, on which data and with which version. A file 
 else is refused and stays as it is.
 """
 
-import hashlib
 import json
 import os
 from dataclasses import asdict
 from pathlib import Path
 
 from efcml import __version__
+from efcml.states import fingerprint
 
 FORMAT = 1
 LISTS = ("right", "ap", "rules", "diverged")  # one entry per pair
@@ -19,11 +19,8 @@ NUMBERS = ("known", "ranked")
 
 def describe(X, Y, params, grid, folds):
     """Return what identifies a search, as JSON gives it back."""
-    digest = hashlib.sha256()
-    for array in (X, Y):
-        digest.update(str(array.shape).encode() + array.tobytes())
     header = {
-        "format": FORMAT, "version": __version__, "data": digest.hexdigest(),
+        "format": FORMAT, "version": __version__, "data": fingerprint(X, Y),
         "parameters": asdict(params), "grid": asdict(grid), "folds": folds,
     }  # fmt: skip
     return json.loads(to_json(header))

@@ -26,8 +26,10 @@ def format_table(header, rows):
 
 
 def _is_number(text):
+    """Tell whether a cell counts as a number: also "-", and counts with strokes between them."""
     try:
-        float(text)
+        for part in text.split("/"):
+            float(part)
     except ValueError:
         return text in ("", "-")
     return True

@@ -1,0 +1,152 @@
+"""The file that ``efcml run`` can be taken up from."""
+
+import json
+import time
+
+import numpy as np
+
+from efcml import __version__
+from efcml.folders import make_folder
+
+KIND = "checkpoint"
+SECONDS_BETWEEN = 2.0  # two writings
+WRITES_BETWEEN = 20  # at least as long as so many writings take
+EVENTS = ("birth", "merge", "drop")
+
+
+class Checkpoint:
+    """Keeps a `StreamRun` in a file; without a path it does nothing.
+
+    The file says which data, model and options the run has. One of another run is refused and
+    stays as it is.
+    """
+
+    def __init__(self, path, run, ds):
+        self.path, self.run = path, run
+        self.last, self.pause = time.monotonic(), SECONDS_BETWEEN
+        if path is not None:
+            make_folder(path.parent)
+            self.about = describe(run, ds)
+
+    def take_up(self):
+        """Go on from the file, if it is there; return whether it is."""
+        from efcml.saving import read_archive, unpack
+        from efcml.saving.archive import refusing
+        from efcml.states import pick
+
+        if self.path is None or not self.path.exists():
+            return False
+        header, arrays = read_archive(self.path, self._expect)
+        content, run = header["content"], self.run
+        with refusing(self.path):
+            run.model = unpack(content["model"], pick(arrays, "model"))
+            if run.active is not None:
+                run.active = unpack(content["active"], pick(arrays, "active"))
+            put_record(run, content["run"], pick(arrays, "run"))
+        return True
+
+    def write_now_and_then(self):
+        """Write the file if the last time was long enough ago."""
+        if time.monotonic() - self.last >= self.pause:
+            self.write()
+
+    def write(self):
+        """Write the file, as a whole or not at all."""
+        from efcml.saving import pack, write_archive
+        from efcml.states import nest
+
+        if self.path is None:
+            return
+        begin = time.monotonic()
+        parts = {"model": pack(self.run.model), "run": take_record(self.run)}
+        if self.run.active is not None:
+            parts["active"] = pack(self.run.active)
+        content = {name: facts for name, (facts, _) in parts.items()} | {"about": self.about}
+        arrays = nest(**{name: arrays for name, (_, arrays) in parts.items()})
+        write_archive(self.path, {"kind": KIND, "content": content}, arrays)
+        self.last = time.monotonic()
+        self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
+
+    def _expect(self, header):
+        """Return the arrays that the file must hold; refuse one of another run."""
+        from efcml.saving import expected, take
+        from efcml.states import nest
+
+        if header["kind"] != KIND:
+            raise ValueError(f"it is the file of a {header['kind']}, not a checkpoint of a run")
+        run = self.run
+        parts = ("model", "run") if run.active is None else ("model", "run", "active")
+        about = header["content"].get("about")
+        if not isinstance(about, dict) or about.keys() != self.about.keys():
+            raise ValueError("it does not say which run it belongs to")
+        others = [name for name in self.about if about[name] != self.about[name]]
+        if others:
+            raise ValueError(
+                f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
+                " give another file"
+            )
+        content = take(header["content"], "the content", about=dict, **dict.fromkeys(parts, dict))
+        tables = {name: expected(content[name]) for name in parts if name != "run"}
+        return nest(**{name: tables.get(name) or table_of(run, content["run"]) for name in parts})
+
+
+def describe(run, ds):
+    """Return what tells a run from others, as JSON gives it back."""
+    from efcml.states import fingerprint, to_plain
+
+    active = run.active
+    about = {
+        "data": [fingerprint(ds.X, ds.Y), ds.n_initial],
+        "model": [type(run.model).__name__, run.learn],
+        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
+        "budget": None if active is None else [active.budget, active.unit],
+        "criteria": None if active is None else active.criteria,
+        "seed": None if active is None else active.random_state,
+        "version": __version__,
+    }
+    return json.loads(json.dumps(about))
+
+
+# -- what was recorded ----------------------------------------------------------------------
+
+
+def take_record(run):
+    """Return the record of a run as facts and arrays."""
+    rows = slice(0, run.done)
+    events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
+    facts = {"done": run.done, "events": len(events), "seconds": run.seconds}
+    arrays = {
+        "scores": run.scores[rows],
+        "rules": run.rules[rows],
+        "queried": run.queried[rows],
+        "events": np.array(events, dtype=np.int64).reshape(-1, 3),
+    }
+    return facts, arrays
+
+
+def table_of(run, facts):
+    """Return the types and shapes of the arrays of a record."""
+    from efcml.saving import take
+
+    facts = take(facts, "the record", done=int, events=int, seconds=float)
+    done, events = facts["done"], facts["events"]
+    if not 0 <= done <= len(run.Y) or events < 0 or facts["seconds"] < 0:
+        raise ValueError("its record has impossible sizes")
+    return {
+        "scores": ("<f8", (done, run.Y.shape[1])),
+        "rules": ("<i8", (done,)),
+        "queried": ("|b1", (done, *run.queried.shape[1:])),
+        "events": ("<i8", (events, 3)),
+    }
+
+
+def put_record(run, facts, arrays):
+    """Put a record into a run that has just begun."""
+    rows = slice(0, facts["done"])
+    kinds = arrays["events"][:, 1]
+    if ((kinds < 0) | (kinds >= len(EVENTS))).any() or not np.isfinite(arrays["scores"]).all():
+        raise ValueError("its record of the stream is damaged")
+    run.scores[rows], run.rules[rows] = arrays["scores"], arrays["rules"]
+    run.queried[rows] = arrays["queried"]
+    run.events = [(row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist()]
+    run.seconds, run.done = facts["seconds"], facts["done"]

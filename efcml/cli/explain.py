@@ -1,0 +1,51 @@
+"""``efcml explain``: the rules of a saved model, or why it answers as it does."""
+
+import warnings
+from pathlib import Path
+
+from efcml.cli.modelfile import read_features, read_model, tell_rules
+
+SHOWN, SHOWN_PER_LABEL = 10, 3  # rules
+
+
+def add_command(commands):
+    """Add the subcommand."""
+    parser = commands.add_parser("explain", help="the rules of a saved model in words, or why it"
+                                 " answers as it does for some rows")  # fmt: skip
+    parser.add_argument("model", type=Path, metavar="MODEL.npz")
+    parser.add_argument("--sample", type=Path, metavar="FILE", help="explain the rows of this CSV"
+                        " or .arff file")  # fmt: skip
+    parser.add_argument("--all", action="store_true", help=f"all rules, not only the {SHOWN}"
+                        f" strongest ({SHOWN_PER_LABEL} of each label, if each has its"
+                        " own)")  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    """Print rules or explanations."""
+    model = read_model(options.model)
+    if options.sample is not None:
+        explain_rows(model, options)
+        return
+    most = {} if options.all else {"most": SHOWN, "most_per_label": SHOWN_PER_LABEL}
+    text = tell_rules(model, **most)
+    print(text)
+    if most and text != tell_rules(model):
+        print("\n--all shows all rules")
+
+
+def explain_rows(model, options):
+    """Print why the model answers as it does, for every row of a file."""
+    if not hasattr(model, "explain"):
+        raise ValueError(
+            f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
+            " answers of one common rule base can be explained."
+        )
+    X = read_features(model, options.sample)
+    with warnings.catch_warnings():
+        # The columns have been put in the model's order; they need no names any more.
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        parts = [str(model.explain(row)) for row in X]
+    if len(parts) > 1:
+        parts = [f"row {number}: {part}" for number, part in enumerate(parts)]
+    print("\n\n".join(parts))

@@ -1,0 +1,149 @@
+"""What ``efcml run`` leaves behind: numbers, predictions, the model, figures and a page."""
+
+import csv
+import json
+import math
+
+import numpy as np
+
+from efcml import __version__
+from efcml.cli.modelfile import tell_rules
+from efcml.folders import whole_files
+from efcml.tables import format_table
+
+RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
+
+
+def summarise(options, ds, run):
+    """Return everything that a script could want to know about a run, ready for JSON."""
+    from efcml.states import to_plain
+
+    result, active = run.result(), run.active
+    summary = {
+        "dataset": ds.name,
+        "model": options.model,
+        "n_features": ds.X.shape[1],
+        "n_labels": ds.Y.shape[1],
+        "n_initial": ds.n_initial,
+        "n_stream": run.done,
+        "rows_left": len(run.Y) - run.done,
+        "interrupted": not run.finished,
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": int(result.rules[-1]),
+        "births": result.births,
+        "merges": result.merges,
+        "drops": result.drops,
+        "queried_share": float(result.queried.mean()),
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+        "budget": None if active is None else active.budget,
+        "unit": None if active is None else active.unit,
+        "criteria": None if active is None else ",".join(active.criteria),
+        "seed": options.seed,
+        "shuffled": options.shuffle,
+        "quick": options.quick,
+        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
+        "version": __version__,
+    }
+    return {name: None if is_nan(value) else value for name, value in summary.items()}
+
+
+def is_nan(value):
+    """Tell whether a value is NaN, which JSON does not have."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+def to_json(summary):
+    """Return a summary as text."""
+    return json.dumps(summary, indent=1, allow_nan=False)
+
+
+def describe(summary):
+    """Return the table for a terminal."""
+    counts = "/".join(str(summary[name]) for name in ("births", "merges", "drops"))
+    columns = {
+        "dataset": summary["dataset"],
+        "model": summary["model"],
+        "initial": summary["n_initial"],
+        "stream": summary["n_stream"],
+        "PA": show(summary["pa"], 4),
+        "AP": show(summary["ap"], 4),
+        "rules": summary["rules"],
+        "births/merges/drops": counts,
+        "asked": show(summary["queried_share"], 3),
+        "ms/sample": show(summary["ms_per_sample"], 3),
+    }
+    return format_table(list(columns), [list(columns.values())])
+
+
+def show(value, digits):
+    """Return a number for the table; a dash if there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+# -- files ----------------------------------------------------------------------------------
+
+
+def write_results(folder, summary, ds, run, row_numbers):
+    """Write all files and return their names; those that matter most are there first."""
+    result = run.result()
+    return [
+        *write_numbers(folder, summary, ds, run, result, row_numbers),
+        *write_pictures(folder, summary, ds, run, result),
+    ]
+
+
+def write_numbers(folder, summary, ds, run, result, row_numbers):
+    """Write summary, predictions and model; return the names of the files."""
+    from efcml.saving import save
+
+    with whole_files(folder) as place:
+        save(run.model, place / "model.npz")
+        with (place / "predictions.csv").open("w", encoding="utf-8", newline="") as file:
+            write_predictions(file, result, ds.label_names, row_numbers, asked=run.active)
+        (place / "summary.json").write_text(to_json(summary) + "\n", encoding="utf-8")
+        return ["summary.json", "model.npz", "predictions.csv"]
+
+
+def write_pictures(folder, summary, ds, run, result):
+    """Write the figures and the page; return the names of the files."""
+    from efcml.plots import save_figure
+    from efcml.report import write_report
+    from efcml.report.figures import draw_run
+
+    rules = tell_rules(run.model, most_per_label=RULES_PER_LABEL)
+    with whole_files(folder) as place:
+        figures = draw_run(
+            result, run.model, run.active, dataset=ds, first_row=ds.n_initial,
+        )  # fmt: skip
+        files = [file.name for name in figures for file in save_figure(figures[name], place / name)]
+        write_report(
+            place / "report.html", summary=summary, result=result, classifier=run.model,
+            active=run.active, dataset=ds, figures=figures, rules=rules,
+        )  # fmt: skip
+        return [*files, "report.html"]
+
+
+def write_predictions(file, result, label_names, row_numbers, *, asked):
+    """Write score, decision and true value of every row and label as CSV."""
+    header = ["row"] if asked is None else ["row", "asked"]
+    for name in label_names:
+        header += [f"{name}.score", f"{name}.decision", f"{name}.true"]
+    counts = result.queried.reshape(len(result.Y), -1).sum(axis=1).tolist()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    answers = answer_cells(result.scores)
+    for t, (number, answer) in enumerate(zip(row_numbers.tolist(), answers, strict=True)):
+        line = [number] if asked is None else [number, counts[t]]
+        for (score, decision), true in zip(answer, result.Y[t].tolist(), strict=True):
+            line += [score, decision, "" if math.isnan(true) else int(true)]
+        writer.writerow(line)
+
+
+def answer_cells(scores):
+    """Yield, for every row, score and decision of each label.
+
+    Scores are written in full: reading them gives the same bits.
+    """
+    for row in np.asarray(scores).tolist():
+        yield [(repr(score), int(score >= 0.5)) for score in row]

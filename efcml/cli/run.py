@@ -1,0 +1,86 @@
+"""``efcml run``: learn the initial part of a data set, then the rest, test-then-train."""
+
+import sys
+from pathlib import Path
+
+from efcml.cli.outcome import describe, summarise, to_json, write_results
+from efcml.cli.settings import add_settings, make_asker, make_estimator
+from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
+from efcml.folders import make_folder
+from efcml.progress import is_watched, progress_bar
+
+
+def add_command(commands):
+    """Add the subcommand."""
+    parser = commands.add_parser("run", help="learn a data set row by row; write numbers, model,"
+                                 " predictions, figures and a report")  # fmt: skip
+    add_source(parser, optional=True)
+    add_settings(parser)
+    parser.add_argument("--shuffle", action="store_true", help="shuffle the rows after the initial"
+                        " part, by --seed")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS} rows of the"
+                        " initial part and of the stream")  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default:"
+                        " runs/DATASET-MODEL)")  # fmt: skip
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keep the state of the run"
+                        " every few seconds; go on from it")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    """Run, write the results and print the table."""
+    from efcml.cli.checkpoint import Checkpoint  # not above: these take a second to import
+    from efcml.cli.stream import StreamRun, run_to_the_end
+    from efcml.rivals import MODELS
+
+    model, active = make_estimator(options), make_asker(options)
+    whole = read_source(options)
+    rows = choose_rows(whole, seed=options.seed if options.shuffle else None, quick=options.quick)
+    ds = take_rows(whole, rows)
+    check_parts(ds, options)
+    folder = options.out or Path("runs") / f"{ds.name}-{options.model}"
+    make_folder(folder)
+    stream = StreamRun(model, active, *ds.stream, learn=MODELS[options.model].learn)
+    checkpoint = Checkpoint(options.checkpoint, stream, ds)
+    start(stream, checkpoint, ds)
+    run_to_the_end(stream, checkpoint.write_now_and_then)
+    if not stream.finished and is_watched():
+        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
+    checkpoint.write()
+    stream.model.name_columns(ds.feature_names, ds.label_names)
+    summary = summarise(options, ds, stream)
+    files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
+    if options.json:
+        print(to_json(summary))
+    else:
+        print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
+    if not stream.finished:
+        raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
+
+
+def check_parts(ds, options):
+    """Refuse a split of the rows that the model cannot run on."""
+    if ds.n_initial == len(ds):
+        raise ValueError(f"all {len(ds)} rows of {ds.name} are in the initial part: choose a"
+                         " smaller --initial.")  # fmt: skip
+    needs = "--budget" if options.budget is not None else "--model static"
+    if ds.n_initial == 0 and (options.budget is not None or options.model == "static"):
+        raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
+
+
+def start(run, checkpoint, ds):
+    """Take up a run that was begun, or learn the initial part; compile what the stream needs.
+
+    Without an initial part the model holds the first rows of the stream until they are enough.
+    """
+    from efcml.warm import warmup
+
+    with progress_bar(2, "preparing", unit="step") as bar:
+        if not checkpoint.take_up():
+            if ds.n_initial:
+                run.model.fit(*ds.initial)
+            checkpoint.write()
+        bar.update()
+        warmup()  # here, so that compiling does not count as time per sample
+        bar.update()

@@ -1,0 +1,92 @@
+"""The model that the arguments of ``efcml run`` describe, and who asks for its labels."""
+
+from difflib import get_close_matches
+
+from efcml.params import Params
+
+MODELS = ("efcml", "ovr", "chain", "static", "rfwls")
+ASKING = ("efcml", "rfwls")  # models that an active learner works with
+
+
+def add_settings(parser):
+    """Add the arguments that choose and set the model."""
+    parser.add_argument("--model", choices=MODELS, default="efcml", help="efcml (default), one rule"
+                        " base per label (ovr, chain), no learning after the initial part (static),"
+                        " or least squares alone (rfwls)")  # fmt: skip
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
+                        help="a parameter of the model, such as vigilance=0.4; may be"
+                        " repeated")  # fmt: skip
+    parser.add_argument("--budget", type=float, metavar="SHARE", help="ask for this share of the"
+                        " labels only, 0 to 1")  # fmt: skip
+    parser.add_argument("--unit", choices=("samples", "labels"), help="what is asked for: whole"
+                        " rows (default) or single labels")  # fmt: skip
+    parser.add_argument("--criteria", metavar="A,B", help="when to ask: some of novelty, ambiguity,"
+                        " instability (default: these three), random, all")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the criterion random,"
+                        " for --set order=random of a chain and for --shuffle; nothing else is"
+                        " random (default 0)")  # fmt: skip
+
+
+def make_estimator(options):
+    """Return the new estimator; a wrong parameter is refused in one sentence."""
+    from efcml.rivals import make_model
+
+    if options.seed < 0:
+        raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
+    allowed = make_model(options.model).get_params()
+    del allowed["random_state"]  # that is --seed
+    given = dict(read_setting(text, allowed) for text in options.settings)
+    model = make_model(options.model, random_state=options.seed, **given)
+    chosen = model.get_params()
+    Params(**{name: chosen[name] for name in Params.names()})  # checks them before long work
+    return model
+
+
+def read_setting(text, allowed):
+    """Return name and value of one ``NAME=VALUE``."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not value:
+        raise ValueError(f"--set is {text!r}: write NAME=VALUE, such as vigilance=0.4.")
+    if name not in allowed:
+        near = get_close_matches(name, allowed, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(allowed)}."
+        raise ValueError(f"there is no parameter {name!r}: {hint}")
+    return name, read_value(value)
+
+
+def read_value(text):
+    """Return a truth value, a whole number, a number, a list of whole numbers, or the word.
+
+    Examples
+    --------
+    >>> [read_value(text) for text in ("true", "30", "1e-4", "2,0,1", "none")]
+    [True, 30, 0.0001, [2, 0, 1], 'none']
+    """
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for read in (int, float, lambda words: [int(word) for word in words.split(",")]):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text
+
+
+def make_asker(options):
+    """Return the active learner, or None if every label is given."""
+    if options.budget is None:
+        for name in ("unit", "criteria"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
+        return None
+    if options.model not in ASKING:
+        raise ValueError(
+            f"--budget works with --model {' and '.join(ASKING)} only, not with {options.model}."
+        )
+    from efcml.active import ActiveLearner
+
+    words = {}
+    if options.criteria is not None:
+        words["criteria"] = [word.strip() for word in options.criteria.split(",")]
+    unit = options.unit or "samples"
+    return ActiveLearner(options.budget, unit, random_state=options.seed, **words)

@@ -1,0 +1,57 @@
+"""Files of results: folders checked before the work begins, files whole or not there at all."""
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+
+def make_folder(path):
+    """Make a folder, unless it is there, and see that files can be made in it."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ValueError(f"cannot write to {path}: {error.strerror}") from None
+
+
+@contextmanager
+def whole_files(folder):
+    """Yield an empty folder; what was written there moves to ``folder`` when the block ends.
+
+    So a file is complete or not there at all. If the block fails, nothing moves.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_files(folder) as place:
+    ...         _ = (place / "a.txt").write_text("all of it")
+    ...     (Path(folder) / "a.txt").read_text()
+    'all of it'
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as place:
+        yield Path(place)
+        for file in sorted(Path(place).iterdir()):
+            os.replace(file, Path(folder) / file.name)
+
+
+@contextmanager
+def replacing(path):
+    """Open a new file that takes the place of another one at the end; if that fails, it goes."""
+    target = os.path.realpath(path)
+    part = os.path.join(os.path.dirname(target), f".{uuid4().hex}.part")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileNotFoundError):  # there is no old file
+            shutil.copymode(target, part)
+        os.replace(part, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
