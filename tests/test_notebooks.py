@@ -20,7 +20,7 @@ PICTURES = {
     "04_active_learning_and_explaining": 3,
 }
 MOST_BYTES, MOST_BYTES_TOGETHER = 600_000, 1_500_000
-MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users|tmp|opt|var)/|[A-Z]:\\|site-packages")
+MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users|tmp|opt|var)/|\bC:\\|site-packages")
 NUMBER_OF_RESULT = re.compile(r"\d\.\d|\d ?(?:%|points\b)")
 
 

@@ -25,7 +25,7 @@ FOLDER = ROOT / "notebooks"
 QUICK = "EFCML_NOTEBOOK_QUICK"
 SECONDS_PER_CELL = 600
 PNG = "image/png"
-COLORS = 96  # of a picture: enough for lines with smooth edges and a few tints
+COLORS = 256  # of a picture: enough for lines with smooth edges and a few tints
 
 
 class ThisInterpreter(KernelSpecManager):
@@ -90,7 +90,7 @@ def hash_of_sources(notebook):
 
 
 def reduce_colors(picture):
-    """Return a PNG, as text, with a palette of few colours, a third as long or less."""
+    """Return a PNG, as text, with a palette of colours: a third as long."""
     image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
     file = io.BytesIO()
     image.quantize(COLORS, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
