@@ -5,7 +5,9 @@ import copy
 import importlib.util
 import io
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -42,6 +44,16 @@ def outputs(notebook):
 
 def pictures(notebook):
     return [o["data"]["image/png"] for o in outputs(notebook) if "image/png" in o.get("data", {})]
+
+
+def encode(image):
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def decode(picture):
+    return Image.open(io.BytesIO(base64.b64decode(picture)))
 
 
 def check_outputs(notebook, n_pictures):
@@ -129,7 +141,10 @@ def test_tidy_keeps_cells_and_drops_the_machine(tool):
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "a machine"}
     notebook.metadata["widgets"] = {}
     notebook.cells[1].metadata["execution"] = {"started": "yesterday"}
+    drawn = next(o["data"] for o in outputs(notebook) if "image/png" in o.get("data", {}))
+    drawn["image/png"] = encode(Image.new("RGB", (3, 2), "red"))
     tool.tidy(notebook, quick=False)
+    assert decode(drawn["image/png"]).mode == "P"
     assert notebook.metadata == before.metadata
     assert [cell.source for cell in notebook.cells] == [cell.source for cell in before.cells]
     assert not any(cell.metadata for cell in notebook.cells)
@@ -162,34 +177,61 @@ def test_outputs_do_not_change_the_hash(tool):
 
 def test_colors_are_reduced(tool, rng):
     image = Image.fromarray(rng.integers(256, size=(40, 50, 3), dtype="uint8"))
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    small = tool.reduce_colors(base64.b64encode(file.getvalue()).decode())
-    reduced = Image.open(io.BytesIO(base64.b64decode(small)))
+    picture = encode(image)
+    small = tool.reduce_colors(picture)
+    reduced = decode(small)
     assert reduced.size == image.size
     assert reduced.mode == "P"
-    assert len(reduced.getcolors()) <= tool.COLORS
-    assert len(small) < len(file.getvalue())
+    assert tool.COLORS / 2 < len(reduced.getcolors()) <= tool.COLORS
+    assert len(small) < len(picture) / 2
 
 
 def test_kernel_is_this_interpreter(tool):
-    import sys
-
     spec = tool.ThisInterpreter().get_kernel_spec("python3")
     assert spec.argv[0] == sys.executable
 
 
 @pytest.mark.slow
 def test_tool_writes_what_it_ran(tool, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv(tool.QUICK, "1")
     path = tmp_path / "small.ipynb"
-    code = "import os\nprint(os.environ.get('EFCML_NOTEBOOK_QUICK'), 'MPLBACKEND' in os.environ)"
+    code = f"import os, efcml\nprint(os.environ.get('{tool.QUICK}'), os.getpid(), efcml.__file__)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     nbformat.write(notebook, path)
     for options, quick in (([], "None"), (["--quick"], "1")):
         assert tool.main([str(path), *options]) == 0
         done = nbformat.read(path, as_version=4)
-        assert done.cells[0].outputs[0].text.split()[0] == quick
-        assert done.metadata.efcml.sources == tool.hash_of_sources(done)
+        found, pid, package = done.cells[0].outputs[0].text.split()
+        assert found == quick
+        assert Path(package) == ROOT / "efcml" / "__init__.py"
+        with pytest.raises(ProcessLookupError):  # the kernel has ended
+            os.kill(int(pid), 0)
+        assert done.metadata.efcml == {
+            "sources": tool.hash_of_sources(done),
+            "quick": quick == "1",
+        }
         assert "small.ipynb: " in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_cells_run_in_the_folder_with_the_changes(tool, tmp_path):
+    code = "import os, pathlib\npathlib.Path('here').write_text(os.environ['SOME'])"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    tool.execute(notebook, folder=tmp_path, changes={"SOME": "words"})
+    assert (tmp_path / "here").read_text() == "words"
+
+
+def test_ablation_says_how_to_get_missing_data(monkeypatch, capsys):
+    """Data sets are found beside some checkouts, so the run of the notebook may not come here."""
+    from efcml import datasets
+
+    def missing(name):
+        raise datasets.DatasetNotFound("nowhere")
+
+    monkeypatch.setattr(datasets, "load", missing)
+    code = [cell.source for cell in read("03_correlation_ablation").cells]
+    first = next(i for i, source in enumerate(code) if "DatasetNotFound" in source)
+    names = {"datasets": datasets, "REAL_SETS": ("emotions",)}
+    exec("\n".join(code[first : first + 3]), names)
+    assert "efcml datasets fetch emotions" in capsys.readouterr().out
+    assert names["tables"] == {}

@@ -70,8 +70,8 @@ def execute(notebook, *, folder=None, quick=False, changes=None):
 
 
 def _environment(files, quick):
-    """Return the environment of a kernel, without the user's settings of IPython and pictures."""
-    left = {name: value for name, value in os.environ.items() if name not in (QUICK, "MPLBACKEND")}
+    """Return the environment of a kernel, without the user's settings of IPython."""
+    left = {name: value for name, value in os.environ.items() if name != QUICK}
     settings = {
         "PYTHONPATH": str(ROOT),
         "IPYTHONDIR": str(Path(files) / "ipython"),
