@@ -8,9 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from efcml.params import Params
+from efcml.probability import squash
 from efcml.targets import as_array, column_names, is_flat, read_binary, read_labels, refuse_complex
-
-TAIL = 0.05  # width of the bent ends of predict_proba
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -237,11 +236,7 @@ class EngineFace(MultiLabelFace):
     def _params(self):
         check_random_state(self.random_state)
         params = Params(**{name: getattr(self, name) for name in Params.names()})
-        if params.forgetting < 1.0 and params.variance_floor == 0.0:
-            raise ValueError(
-                "forgetting < 1 needs variance_floor > 0 (got 0): a feature that rests would lose "
-                "its variance."
-            )
+        params.check_together()
         return params
 
     @property
@@ -257,15 +252,6 @@ class EngineFace(MultiLabelFace):
         if self._binary:
             labels = [f"class {self.classes_[-1]}"]
         return getattr(self, "feature_names_in_", None), labels
-
-
-def squash(score):
-    """Map scores into (0, 1), strictly rising: straight in the middle, hyperbolic at the ends."""
-    low, high = TAIL, 1.0 - TAIL
-    over = np.maximum(score - high, 0.0)
-    under = np.maximum(low - score, 0.0)
-    bent = np.where(score > high, 1.0 - TAIL / (1.0 + over / TAIL), score)
-    return np.where(score < low, TAIL / (1.0 + under / TAIL), bent)
 
 
 def _refuse_keywords(refused):

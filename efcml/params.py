@@ -76,6 +76,14 @@ class Params:
         check_choice("birth_plane", self.birth_plane, ("nearest", "blend"))
         check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
 
+    def check_together(self):
+        """Refuse values that are good alone and harm together on real streams."""
+        if self.forgetting < 1.0 and self.variance_floor == 0.0:
+            raise ValueError(
+                "forgetting < 1 needs variance_floor > 0 (got 0): a feature that rests would lose "
+                "its variance."
+            )
+
     @classmethod
     def names(cls):
         """Return the parameter names in order."""

@@ -16,6 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from inside import SETS, read
 from joblib import Parallel, delayed
+from scipy.stats import t as student
 
 import efcml
 from efcml import ActiveLearner, EFCMLClassifier, datasets, prequential
@@ -82,26 +83,41 @@ def run_all(starts, orders, jobs):
     return read(OUT)
 
 
+def means_by_order(records, start, ways, measure):
+    """Return an array (orders, ways) of means over the sets; only orders with all runs."""
+    found = {key(record): record[measure] for record in records if record["start"] == start}
+    rows = []
+    for order in ORDERS:
+        values = [[found.get((name, start, order, *way)) for name in SETS] for way in ways]
+        if not any(None in line for line in values):
+            rows.append(np.mean(values, axis=1))
+    return np.reshape(rows, (-1, len(ways)))
+
+
+def interval(values):
+    """Return the mean and the half width of its 95 % interval (Student's t)."""
+    n = len(values)
+    if n == 0:
+        return np.nan, np.nan
+    half = student.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return np.mean(values), half
+
+
 def recovered(records, start, way, measure):
-    """Return mean and half width, over orders, of (way - static) / (full - static).
+    """Return mean, half width and number, over orders, of (way - static) / (full - static).
 
     Numerator and denominator are averaged over the sets first, as a set with a small gap would
-    otherwise decide. Only orders with all runs count.
+    otherwise decide.
     """
-    found = {key(record): record[measure] for record in records if record["start"] == start}
+    static, full, here = means_by_order(records, start, [*WAYS[:2], way], measure).T
+    return *interval((here - static) / (full - static)), len(here)
 
-    def mean(order, way):
-        values = [found.get((name, start, order, *way)) for name in SETS]
-        return None if None in values else np.mean(values)
 
-    shares = []
-    for order in ORDERS:
-        ends = mean(order, WAYS[0]), mean(order, WAYS[1]), mean(order, way)
-        if None not in ends:
-            static, full, here = ends
-            shares.append((here - static) / (full - static))
-    half = 1.96 * np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
-    return (np.mean(shares), half, len(shares)) if shares else (np.nan, np.nan, 0)
+def lead(records, start, budget, unit, measure):
+    """Return mean and half width of active minus random, paired over orders, in points."""
+    ways = [("active", budget, unit), ("random", budget, unit)]
+    active, random = means_by_order(records, start, ways, measure).T
+    return interval(100 * (active - random))
 
 
 def tables(records):
@@ -119,6 +135,12 @@ def tables(records):
             name = f"{way[0]}, {way[1]:.0%} of {way[2]}"
             texts = [f"{mean:.2f} ± {half:.2f}" for mean, half, _ in cells]
             lines.append(f"| {name} | {' | '.join(texts)} | {cells[0][2]} |")
+        lines += ["", "| active minus random, points | PA | AP |", "|---|---|---|"]
+        for unit in UNITS:
+            for budget in BUDGETS:
+                cells = [lead(records, start, budget, unit, m) for m in ("pa", "ap")]
+                texts = [f"{mean:+.2f} ± {half:.2f}" for mean, half in cells]
+                lines.append(f"| {budget:.0%} of {unit} | {' | '.join(texts)} |")
         lines += ["", "| PA / AP | " + " | ".join(SETS) + " |", "|---" * (len(SETS) + 1) + "|"]
         for way in WAYS:
             cells = []

@@ -187,6 +187,8 @@ def open_questions():
 def test_open_questions_can_be_answered(path):
     model, active, X, Y = open_questions()
     copy, twin = through(active, path), load_copy(model, path)
+    question = copy._open.waiting[copy.open[0]]
+    assert not question.labels.flags.writeable and not question.scores.flags.writeable
     for one, two in ((active, model), (copy, twin)):
         row = one.open[1]
         with pytest.raises(ValueError, match="has expired"):
@@ -196,8 +198,6 @@ def test_open_questions_can_be_answered(path):
             one.tell(two, x)
     assert copy.open == active.open
     assert freeze((copy, twin)) == freeze((active, model))
-    question = copy._open.waiting[copy.open[0]]
-    assert not question.labels.flags.writeable and not question.scores.flags.writeable
 
 
 def labels_of(active, row):

@@ -24,7 +24,8 @@ from test_classifier import EVERYTHING, QUICK, hide, stream
 from test_saving import open_questions
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, save
-from efcml.saving import archive, pack, write_archive
+from efcml.rules import RuleBase
+from efcml.saving import archive, nest, pack, take, write_archive
 from efcml.saving.layout import Member, directory, npy_head, opening
 
 MOST_SECONDS = 1.0
@@ -310,7 +311,8 @@ def test_the_longest_headers_are_refused_in_time(part, files, path):
     start = b'{"format":"efcml","format_version":1,"x":['
     count = (archive.MOST_HEADER - 100) // (len(part) + 1)
     text = start + b",".join([part] * count) + b"]}"
-    assert_refused(path, with_header(members_of(files["new"]), text), memory_per_byte=60)
+    reason = "too many parts" if part[:1] in b"[{" else "the header must say"
+    assert_refused(path, with_header(members_of(files["new"]), text), reason, memory_per_byte=60)
     few = archive.MOST_BRACKETS - 3
     text = start + b",".join([part] * min(count, few)) + b"]}"
     assert_refused(path, with_header(members_of(files["new"]), text), memory_per_byte=100)
@@ -613,6 +615,10 @@ def test_rows_of_a_warm_up_that_is_over_are_refused(models, path):
     content = replaced(content, ("fitted", "learner", "n_held"), 12)
     write_lie(path, content, arrays | {"learner/held": held})
     assert "cannot hold 12 rows" in try_to_load(path)
+    content, arrays = pack(models["fitted"])
+    content = replaced(content, ("fitted", "learner", "n_held"), 1)
+    write_lie(path, content, arrays | {"learner/held": np.zeros((1, 6))})
+    assert "cannot hold 1 rows" in try_to_load(path)
 
 
 @pytest.mark.parametrize(
@@ -644,3 +650,59 @@ def test_rest_and_chain_are_not_confused(models, path):
 def test_a_file_that_gets_shorter_while_it_is_read():
     with pytest.raises(ValueError, match="it ends too early"):
         archive.read_array(io.BytesIO(b"short"), "<f8", (1,))
+
+
+@pytest.mark.parametrize(
+    ("name", "lie"),
+    [
+        *(("n_groups", n) for n in (0, 2, 4)),
+        *(("n_pairs", n) for n in (0, 2)),
+        *(("n_rules", n) for n in (0, 5)),  # at most 4 are allowed
+        *(("n_features", n) for n in (2, 4)),
+        *(("n_labels", n) for n in (2, 4)),
+    ],
+)
+def test_rule_bases_of_impossible_sizes_are_refused(name, lie, models, path):
+    """The arrays have the shapes that the sizes ask for; kernels would read beyond their ends."""
+    content, arrays = pack(models["fitted"])
+    content = replaced(content, ("fitted", "learner", "rules", name), lie)
+    shapes = RuleBase.state_shapes(content["fitted"]["learner"]["rules"])
+    fields = {key: np.ones(shape, dtype=dtype) for key, (dtype, shape) in shapes.items()}
+    write_lie(path, content, arrays | nest(learner=nest(rules=fields)))
+    assert f"the rule base says {name}={lie}" in try_to_load(path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"a": True}, int),
+        ({"a": True}, range(5)),
+        ({"a": 1.0}, range(5)),
+        ({"a": 5}, range(5)),
+        ({"a": None}, (int, str)),
+        ({"a": 1, "b": 1}, int),
+        ({"b": 1}, int),
+        ({}, int),
+        ([], int),
+    ],
+)
+def test_facts_of_another_kind_are_refused(facts, kind):
+    with pytest.raises(ValueError, match="the part"):
+        take(facts, "the part", a=kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "lie", "reason"),
+    [
+        ("fitted", ("fitted", "label_names"), ["a", "b"], "label_names must be 3 words"),
+        ("fitted", ("fitted", "feature_names"), ["a", "b", 3], "feature_names must be 3 words"),
+        ("active", ("active", "open_questions"), 2, "more questions are open than may be"),
+        ("active", ("active", "budget"), 1.5, "budget must be"),
+        ("active", ("active", "criteria"), [[]], "criteria must be one of"),
+        ("active", ("active", "seed"), 2**64, "says seed=18446744073709551616"),
+    ],
+)
+def test_single_facts_that_lie_are_refused(name, at, lie, reason, models, path):
+    content, arrays = pack(models[name])
+    write_lie(path, replaced(content, at, lie), arrays)
+    assert reason in try_to_load(path)

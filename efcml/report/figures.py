@@ -61,7 +61,8 @@ def draw_features(rules, dataset):
         names = rules.feature_names, rules.label_names
     else:
         names = dataset.feature_names, dataset.label_names
-    return plots.draw_importance(rules.importance(), *names).figure
+    ax = plots.new_axes(6.6, 6.8)  # higher than wide: squeezed for a phone it could not be read
+    return plots.draw_importance(rules.importance(), *names, ax=ax).figure
 
 
 def draw_measures(result, first_row, marks):

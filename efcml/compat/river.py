@@ -1,0 +1,218 @@
+"""RiverEFCML: the learner as a model of river, with dictionaries in and out."""
+
+import warnings
+from collections import Counter
+from inspect import Parameter, Signature
+
+import numpy as np
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError(
+        "RiverEFCML needs river, which is missing: pip install efcml[river]"
+    ) from error
+
+from efcml.compat.rows import in_order, read_features, read_labels
+from efcml.learner import Learner
+from efcml.params import Params
+from efcml.probability import squash
+from efcml.reading import explain_row, read_rules
+from efcml.scaler import Scaler
+
+DEFAULTS = [
+    Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Params, name))
+    for name in Params.names()
+]
+
+
+class RiverEFCML(base.MultiLabelClassifier):
+    """Evolving multi-label fuzzy classifier for river.
+
+    The same learner as in `EFCMLClassifier`: on complete rows both give the same scores to the last
+    bit.
+
+    - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held, and label
+      frequencies answer. Then they are fitted, rules exist, and every further row is learned as it
+      comes. Before the first row the answer is ``{}``.
+    - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
+      that is missing in a row counts as its mean in the warm-up rows. New features are taken in
+      until the warm-up ends. Later ones are left out, with one warning, and counted in
+      ``unknown_features_``.
+    - **Labels** may appear at any time: all rows so far count as not having them. A label that is
+      known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
+      absent.
+    - The order of keys does not matter, neither of features nor of labels.
+
+    Parameters
+    ----------
+    **parameters
+        Those of `EFCMLClassifier` but ``random_state``, with the same defaults.
+
+    Attributes
+    ----------
+    learner : Learner
+        The learner behind it, for the functions of efcml that want one.
+    unknown_features_ : Counter
+        How often `learn_one` left out each feature that came too late.
+
+    Examples
+    --------
+    >>> from river import evaluate, metrics
+    >>> from river.datasets import synth
+    >>> from efcml.compat.river import RiverEFCML
+    >>> model = RiverEFCML(warmup_rows=50)
+    >>> metric = metrics.multioutput.MicroAverage(metrics.Accuracy())
+    >>> evaluate.progressive_val_score(synth.Logical(n_tiles=20, seed=1), model, metric)
+    MicroAverage(Accuracy): ...%
+    >>> model.predict_one({"A": 1, "B": 0})
+    {'AND': False, 'OR': True, 'XOR': True}
+    """
+
+    def __init__(self, **parameters):
+        Signature(DEFAULTS).bind(**parameters)  # names an unknown one
+        params = Params(**parameters)
+        params.check_together()
+        vars(self).update(vars(params))  # where river looks for parameters
+        self.learner = Learner(params, 0, 0)
+        self.unknown_features_ = Counter()
+        self._columns = {}  # of each feature
+        self._labels = {}  # column of each label
+
+    # river copies and prints a model by its signature.
+    __init__.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *DEFAULTS])
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"warmup_rows": 20, "prior": 1.0}  # the checks of river bring 50 rows
+        yield {}
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn_one(self, x, y):
+        """Learn one row; a row without any known label changes nothing.
+
+        Parameters
+        ----------
+        x : dict
+            Finite numbers by feature.
+        y : dict
+            True or False (or 1 and 0) by label; None and NaN are unknown.
+        """
+        features, labels = read_features(x), read_labels(y)
+        if not labels:
+            return
+        if not (features or self._columns):
+            raise ValueError(
+                "x is empty, and no feature is known yet: begin with a row that has one."
+            )
+        self._meet_features(features)
+        self._meet_labels(labels)
+        row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
+        for name, value in labels.items():
+            target[0, self._labels[name]] = value
+        learner = self.learner
+        if not learner.fitted and len(learner.held) + 1 == learner.params.warmup_rows:
+            row = self._fill_gaps(row)
+        learner.learn(row, target)
+
+    def _meet_features(self, features):
+        """Take in new features during the warm-up, count them later."""
+        new = in_order(features.keys() - self._columns.keys())
+        if not new:
+            return
+        if self.learner.fitted:
+            if not self.unknown_features_:
+                warnings.warn(
+                    f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
+                    "features are; unknown_features_ counts them.",
+                    stacklevel=3,
+                )
+            self.unknown_features_.update(new)
+            return
+        self._columns |= {name: column for column, name in enumerate(new, len(self._columns))}
+        self.learner.n_features = len(self._columns)
+        gap = np.full(len(new), np.nan)
+        self.learner.held = [(np.append(row, gap), target) for row, target in self.learner.held]
+
+    def _meet_labels(self, labels):
+        """Take in new labels."""
+        new = in_order(labels.keys() - self._labels.keys())
+        if new:
+            self._labels |= {name: column for column, name in enumerate(new, len(self._labels))}
+            self.learner.add_labels(len(new))
+
+    def _row(self, features):
+        """Return the features as an array (1, p); missing ones are means, NaN in the warm-up."""
+        scaler = self.learner.scaler
+        row = np.full(len(self._columns), np.nan) if scaler is None else scaler.mean.copy()
+        for name, value in features.items():
+            if name in self._columns:
+                row[self._columns[name]] = value
+        return row[None]
+
+    def _fill_gaps(self, last):
+        """Put means where warm-up rows lack a feature, also in the last one, which is returned."""
+        learner = self.learner
+        X = np.vstack([*(row for row, _ in learner.held), last])
+        for column in np.flatnonzero(np.isnan(X).any(axis=0)):
+            missing = np.isnan(X[:, column])
+            known = Scaler.from_rows(X[~missing, column : column + 1], learner.params.clip)
+            X[missing, column] = known.mean
+        learner.held = [
+            (row, target) for row, (_, target) in zip(X[:-1], learner.held, strict=True)
+        ]
+        return X[-1:]
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def _score(self, x):
+        """Return the score of every label, in the order of labels."""
+        features = read_features(x)
+        return self.learner.score(self._row(features))[0] if self._labels else np.empty(0)
+
+    def predict_one(self, x):
+        """Return True or False for every label that has been seen; ``{}`` before the first."""
+        return dict(zip(self._labels, (self._score(x) >= 0.5).tolist(), strict=True))
+
+    def predict_proba_one(self, x):
+        """Return for every label the probabilities of True and False; ``{}`` before the first."""
+        probability = squash(self._score(x)).tolist()
+        return {
+            name: {True: value, False: 1.0 - value}
+            for name, value in zip(self._labels, probability, strict=True)
+        }
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @property
+    def n_rules(self):
+        """Number of rules now; 0 during the warm-up."""
+        return self.learner.n_rules
+
+    @property
+    def feature_names(self):
+        """Names of the features that the model uses, as the columns of the learner."""
+        return tuple(self._columns)
+
+    @property
+    def label_names(self):
+        """Names of the labels, as the columns of the learner."""
+        return tuple(self._labels)
+
+    @property
+    def rules(self):
+        """The rules now, strongest first, to be read or printed: a `RuleList`."""
+        self._refuse_unlearned()
+        return read_rules(self.learner, self.feature_names, self.label_names)
+
+    def explain_one(self, x):
+        """Return why the model says what it says of one row: an `Explanation`."""
+        features = read_features(x)
+        self._refuse_unlearned()
+        names = self.feature_names, self.label_names
+        return explain_row(self.learner, self._row(features), *names)
+
+    def _refuse_unlearned(self):
+        if not self._labels:
+            raise ValueError("nothing has been learned yet: call learn_one first.")

@@ -1,0 +1,78 @@
+"""Dictionaries of features and labels as people bring them, checked before anything is learned."""
+
+from collections.abc import Mapping
+from math import isfinite, nan
+from numbers import Real
+
+import numpy as np
+
+NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
+
+
+def read_features(x):
+    """Return the features as floats; all must be finite numbers.
+
+    Examples
+    --------
+    >>> read_features({"size": 2, "full": True})
+    {'size': 2.0, 'full': 1.0}
+    """
+    features = {}
+    for name, value in refuse_others(x, "x", "features").items():
+        features[name] = as_float(value)
+        if not isfinite(features[name]):
+            raise ValueError(
+                f"feature {name!r} must be a finite number; got {value!r}: fill it in, encode it, "
+                "or leave the feature out of this row."
+            )
+    return features
+
+
+def as_float(value):
+    """Return a number of any kind as a float; NaN for what is none or too large for one."""
+    try:
+        return float(value) if isinstance(value, NUMBERS) else nan
+    except OverflowError:
+        return nan
+
+
+def read_labels(y):
+    """Return the known labels as 0.0 and 1.0; None and NaN are unknown.
+
+    Examples
+    --------
+    >>> read_labels({"red": True, "blue": 0, "green": None})
+    {'red': 1.0, 'blue': 0.0}
+    """
+    known = {}
+    for name, value in refuse_others(y, "y", "labels").items():
+        if value is None or (isinstance(value, Real) and value != value):
+            continue
+        if not (isinstance(value, NUMBERS) and value in (0, 1)):
+            raise ValueError(
+                f"label {name!r} must be True or False (1 or 0), or None if it is unknown; "
+                f"got {value!r}."
+            )
+        known[name] = float(value)
+    return known
+
+
+def refuse_others(given, name, content):
+    """Return what was given if it is a dictionary."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dictionary of {content}; got {type(given).__name__}.")
+    return given
+
+
+def in_order(names):
+    """Return names in an order that does not depend on the one in which they came.
+
+    Examples
+    --------
+    >>> in_order({10, 9}), in_order({"b", 2, "a"})
+    ([9, 10], ['a', 'b', 2])
+    """
+    try:
+        return sorted(names)
+    except TypeError:  # names of several kinds
+        return sorted(names, key=repr)
