@@ -10,7 +10,7 @@ PYTEST := $(PY) -m pytest
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs docs-tables clean
+.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs docs-tables notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -70,6 +70,9 @@ docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py
+
+notebooks: $(STAMP)  ## execute the notebooks again, in place
+	$(PY) tools/run_notebooks.py
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

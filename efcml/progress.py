@@ -1,8 +1,14 @@
 """A progress bar for long work: shown on a terminal and in a notebook, silent in a pipe."""
 
 import sys
+import warnings
 
-from tqdm.auto import tqdm
+from tqdm import TqdmWarning
+
+with warnings.catch_warnings():
+    # In a notebook without ipywidgets the bar is plain text, which is no reason to warn.
+    warnings.simplefilter("ignore", TqdmWarning)
+    from tqdm.auto import tqdm
 
 
 def progress_bar(total, label, *, unit="row", show=None, **options):
