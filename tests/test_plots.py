@@ -150,3 +150,20 @@ def test_files_hold_words_and_are_the_same_every_time(kind, tmp_path):
 def test_png_and_svg_are_written_if_nothing_is_said(tmp_path):
     files = plots.save_figure(DRAW["ellipses"]().figure, tmp_path / "a")
     assert [file.suffix for file in files] == [".png", ".svg"]
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_a_notebook_shows_figures_of_their_own(name, monkeypatch):
+    from matplotlib import pyplot
+
+    ax = DRAW[name]()
+    assert not pyplot.get_fignums()
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # as in the process of a notebook
+    shown = DRAW[name]()
+    try:
+        assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [shown.figure]
+        assert shown.figure.get_size_inches().tolist() == ax.figure.get_size_inches().tolist()
+        DRAW[name](ax=plots.new_axes())
+        assert len(pyplot.get_fignums()) == 1
+    finally:
+        pyplot.close("all")

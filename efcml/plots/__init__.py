@@ -1,7 +1,8 @@
 """Pictures of streams and rules. Everything here draws arrays and knows no learner.
 
 Every ``draw_*`` function takes the Axes to draw on, or makes a figure of its own, and returns the
-Axes. matplotlib's global state is left alone: nothing is shown and no default is changed.
+Axes. A notebook shows such a figure when its cell ends. Elsewhere matplotlib's global state is left
+alone: nothing is shown and no default is changed.
 """
 
 from efcml.plots.consequents import draw_consequents

@@ -52,7 +52,7 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
     used = np.ones(n) if used is None else as_array(used, n, name="used")
     if region is not None and activation is not None:
         raise ValueError("Give region or activation: there is one background.")
-    ax = style.clear_frame(style.new_axes(4.5, 4.5) if ax is None else ax)
+    ax = style.clear_frame(style.own_axes(4.5, 4.5) if ax is None else ax)
     ax.grid(False)
     if region is not None:
         ax.pcolormesh(*region, cmap=REGION, vmin=0, vmax=1, rasterized=True, zorder=0)

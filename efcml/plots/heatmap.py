@@ -27,7 +27,7 @@ WEAK = 0.05  # of the largest value: negative cells below it stay without mark
 def cell_axes(rows, columns, cell=CELL):
     """Return the Axes of a new figure with room for so many cells."""
     sizes = (columns * cell[0] + SIDES[0], rows * cell[1] + SIDES[1])
-    return style.new_axes(*(float(np.clip(size, SMALLEST, LARGEST)) for size in sizes))
+    return style.own_axes(*(float(np.clip(size, SMALLEST, LARGEST)) for size in sizes))
 
 
 def strongest(weights, most):

@@ -55,7 +55,7 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
     models = {key: as_array(counts, None, name="rules") for key, counts in models.items()}
     owner = style.plain(next(iter(models), "")) if named else ""
     rows_by_kind = _sort_events(events, first_row, owner)
-    ax = style.clear_frame(style.new_axes(height=3.2) if ax is None else ax)
+    ax = style.clear_frame(style.own_axes(height=3.2) if ax is None else ax)
     most = max((counts.max(initial=1.0) for counts in models.values()), default=1.0)
     ends = _draw_steps(ax, models, first_row, log)
     if cap is not None and most >= cap:

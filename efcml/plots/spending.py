@@ -35,7 +35,7 @@ def draw_spending(curve, *, budget, reasons=None, ax=None, unit="samples"):
     if not budget > 0:
         raise ValueError(f"budget must be above 0, not {budget}.")
     reasons = {style.plain(name): found for name, found in (reasons or {}).items()}
-    ax = style.clear_frame(style.new_axes(height=3.2) if ax is None else ax)
+    ax = style.clear_frame(style.own_axes(height=3.2) if ax is None else ax)
     looks = style.line_looks(len(reasons) + 1)
     ax.plot(rows, shares, color=looks[0][0], linewidth=1.6)
     style.draw_limit(ax, budget, f"budget: {budget:g}", outside=True)

@@ -1,5 +1,6 @@
 """What all pictures share: colours, line styles, figures, marks of rows, files."""
 
+import sys
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -55,6 +56,15 @@ def new_figure(width=7.5, height=3.8, *, layout="constrained"):
 def new_axes(width=7.5, height=3.8):
     """Return the Axes of a figure of its own."""
     return new_figure(width, height).subplots()
+
+
+def own_axes(width=7.5, height=3.8):
+    """Return the Axes of a figure of its own, which a notebook shows when the cell ends."""
+    if "ipykernel" not in sys.modules:
+        return new_axes(width, height)
+    from matplotlib import pyplot  # not above: it would choose a backend for everybody
+
+    return pyplot.figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def clear_frame(ax):

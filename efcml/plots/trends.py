@@ -41,7 +41,7 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     lines: mean of 2 orders, bands: lowest to highest
     """
     curves = {name: _as_orders(name, *curve) for name, curve in curves.items()}
-    ax = style.clear_frame(style.new_axes() if ax is None else ax)
+    ax = style.clear_frame(style.own_axes() if ax is None else ax)
     looks = style.line_looks(len(curves))
     ends, orders = [], set()
     for (name, (rows, values)), (color, dash) in zip(curves.items(), looks, strict=True):
