@@ -195,9 +195,9 @@ def describe(runs):
         f"by {gain('rules', 'static'):+.1f}."
     )
     second = (
-        f"With few features and clean clusters, {runs['narrow'].result.rules[-1]} narrow rules "
-        f"that forget are better than the default ({gain('narrow', 'rules'):+.1f}), which is made "
-        "for many features."
+        f"{runs['narrow'].result.rules[-1]} narrow rules that forget, which suit few features and "
+        f"clean clusters, change it by {gain('narrow', 'rules'):+.1f}; the default is made for "
+        "many features."
     )
     return [first, second]
 

@@ -9,6 +9,8 @@ tables in ``docs/results/active.md`` are made from them.
 
 import json
 import os
+from copy import deepcopy
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -39,23 +41,27 @@ def make_asker(kind, budget, unit, order):
     return ActiveLearner(budget, unit) if kind == "active" else None
 
 
-def run(name, start, order, way):
-    """Return one record."""
-    kind, budget, unit = way
+def run_order(name, start, order, ways):
+    """Return a record for every way of one set in one order; the initial part is fitted once."""
     ds = datasets.load(name)
     first = len(ds) // 10 if start == "small" else ds.n_initial
     rows = np.arange(first, len(ds))
     if order:
         rows = np.random.default_rng(order).permutation(rows)
-    clf = EFCMLClassifier().fit(ds.X[:first], ds.Y[:first])
-    asker = make_asker(kind, budget, unit, order)
-    result = prequential(clf, ds.X[rows], ds.Y[rows], active=asker, learn=kind != "static")
-    return {
-        "set": name, "start": start, "order": order, "way": kind, "budget": budget, "unit": unit,
-        "pa": result.pa, "ap": result.ap, "rules": int(result.rules[-1]),
-        "share": 0.0 if kind == "static" else asker.share if asker else 1.0,
-        "ms_per_sample": 1e3 * result.seconds_per_sample, "version": efcml.__version__,
-    }  # fmt: skip
+    fitted = EFCMLClassifier().fit(ds.X[:first], ds.Y[:first])
+    records = []
+    for kind, budget, unit in ways:
+        asker = make_asker(kind, budget, unit, order)
+        clf = deepcopy(fitted)
+        result = prequential(clf, ds.X[rows], ds.Y[rows], active=asker, learn=kind != "static")
+        record = {
+            "set": name, "start": start, "order": order, "way": kind, "budget": budget,
+            "unit": unit, "pa": result.pa, "ap": result.ap, "rules": int(result.rules[-1]),
+            "share": 0.0 if kind == "static" else asker.share if asker else 1.0,
+            "ms_per_sample": 1e3 * result.seconds_per_sample, "version": efcml.__version__,
+        }  # fmt: skip
+        records.append(record)
+    return records
 
 
 def key(record):
@@ -66,19 +72,15 @@ def key(record):
 def run_all(starts, orders, jobs):
     """Run what is missing and return all records."""
     have = {key(record) for record in read(OUT)}
-    todo = [
-        (name, start, order, way)
-        for start in starts
-        for order in orders
-        for name in SETS
-        for way in WAYS
-        if (name, start, order, *way) not in have
-    ]
+    tasks = []
+    for start, order, name in product(starts, orders, SETS):
+        ways = [way for way in WAYS if (name, start, order, *way) not in have]
+        if ways:
+            tasks.append(delayed(run_order)(name, start, order, ways))
     efcml.warmup()
-    work = (delayed(run)(*task) for task in todo)
     with OUT.open("a") as file:
-        for record in Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
-            file.write(json.dumps(record) + "\n")
+        for records in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
+            file.writelines(json.dumps(record) + "\n" for record in records)
             file.flush()
     return read(OUT)
 
