@@ -161,6 +161,7 @@ def run_model(model, stream):
     """Fit a model to the initial part and run it over the rest."""
     classifier = EFCMLClassifier(**model.parameters).fit(*stream.initial)
     result = prequential(classifier, *stream.stream, learn=model.learn)
+    classifier.name_columns(stream.feature_names, stream.label_names)
     return Run(model, classifier, result)
 
 
@@ -185,7 +186,7 @@ def describe(runs):
     """Say in two sentences what the table shows; every number is computed."""
 
     def gain(key, other):
-        return 100 * (runs[key].result.pa - runs[other].result.pa)
+        return round(100 * (runs[key].result.pa - runs[other].result.pa), 1) + 0.0  # no -0.0
 
     lead = gain("rules", "plane")
     first = (

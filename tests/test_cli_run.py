@@ -54,6 +54,9 @@ def direct_run(path, **options):
 
 def test_all_files(songs, tmp_path, capsys):
     out = tmp_path / "out"
+    out.mkdir()
+    (out / "spending.png").write_text("a picture of an earlier run with a budget")
+    (out / "mine.png").write_text("kept")
     assert main(run_arguments(songs, "--out", out)) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -66,7 +69,8 @@ def test_all_files(songs, tmp_path, capsys):
     assert where.startswith(f"written to {out}: summary.json, model.npz, predictions.csv, ")
     there = {path.name for path in out.iterdir()}
     assert there == set(where.split(": ")[1].split(", "))
-    assert there >= FILES
+    assert there >= FILES | {"mine.png"}
+    assert "spending.png" not in there
     assert (out / "report.html").read_text(encoding="utf-8").startswith("<!")
     assert (out / "trends.png").read_bytes().startswith(b"\x89PNG")
     summary = json.loads((out / "summary.json").read_text())

@@ -157,7 +157,6 @@ def test_events_account_for_every_change(options, kinds, labels):
     for kind in ("birth", "merge", "drop"):
         assert result.count(kind) == clf.learner_.counts[f"{kind}s"] - counts[f"{kind}s"]
         assert result.count(kind) > 0 or kind not in kinds
-    assert result.count("revolution") == 0
     assert set(clf.learner_.rules.uid.tolist()) <= uids
     assert result.rules.max() <= clf.get_params()["max_rules"]
 
@@ -325,3 +324,9 @@ def test_result_as_frame_and_picture():
     ax = result.plot()
     assert len(ax.get_lines()) >= 2
     assert ax.get_ylabel() == "up to this row"
+
+
+def test_events_of_an_unknown_kind_are_not_counted():
+    result = prequential(EFCMLClassifier(prior=1.0, warmup_rows=5), *stream(8))
+    with pytest.raises(ValueError, match="kind must be 'birth', 'merge' or 'drop'; got 'births'"):
+        result.count("births")

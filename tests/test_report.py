@@ -185,7 +185,7 @@ def test_figures_have_words_and_a_size(write, plain):
     for source in found.all("source"):
         assert source.get("media") == "(max-width: 600px)"
         assert source.get("width") == "384"
-    assert len(images(text)) == 6
+    assert len(images(text)) == 5  # two of them also for phones
     assert all("<svg" in drawing for drawing in images(text))
 
 

@@ -109,7 +109,7 @@ def write_pictures(folder, summary, ds, run, result):
     """Write the figures and the page; return the names of the files."""
     from efcml.plots import save_figure
     from efcml.report import write_report
-    from efcml.report.figures import draw_run
+    from efcml.report.figures import FIGURES, draw_run
 
     rules = tell_rules(run.model, most_per_label=RULES_PER_LABEL)
     with whole_files(folder) as place:
@@ -121,7 +121,9 @@ def write_pictures(folder, summary, ds, run, result):
             place / "report.html", summary=summary, result=result, classifier=run.model,
             active=run.active, dataset=ds, figures=figures, rules=rules,
         )  # fmt: skip
-        return [*files, "report.html"]
+    for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
+        (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show
+    return [*files, "report.html"]
 
 
 def write_predictions(file, result, label_names, row_numbers, *, asked):

@@ -107,6 +107,8 @@ class PrequentialResult:
 
     def count(self, kind):
         """Return how many events of a kind ("birth", "merge", "drop") there were."""
+        if kind not in ("birth", "merge", "drop"):
+            raise ValueError(f"kind must be 'birth', 'merge' or 'drop'; got {kind!r}.")
         return sum(event[1] == kind for event in self.events)
 
     def _repr_html_(self):

@@ -7,6 +7,7 @@ from efcml.batch import label_means
 from efcml.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, trend
 
+FIGURES = ("trends", "rules", "importance", "spending")  # that a run may have
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
 # More cannot be seen, and vector files would grow with the stream.
