@@ -108,10 +108,10 @@ class EFCMLClassifier(EngineFace):
     --------
     >>> from efcml import EFCMLClassifier, datasets
     >>> ds = datasets.load("drifting-clusters")
-    >>> clf = EFCMLClassifier().fit(ds.X[:600], ds.Y[:600])
-    >>> clf.predict(ds.X[600:602]).shape
+    >>> clf = EFCMLClassifier().fit(ds.X[:100], ds.Y[:100])
+    >>> clf.predict(ds.X[100:102]).shape
     (2, 5)
-    >>> clf = clf.partial_fit(ds.X[600:700], ds.Y[600:700])
+    >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
     def __init__(  # noqa: PLR0913

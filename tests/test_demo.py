@@ -79,7 +79,7 @@ def test_sentences_follow_the_numbers(runs):
     assert f"by {abs(lead):.1f} points" in first
     assert ("beat" in first) == (lead >= 0)
     narrow = 100 * (runs["narrow"].result.pa - runs["rules"].result.pa)
-    assert f"({narrow:+.1f})" in second
+    assert f"change it by {round(narrow, 1) + 0.0:+.1f};" in second
     swapped = runs | {"rules": runs["plane"], "plane": runs["rules"]}
     if abs(lead) > 0.05:
         assert ("beat" in demo.describe(swapped)[0]) != (lead >= 0)

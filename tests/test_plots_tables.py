@@ -179,6 +179,7 @@ def test_numbers_stay_inside_their_cells(rng):
         assert box.height < 1.1 * down * scale
 
 
+@pytest.mark.slow  # no kernel in it, but many drawings
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("own", [True, False], ids=["own figure", "small panel"])
 def test_names_never_touch(size, own, rng):

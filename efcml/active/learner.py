@@ -54,14 +54,14 @@ class ActiveLearner:
     Examples
     --------
     >>> from efcml import ActiveLearner, EFCMLClassifier, datasets
-    >>> ds = datasets.load("drifting-clusters", n=400, n_initial=200)
+    >>> ds = datasets.load("drifting-clusters", n=150, n_initial=100)
     >>> clf = EFCMLClassifier().fit(*ds.initial)
     >>> active = ActiveLearner(budget=0.2)
     >>> for x, y in zip(*ds.stream):
     ...     question = active.ask(clf, x)
     ...     _ = active.tell(clf, x, y if question else None)
     >>> active.rows, active.share <= 0.2
-    (200, True)
+    (50, True)
     """
 
     def __init__(

@@ -58,11 +58,11 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
     Examples
     --------
     >>> from efcml import EFCMLClassifier, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=400, n_initial=200)
+    >>> ds = datasets.load("drifting-clusters", n=150, n_initial=100)
     >>> clf = EFCMLClassifier().fit(*ds.initial)
     >>> result = prequential(clf, *ds.stream)
     >>> result.scores.shape
-    (200, 5)
+    (50, 5)
     """
     if not isinstance(delay, Integral) or isinstance(delay, bool) or delay < 0:
         raise ValueError(f"delay must be a whole number >= 0; got {delay!r}.")

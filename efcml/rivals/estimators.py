@@ -87,10 +87,10 @@ class OneVsRestEFC(PerLabelFace):
     Examples
     --------
     >>> from efcml import OneVsRestEFC, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=300, n_initial=200)
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
     >>> clf = OneVsRestEFC(prior=1.0).fit(*ds.initial)
     >>> prequential(clf, *ds.stream).scores.shape
-    (100, 5)
+    (40, 5)
     """
 
     __init__ = engine_init(**LEAST_SQUARES)
@@ -131,10 +131,10 @@ class ChainEFC(PerLabelFace):
     Examples
     --------
     >>> from efcml import ChainEFC, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=300, n_initial=200)
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
     >>> clf = ChainEFC(order=[4, 3, 2, 1, 0], prior=1.0).fit(*ds.initial)
     >>> prequential(clf, *ds.stream).scores.shape
-    (100, 5)
+    (40, 5)
     """
 
     __init__ = engine_init(**LEAST_SQUARES, order=None)
