@@ -68,8 +68,8 @@ def test_all_files(songs, tmp_path, capsys):
     assert len(title) == len(line)
     assert where.startswith(f"written to {out}: summary.json, model.npz, predictions.csv, ")
     there = {path.name for path in out.iterdir()}
-    assert there == set(where.split(": ")[1].split(", "))
-    assert there >= FILES | {"mine.png"}
+    assert there == {"mine.png", *where.split(": ")[1].split(", ")}
+    assert there >= FILES
     assert "spending.png" not in there
     assert (out / "report.html").read_text(encoding="utf-8").startswith("<!")
     assert (out / "trends.png").read_bytes().startswith(b"\x89PNG")
