@@ -278,6 +278,7 @@ def draw_rules(run, stream):
         first_row=stream.n_initial,
         marks=name_drifts(stream.marks),
         cap=run.parameters["max_rules"],
+        ax=plots.new_axes(height=3.2),
     )
     ax.figure.suptitle(
         f"Number of rules on {stream.name} ({run.model.name})", fontsize=11, wrap=True
@@ -322,18 +323,17 @@ def draw_snapshots(stream, cells=CELLS):
 
 def draw_snapshot(ax, classifier, stream, rows, ticks):
     """Draw the rules of a classifier, some rows, and where the first label is predicted."""
-    centers, covariances = gaussians(classifier)
-    precisions = np.linalg.inv(covariances)
-    used = np.zeros(len(centers), dtype=bool)
-    used[squared_distances(stream.X[rows], centers, precisions).argmin(axis=1)] = True
+    rules = classifier.rules_
+    used = np.zeros(len(rules), dtype=bool)
+    used[rules.squared_distances(stream.X[rows]).argmin(axis=1)] = True
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1)
     flat = grid.reshape(-1, 2)
     predicted = classifier.predict(flat)[:, 0].astype(float)
-    near = squared_distances(flat, centers[used], precisions[used]).min(axis=1) <= 4.0
+    near = rules.squared_distances(flat)[:, used].min(axis=1) <= 4.0
     predicted[~near] = np.nan
     plots.draw_ellipses(
-        centers,
-        covariances,
+        rules.centers,
+        rules.covariances,
         ax=ax,
         used=used,
         points=stream.X[rows],
@@ -341,21 +341,6 @@ def draw_snapshot(ax, classifier, stream, rows, ticks):
         region=(ticks, ticks, predicted.reshape(len(ticks), -1)),
     )
     ax.set(xlim=ticks[[0, -1]], ylim=ticks[[0, -1]])
-
-
-def squared_distances(X, centers, precisions):
-    """Return the squared Mahalanobis distance of every row to every centre."""
-    gaps = X[:, None, :] - centers
-    return np.einsum("nri,rij,nrj->nr", gaps, precisions, gaps)
-
-
-def gaussians(classifier):
-    """Return centres and covariances of all rules, in units of the features."""
-    learner = classifier.learner_
-    rules, scaler = learner.rules, learner.scaler
-    centers = scaler.mean + scaler.scale * rules.center[:, : learner.n_features]
-    covariances = np.linalg.inv(rules.input_precision) * np.outer(scaler.scale, scaler.scale)
-    return centers, covariances
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
 from efcml import __version__, demo
@@ -83,17 +82,6 @@ def test_sentences_follow_the_numbers(runs):
     swapped = runs | {"rules": runs["plane"], "plane": runs["rules"]}
     if abs(lead) > 0.05:
         assert ("beat" in demo.describe(swapped)[0]) != (lead >= 0)
-
-
-def test_picture_of_rules_matches_the_learner():
-    stream = demo.load(demo.FLAT_STREAM, n=60, n_initial=30)
-    classifier = demo.EFCMLClassifier(prior=1.0).fit(*stream.initial)
-    centers, covariances = demo.gaussians(classifier)
-    scaled = (centers - classifier.learner_.scaler.mean) / classifier.learner_.scaler.scale
-    assert scaled == pytest.approx(classifier.learner_.rules.center[:, :2])
-    distances = demo.squared_distances(centers + 1.0, centers, np.linalg.inv(covariances))
-    assert distances.shape == (len(centers), len(centers))
-    assert (distances >= 0).all()
 
 
 def test_folder_that_cannot_be_written_is_one_line(tmp_path, capsys):

@@ -1,6 +1,5 @@
 """The documentation: its examples run, its tables are up to date, its links lead somewhere."""
 
-import importlib.util
 import json
 import os
 import re
@@ -9,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tool_files import load_tool
 
 from efcml.cli.main import build_parser
 
@@ -30,10 +30,7 @@ BLOCKS = [
 
 @pytest.fixture(scope="module")
 def write_docs():
-    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "tools" / "write_docs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("write_docs")
 
 
 # Whole streams: uncompiled they would take minutes. A process of its own, as a reader would have.

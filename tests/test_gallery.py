@@ -1,10 +1,10 @@
 """The page of pictures: every picture is there, small, and drawn by the code beside it."""
 
-import importlib.util
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from tool_files import load_tool
 
 from efcml import plots
 
@@ -13,10 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def gallery():
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools" / "draw_gallery.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("draw_gallery")
 
 
 def test_every_picture_has_a_file_that_is_small(gallery):

@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import importlib.util
 import io
 import json
 import os
@@ -13,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from PIL import Image
+from tool_files import load_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
@@ -28,10 +28,7 @@ NUMBER_OF_RESULT = re.compile(r"\d\.\d|\d ?(?:%|points\b)")
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "run_notebooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("run_notebooks")
 
 
 def read(name):

@@ -44,8 +44,9 @@ def test_import_loads_no_front_end(statement):
     assert not HEAVY & set(run(code))
 
 
-def test_import_compiles_nothing():
-    loaded = run("import json, sys, efcml\nprint(json.dumps([*sys.modules]))")
+@pytest.mark.parametrize("module", ["efcml", "efcml.cli"])
+def test_import_compiles_nothing(module):
+    loaded = run(f"import json, sys, {module}\nprint(json.dumps([*sys.modules]))")
     assert "numba" not in loaded
 
 

@@ -328,5 +328,7 @@ def test_result_as_frame_and_picture():
 
 def test_events_of_an_unknown_kind_are_not_counted():
     result = prequential(EFCMLClassifier(prior=1.0, warmup_rows=5), *stream(8))
-    with pytest.raises(ValueError, match="kind must be 'birth', 'merge' or 'drop'; got 'births'"):
+    with pytest.raises(
+        ValueError, match="kind must be one of 'birth', 'merge', 'drop'; got 'births'"
+    ):
         result.count("births")

@@ -409,6 +409,28 @@ def test_names_of_a_frame_are_used():
     assert rules[0].important("happy")[0].feature == rules[0].feature_names[1]
 
 
+def test_places_of_all_rules_at_once(several):
+    learner = several.learner_
+    rules, scaler = learner.rules, learner.scaler
+    order = [rules.uid.tolist().index(rule.uid) for rule in several.rules_]
+    X = scaler.mean + scaler.scale * np.random.default_rng(1).normal(size=(5, learner.n_features))
+    expected = naive_distances(scaler.transform(X), rules, order)
+    assert_allclose(several.rules_.squared_distances(X), expected)
+    scaled = (several.rules_.centers - scaler.mean) / scaler.scale
+    assert_allclose(scaled, rules.center[order, : learner.n_features])
+    units = np.outer(scaler.scale, scaler.scale)
+    assert_allclose(several.rules_.covariances / units, np.linalg.inv(rules.input_precision[order]))
+
+
+def naive_distances(scaled, rules, order):
+    p = scaled.shape[1]
+    gaps = [[x - rules.center[r, :p] for r in order] for x in scaled]
+    return [
+        [gap @ rules.input_precision[r] @ gap for r, gap in zip(order, line, strict=True)]
+        for line in gaps
+    ]
+
+
 def test_rules_of_a_frame(two):
     pytest.importorskip("pandas")
     table = two.to_frame()

@@ -11,7 +11,6 @@ from efcml.folders import make_folder
 KIND = "checkpoint"
 SECONDS_BETWEEN = 2.0  # two writings
 WRITES_BETWEEN = 20  # at least as long as so many writings take
-EVENTS = ("birth", "merge", "drop")
 
 
 class Checkpoint:
@@ -112,6 +111,8 @@ def describe(run, ds):
 
 def take_record(run):
     """Return the record of a run as facts and arrays."""
+    from efcml.evaluation.result import EVENTS
+
     rows = slice(0, run.done)
     events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
     facts = {"done": run.done, "events": len(events), "seconds": run.seconds}
@@ -142,6 +143,8 @@ def table_of(run, facts):
 
 def put_record(run, facts, arrays):
     """Put a record into a run that has just begun."""
+    from efcml.evaluation.result import EVENTS
+
     rows = slice(0, facts["done"])
     kinds = arrays["events"][:, 1]
     if ((kinds < 0) | (kinds >= len(EVENTS))).any() or not np.isfinite(arrays["scores"]).all():

@@ -5,7 +5,6 @@ import json
 import numpy as np
 
 from efcml import datasets
-from efcml.batch import label_means
 from efcml.datasets import CATALOG, catalog
 from efcml.tables import format_table
 
@@ -52,6 +51,8 @@ def fetch(options):
 
 def tell(options):
     """Print what a data set holds."""
+    from efcml.batch import label_means  # not above: numba takes a second to import
+
     ds = datasets.load(options.name)
     share = label_means(ds.Y)
     facts = {

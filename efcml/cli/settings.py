@@ -2,8 +2,6 @@
 
 from difflib import get_close_matches
 
-from efcml.params import Params
-
 MODELS = ("efcml", "ovr", "chain", "static", "rfwls")
 ASKING = ("efcml", "rfwls")  # models that an active learner works with
 
@@ -29,6 +27,7 @@ def add_settings(parser):
 
 def make_estimator(options):
     """Return the new estimator; a wrong parameter is refused in one sentence."""
+    from efcml.params import Params  # not above: numba takes a second to import
     from efcml.rivals import make_model
 
     if options.seed < 0:
@@ -38,7 +37,8 @@ def make_estimator(options):
     given = dict(read_setting(text, allowed) for text in options.settings)
     model = make_model(options.model, random_state=options.seed, **given)
     chosen = model.get_params()
-    Params(**{name: chosen[name] for name in Params.names()})  # checks them before long work
+    # Refused before the long work, not after it.
+    Params(**{name: chosen[name] for name in Params.names()}).check_together()
     return model
 
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from efcml import measures
 from efcml.markup import table
+from efcml.params import check_choice
+
+EVENTS = ("birth", "merge", "drop")  # kinds
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,7 @@ class PrequentialResult:
 
     def count(self, kind):
         """Return how many events of a kind ("birth", "merge", "drop") there were."""
-        if kind not in ("birth", "merge", "drop"):
-            raise ValueError(f"kind must be 'birth', 'merge' or 'drop'; got {kind!r}.")
+        check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 
     def _repr_html_(self):

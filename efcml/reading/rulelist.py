@@ -37,6 +37,22 @@ class RuleList(Sequence):
         """Names of the labels."""
         return self.background.label_names
 
+    @property
+    def centers(self):
+        """Centers of all rules, in the units of the data (n, p)."""
+        return np.reshape([rule.center for rule in self], (-1, len(self.feature_names)))
+
+    @property
+    def covariances(self):
+        """Covariances of the features in all rules, in the units of the data (n, p, p)."""
+        p = len(self.feature_names)
+        return np.reshape([rule.covariance for rule in self], (-1, p, p))
+
+    def squared_distances(self, X):
+        """Return the squared Mahalanobis distance of every row to every center (rows, n)."""
+        gaps = np.asarray(X)[:, None, :] - self.centers
+        return np.einsum("nri,rij,nrj->nr", gaps, np.linalg.inv(self.covariances), gaps)
+
     def importance(self):
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 

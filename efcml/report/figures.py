@@ -47,8 +47,9 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     figures = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
         figures["rules"] = draw_rules(result, classifier, first_row, marks)
-    if isinstance(classifier, EFCMLClassifier) and getattr(classifier, "rules_", ()):
-        figures["importance"] = draw_features(classifier.rules_, dataset)
+    rules = getattr(classifier, "rules_", ()) if isinstance(classifier, EFCMLClassifier) else ()
+    if rules:
+        figures["importance"] = draw_features(rules, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
     for figure in figures.values():
@@ -108,14 +109,15 @@ def draw_rules(result, classifier, first_row, marks):
     # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
     cap = classifier.max_rules if isinstance(classifier, EFCMLClassifier) else None
     ax = plots.draw_rule_counts(
-        result.rules, result.events, first_row=first_row, marks=marks, cap=cap
-    )
+        result.rules, result.events, first_row=first_row, marks=marks, cap=cap,
+        ax=plots.new_axes(height=3.2),
+    )  # fmt: skip
     return ax.figure
 
 
 def draw_questions(active, first_row):
     """Return a figure of what was asked, and why."""
-    ax = active.plot()
+    ax = active.plot(plots.new_axes(height=3.2))
     if first_row:
         ax.set_xlabel("row after the initial part")  # an active learner counts its own rows
     return ax.figure
