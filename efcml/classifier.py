@@ -85,6 +85,16 @@ class EFCMLClassifier(EngineFace):
     birth_plane : {"nearest", "blend"}
         What a rule that is born in the stream starts with: the planes of the nearest rule, or those
         of all rules as they fire at its center. "blend" is better after a small initial part.
+    cases : int
+        Rows that are remembered besides the rules. They learn what the rules get wrong near them
+        and correct the answer of similar rows. 0 leaves the rules alone, which is easier to read
+        and less accurate; raise it if rows are many and errors go on.
+    case_width : float
+        How far a case reaches: variance of its similarity, per scaled feature. Lower it if what
+        the rules get wrong changes over short distances.
+    case_noise : float
+        How much of an error is taken for chance: the larger, the more similar rows must agree
+        before they correct. Raise it if labels are noisy.
     weight_limit : float
         A rule with a larger absolute weight stops its proximal steps, with a warning. Only printed
         formulas get there. Infinity takes the guard away.
@@ -125,7 +135,8 @@ class EFCMLClassifier(EngineFace):
         product_space=Params.product_space, max_rules=Params.max_rules,
         activation_floor=Params.activation_floor, clip=Params.clip,
         warmup_rows=Params.warmup_rows, birth_learning=Params.birth_learning,
-        birth_plane=Params.birth_plane, weight_limit=Params.weight_limit, random_state=None,
+        birth_plane=Params.birth_plane, cases=Params.cases, case_width=Params.case_width,
+        case_noise=Params.case_noise, weight_limit=Params.weight_limit, random_state=None,
     ):  # fmt: skip
         self.vigilance, self.alpha, self.beta = vigilance, alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
@@ -137,7 +148,8 @@ class EFCMLClassifier(EngineFace):
         self.product_space, self.max_rules = product_space, max_rules
         self.activation_floor, self.clip = activation_floor, clip
         self.warmup_rows, self.birth_learning = warmup_rows, birth_learning
-        self.birth_plane = birth_plane
+        self.birth_plane, self.cases = birth_plane, cases
+        self.case_width, self.case_noise = case_width, case_noise
         self.weight_limit, self.random_state = weight_limit, random_state
 
     @classmethod
@@ -151,7 +163,7 @@ class EFCMLClassifier(EngineFace):
             vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
             activation="distance", lipschitz="paper", n_steps=1, forgetting=1.0, prior=1.0,
             birth_width=0.1, variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
-            activation_floor=0.0, birth_learning=False, birth_plane="nearest",
+            activation_floor=0.0, birth_learning=False, birth_plane="nearest", cases=0,
         )  # fmt: skip
         return cls(**(printed | changes))
 

@@ -4,7 +4,6 @@ Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. Th
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 """
 
-import warnings
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -27,20 +26,17 @@ from efcml.kernels.scoring import score_rows
 from efcml.params import Params
 from efcml.prior import INTERCEPT_SHARE, choose_prior
 from efcml.rules import RuleBase
-from efcml.rules.birth import give_birth
+from efcml.rules.birth import give_birth, start_variances
+from efcml.rules.casebase import CaseBase
+from efcml.rules.divergence import warn_of_divergence
 from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
 
 NOTHING = np.empty((0, 0))
-LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
-
-
-class DivergenceWarning(RuntimeWarning):
-    """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
 
 
 @dataclass
@@ -70,6 +66,7 @@ class Learner:
         self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
         self.rows_seen = 0
         self.rules = None  # RuleBase, once fitted
+        self.cases = None  # CaseBase, once fitted
         self.scaler = None
         self.start_variance = None  # S_0
         self.prior_precision = None
@@ -108,8 +105,14 @@ class Learner:
         if delta == "auto":
             delta = choose_prior(self, X, Y)
         self.build(X, Y, delta)
+        self.cases = self._new_cases()
+        self.cases.fill(X, Y, self._score_scaled(X))
         self.rows_seen += len(X)
         return self
+
+    def _new_cases(self):
+        params, planes = self.params, self.n_labels * self.n_pairs
+        return CaseBase(self.n_features, planes, params.cases, params.case_width, params.case_noise)
 
     def build(self, X, Y, delta):
         """Form rules from scaled rows and solve for their consequents."""
@@ -185,7 +188,7 @@ class Learner:
                 status, row, rule, other = learn_until_event(
                     X, Y, row, newborn, self.rows_seen, rules.antecedents, rules.consequents,
                     rules.n_rules, self.start_variance, self.settings, rules.work,
-                    rules.consequent_work, watch,
+                    rules.consequent_work, self.cases.arrays, watch,
                 )  # fmt: skip
             else:
                 status, row, rule, other = cluster_until_event(
@@ -289,39 +292,24 @@ class Learner:
         self.counts["drops"] += 1
 
     def _warn_of_divergence(self):
-        stopped = self.rules.stopped
-        if self.warned or not stopped.any():
-            return
-        self.warned = True
-        rule = int(np.flatnonzero(stopped)[np.argmin(stopped[stopped > 0])])
-        causes = []
-        if self.params.correlation == "paper":
-            causes.append("correlation='paper' is not convex")
-        if self.params.lipschitz == "paper":
-            causes.append("lipschitz='paper' steps too far")
-        warnings.warn(
-            f"rule {int(self.rules.uid[rule])} passed max |W| = {self.params.weight_limit:g} at "
-            f"row {int(stopped[rule]) - 1} ({' and '.join(causes) or 'steps too large'}); it and "
-            "any further such rule go on without proximal steps.",
-            DivergenceWarning,
-            stacklevel=3,
-        )
+        self.warned = self.warned or warn_of_divergence(self.rules, self.params)
 
     # -- answers ----------------------------------------------------------------------------
 
     @one_blas_thread()
     def score(self, X):
         """Return the (n, K) continuous outputs."""
-        scores = np.empty((len(X), self.n_labels * self.n_pairs))
         if self.fitted:
-            rules = self.rules
-            score_rows(
-                self.scaler.transform(X), rules.antecedents, rules.consequents.W, rules.n_rules,
-                self.settings, rules.work, rules.consequent_work.row, scores,
-            )  # fmt: skip
-        else:
-            held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
-            scores[:] = np.tile(batch.label_means(held), self.n_pairs)
+            return self._score_scaled(self.scaler.transform(X))
+        held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
+        return np.tile(batch.label_means(held), (len(X), self.n_pairs))
+
+    def _score_scaled(self, X):
+        scores, rules = np.empty((len(X), self.n_labels * self.n_pairs)), self.rules
+        score_rows(
+            X, rules.antecedents, rules.consequents.W, rules.n_rules, self.settings, rules.work,
+            rules.consequent_work.row, self.cases.arrays, scores,
+        )  # fmt: skip
         return scores
 
     @one_blas_thread()
@@ -333,7 +321,7 @@ class Learner:
         rules = self.rules
         return scan_rows(
             X, draws, start, rules.antecedents, rules.consequents, rules.n_rules, self.settings,
-            rules.work, rules.consequent_work, ask, state, scores, wanted,
+            rules.work, rules.consequent_work, self.cases.arrays, ask, state, scores, wanted,
         )  # fmt: skip
 
     def add_labels(self, count):
@@ -347,6 +335,7 @@ class Learner:
             self.settings = self.params.settings(
                 self.n_features, self.n_labels, self.prior_precision[0]
             )
+            self.cases.add_labels(count)
 
     def copy(self):
         """Return an independent learner in the same state."""
@@ -355,7 +344,7 @@ class Learner:
         other.counts = dict(self.counts)
         other.held = list(self.held)
         if self.fitted:
-            other.rules = self.rules.copy()
+            other.rules, other.cases = self.rules.copy(), self.cases.copy()
         return other
 
     def state(self):
@@ -365,13 +354,14 @@ class Learner:
         facts = {name: getattr(self, name) for name in STATE_FACTS}
         facts["params"] = {name: to_plain(value) for name, value in asdict(self.params).items()}
         facts |= {"counts": dict(self.counts), "n_held": len(self.held), "rules": None}
+        facts["n_cases"] = self.cases.n_cases if self.fitted else 0
         held = np.array([np.concatenate(row) for row in self.held])
         arrays = {"held": held.reshape(-1, self.n_features + self.n_labels)}
         if self.fitted:
             fields, facts["rules"] = self.rules.state()
             arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
             arrays |= {name: getattr(self, name) for name in ("start_variance", "prior_precision")}
-            arrays |= nest(rules=fields)
+            arrays |= nest(rules=fields, cases=self.cases.state())
         return facts, arrays
 
     @classmethod
@@ -390,11 +380,5 @@ class Learner:
             learner.prior_precision = arrays["prior_precision"]
             delta = learner.prior_precision[0]
             learner.settings = learner.params.settings(p, learner.n_labels, delta)
+            learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
         return learner
-
-
-def start_variances(X, n_labels, width):
-    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
-    spread = np.ptp(X, axis=0) * X.std(axis=0)
-    spread = np.where(spread > 1e-6, spread, 1.0)
-    return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])

@@ -16,6 +16,7 @@ CORRELATIONS = {
     "paper": proximal.RAW,
     "none": proximal.NONE,
 }
+MOST_CASES = 2000  # time and memory grow with the square
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Params:
     warmup_rows: int = 200
     birth_learning: bool = True
     birth_plane: str = "nearest"
+    cases: int = 200
+    case_width: float = 0.25
+    case_noise: float = 1.0
     weight_limit: float = 1e6
 
     def __post_init__(self):
@@ -74,6 +78,9 @@ class Params:
         check_whole("warmup_rows", self.warmup_rows, least=1)
         check_flag("birth_learning", self.birth_learning)
         check_choice("birth_plane", self.birth_plane, ("nearest", "blend"))
+        check_whole("cases", self.cases, least=0, most=MOST_CASES)
+        check_number("case_width", self.case_width, above=0.0)
+        check_number("case_noise", self.case_noise, above=0.0)
         check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
 
     def check_together(self):
@@ -158,10 +165,12 @@ def check_number(name, value, *, above=None, least=None, below=None, most=None, 
     raise ValueError(f"{name} must be {options}a number {wanted}; got {value!r}.")
 
 
-def check_whole(name, value, *, least):
-    """Refuse a value that is not a whole number of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+def check_whole(name, value, *, least, most=None):
+    """Refuse a value that is not a whole number of at least ``least``, and at most ``most``."""
+    good = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    if not good or (most is not None and value > most):
+        allowed = f">= {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {allowed}; got {value!r}.")
 
 
 def check_flag(name, value):

@@ -13,6 +13,7 @@ import copy
 from dataclasses import dataclass, fields
 
 import numpy as np
+from naive_cases import NaiveCases
 
 MODES = ("shift", "laplacian", "signed", "paper", "none")
 CONVEX_MODES = ("shift", "laplacian", "signed")
@@ -546,6 +547,9 @@ class NaiveLearner:
         product_space=True,
         birth_learning=True,
         birth_plane="nearest",
+        cases=0,
+        case_width=0.25,
+        case_noise=1.0,
         weight_limit=1e6,
         max_rules=None,
     ):
@@ -563,6 +567,7 @@ class NaiveLearner:
         self.birth_plane = birth_plane
         self.weight_limit, self.max_rules = weight_limit, max_rules
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
+        self.cases = NaiveCases(p, K, cases, case_width, case_noise)
         self.rules = []
         self.groups = 1
         self.tested = {}
@@ -603,7 +608,9 @@ class NaiveLearner:
         """K continuous outputs for one row (section 2)."""
         if not self.rules:
             return np.zeros(self.K)
-        return score_row(x, self.activations(x), [rule.W for rule in self.rules])
+        return score_row(x, self.activations(x), [rule.W for rule in self.rules]) + (
+            self.cases.recall(x)
+        )
 
     # -- one row -----------------------------------------------------------------------------
 
@@ -625,6 +632,9 @@ class NaiveLearner:
             newborn = self.give_birth(z, winner)
         if newborn is None or self.birth_learning:
             psi = self.activations(x)
+            if self.cases.capacity > 0:
+                errors = y - score_row(x, psi, [rule.W for rule in self.rules])
+                self.cases.learn(x, errors, self.row, self.forgetting)
             for rule, weight in zip(self.rules, psi, strict=True):
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, weight)

@@ -14,6 +14,7 @@ from efcml.learner import Learner
 from efcml.params import Params
 from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth
+from efcml.rules.casebase import CaseBase
 from efcml.rules.fields import FIELDS
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -45,6 +46,9 @@ PARAMETERS = {
     "warmup_rows": 20,
     "birth_learning": True,
     "birth_plane": "nearest",
+    "cases": 0,
+    "case_width": 0.25,
+    "case_noise": 1.0,
     "weight_limit": 1e6,
 }
 NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")
@@ -115,6 +119,7 @@ def unscaled_learner(p, K, *, capacity=8, **changes):
     learner.start_variance = start_variance(p, K)
     learner.prior_precision = prior_precision(p, params.prior)
     learner.settings = params.settings(p, K, params.prior)
+    learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
     return learner
 
 
@@ -163,6 +168,7 @@ def state_of(learner):
         state["next_uid"] = learner.rules.next_uid
         for field in FIELDS:
             state[field.name] = np.array(getattr(learner.rules, field.name))
+        state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
     return state
 
 

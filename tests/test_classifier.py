@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from efcml import EFCMLClassifier
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 from efcml.params import Params
 from efcml.rules import RuleBase
 
@@ -49,6 +49,7 @@ EVERYTHING = FIXED | {
     "max_rules": 4,
     "birth_learning": False,
     "birth_plane": "blend",
+    "cases": 7,
     "warmup_rows": 10,
 }
 
@@ -690,6 +691,7 @@ PRINTED = {
     "variance_floor": 0.0,
     "birth_learning": False,
     "birth_plane": "nearest",
+    "cases": 0,
     "product_space": True,
     "weight_limit": 1e6,
 }

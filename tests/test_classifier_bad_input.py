@@ -333,6 +333,9 @@ BAD_PARAMETERS = [
     ("warmup_rows", 0, "warmup_rows must be a whole number >= 1"),
     ("birth_learning", "no", "birth_learning must be True or False"),
     ("birth_plane", "mean", "birth_plane must be one of 'nearest', 'blend'"),
+    ("cases", -1, "cases must be a whole number from 0 to 2000; got -1"),
+    ("case_width", 0.0, "case_width must be a number > 0"),
+    ("case_noise", 0.0, "case_noise must be a number > 0"),
     ("weight_limit", 0.0, "weight_limit must be a number > 0"),
     ("random_state", "seed", "'seed' cannot be used to seed"),
 ]

@@ -23,7 +23,9 @@ from streams import (
 
 from efcml import batch
 from efcml.batch import label_means
-from efcml.learner import DivergenceWarning, Learner, Trace, start_variances
+from efcml.learner import Learner, Trace
+from efcml.rules.birth import start_variances
+from efcml.rules.divergence import DivergenceWarning
 
 ROWS = 300 if COMPILED else 60
 

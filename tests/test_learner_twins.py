@@ -14,7 +14,7 @@ from streams import (
     unscaled_learner,
 )
 
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 
 VARIANTS = {
     "base": {},
@@ -41,6 +41,10 @@ VARIANTS = {
     "born with all planes": {"birth_plane": "blend"},
     "born with all planes, partial": {"birth_plane": "blend", "share": 0.6},
     "narrow": {"bandwidth": 0.5},
+    "cases": {"cases": 12},
+    "cases, partial": {"cases": 8, "share": 0.6, "case_noise": 0.3},
+    "cases, forgetting": {"cases": 6, "forgetting": 0.95, "case_width": 0.1},
+    "cases, nobody learns a birth row": {"cases": 6, "birth_learning": False, "bandwidth": 1.0},
     "distance alone": {"activation": "distance"},
 }
 # What must happen in some of the streams.
@@ -63,6 +67,16 @@ def assert_same_tests(rules, tested):
         assert rules.tested[i, j] == tested.get(pair, 0)
 
 
+def assert_same_cases(cases, twin):
+    """Compare the remembered rows, their expected errors and covariance, oldest first."""
+    fields = cases.state()
+    order = np.argsort(fields["age"])
+    assert np.array_equal(fields["age"][order], twin.age)
+    assert np.array_equal(fields["rows"][order], twin.rows)
+    assert_allclose(fields["answer"][order], twin.u, rtol=1e-6, atol=1e-8)
+    assert_allclose(fields["covariance"][np.ix_(order, order)], twin.C, rtol=1e-6, atol=1e-8)
+
+
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
     """Learn a stream with both, compare after every row; return learner and twin."""
     rng = np.random.default_rng(seed)
@@ -78,6 +92,7 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
     assert learner.counts["merges"] == twin.merges
     assert learner.rows_seen == twin.row
     assert learner.rules.n_groups == twin.groups
+    assert_same_cases(learner.cases, twin.cases)
     expected = [twin.score(x) for x in X[:5]]
     assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)
     return learner, twin

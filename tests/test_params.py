@@ -41,6 +41,9 @@ RANGES = {
     "warmup_rows": ("whole number >= 1", [0, 2.5, True], [1, 1000]),
     "birth_learning": ("True or False", ["no", 3], [True, False]),
     "birth_plane": ("'nearest', 'blend'", ["mean", None], ["blend", "nearest"]),
+    "cases": ("whole number from 0 to 2000", [-1, 2001, 10.0, True, None], [0, 1, 2000]),
+    "case_width": ("> 0", [0.0, -1.0, NAN, INF], [0.01, 5]),
+    "case_noise": ("> 0", [0.0, -1.0, NAN, INF], [0.01, 5]),
     "weight_limit": ("> 0", [0, -1, NAN, -INF], [1e6, INF]),
 }
 REFUSED = [(name, value) for name, (_, bad, _) in RANGES.items() for value in bad]

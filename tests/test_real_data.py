@@ -8,7 +8,7 @@ import pytest
 from efcml import EFCMLClassifier, datasets
 from efcml.datasets.catalog import DatasetNotFound
 from efcml.evaluation import prequential
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 
 # Least scores of the one default setting: initial part fitted, rest test-then-train, file order.
 # On emotions .805 and .820 are the aim; docs/decisions/0001-defaults.md says what was reached.

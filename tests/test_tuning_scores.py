@@ -9,7 +9,7 @@ from streams import COMPILED, random_rows
 
 from efcml import EFCMLClassifier, datasets, measures, prequential
 from efcml.datasets.catalog import DatasetNotFound
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 from efcml.tuning import Grid, task, tune
 
 N = 90 if COMPILED else 30

@@ -11,10 +11,11 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
+from efcml.kernels.cases import learn_case
 from efcml.kernels.firing import find_nearest, fire, measure_distances
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import learn_rule
-from efcml.kernels.scoring import fill_row, score_row
+from efcml.kernels.scoring import blend, fill_row, score_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -100,9 +101,10 @@ def look_for_merge(winner, ante, n_rules, settings, work):
 
 @kernel_inline
 def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, work, cons_work):
-    """Let every active rule learn the row, the newborn excepted; return whether one is stale."""
-    fire(x, ante, n_rules, settings, work)
-    fill_row(x, cons_work.row)
+    """Let every active rule learn the row, the newborn excepted; return whether one is stale.
+
+    The rules have fired for the row.
+    """
     stale = False
     for rule in range(n_rules):
         activation = work.activation[rule]
@@ -110,6 +112,19 @@ def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, 
             learn_rule(rule, activation, row_number, y, cons, settings, cons_work)
             stale = stale or cons.stale[rule] != 0
     return stale
+
+
+@kernel_inline
+def learn_errors_of_rules(x, y, n_known, row_number, cons, n_rules, settings, work, cons_work,
+                          cases):  # fmt: skip
+    """Let the cases learn what the rules, which have just fired, get wrong at x."""
+    blend(cons_work.row, work.activation, cons.W, n_rules, cases.errors)
+    K = y.shape[0]
+    for c in range(cases.errors.shape[0]):
+        cases.errors[c] = y[c % K] - cases.errors[c]
+    learn_case(
+        x, cases.errors, cons_work.known, n_known, row_number, settings.forgetting, cases
+    )  # fmt: skip
 
 
 @kernel
@@ -144,7 +159,7 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
 @kernel
 def learn_until_event(
     X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
-    cons_work, watch,
+    cons_work, cases, watch,
 ):  # fmt: skip
     """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
 
@@ -158,7 +173,7 @@ def learn_until_event(
         resumed = t == start and newborn >= 0
         if t < watch.rows.shape[0] and not resumed:
             score_row(
-                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row,
+                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row, cases,
                 watch.scores[t],
             )  # fmt: skip
         n_known = note_known(y, known)
@@ -181,6 +196,12 @@ def learn_until_event(
             floor = settings.variance_floor
             update_winner(winner, ante, start_variance, settings.max_support, floor, work)
         if not resumed or settings.birth_learning:
+            fire(x, ante, n_rules, settings, work)
+            fill_row(x, cons_work.row)
+            if cases.rows.shape[0] > 0:
+                learn_errors_of_rules(
+                    x, y, n_known, row_offset + t, cons, n_rules, settings, work, cons_work, cases
+                )
             stale = learn_consequents(
                 newborn if resumed else -1, row_offset + t, x, y, ante, cons, n_rules, settings,
                 work, cons_work,

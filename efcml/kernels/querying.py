@@ -196,8 +196,8 @@ def count_row(ask, state, K, asked):
 
 
 @kernel
-def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, ask, state, scores,
-              wanted):  # fmt: skip
+def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, cases, ask, state,
+              scores, wanted):  # fmt: skip
     """Score rows ``start..`` until one is worth a question; return its index and the reasons.
 
     The row that is returned has been counted; ``wanted`` marks the labels to ask. When no row is
@@ -206,7 +206,7 @@ def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, a
     """
     K = scores.shape[1]
     for t in range(start, X.shape[0]):
-        score_row(X[t], ante, cons.W, n_rules, settings, work, cons_work.row, scores[t])
+        score_row(X[t], ante, cons.W, n_rules, settings, work, cons_work.row, cases, scores[t])
         allowed = allowance(ask, state, K)
         state[USED_AMBIGUITY_THRESHOLD] = state[AMBIGUITY_THRESHOLD]
         state[USED_INSTABILITY_THRESHOLD] = state[INSTABILITY_THRESHOLD]

@@ -25,3 +25,10 @@ Ask = namedtuple(
     "Ask",
     "budget by_label window step adaptation novelty ambiguity instability chance always",
 )
+
+# Remembered rows (kernels/cases.py): state, two numbers that steer it, and scratch arrays.
+Cases = namedtuple(
+    "Cases",
+    "rows kernel inverse covariance answer age count width noise "
+    "similar share gain step expected errors",
+)

@@ -1,6 +1,7 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml.kernels.cases import recall
 from efcml.kernels.firing import fire
 
 
@@ -29,18 +30,19 @@ def fill_row(x, row):
 
 
 @kernel
-def score_row(x, ante, W, n_rules, settings, work, row, scores):
-    """Write the continuous outputs of one row (how_it_works.md 2)."""
+def score_row(x, ante, W, n_rules, settings, work, row, cases, scores):
+    """Write the continuous outputs of one row (how_it_works.md 2), corrected by the cases."""
     fire(x, ante, n_rules, settings, work)
     fill_row(x, row)
     blend(row, work.activation, W, n_rules, scores)
+    recall(x, cases, scores)
 
 
 @kernel
-def score_rows(X, ante, W, n_rules, settings, work, row, scores):
+def score_rows(X, ante, W, n_rules, settings, work, row, cases, scores):
     """Write the continuous outputs of every row of X."""
     for t in range(X.shape[0]):
-        score_row(X[t], ante, W, n_rules, settings, work, row, scores[t])
+        score_row(X[t], ante, W, n_rules, settings, work, row, cases, scores[t])
 
 
 @kernel

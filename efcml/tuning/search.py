@@ -3,7 +3,7 @@
 import warnings
 from contextlib import closing
 
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 from efcml.progress import progress_bar
 from efcml.tuning.backends import run_local
 from efcml.tuning.cluster import find_client, run_dask

@@ -1,0 +1,276 @@
+"""What remembered rows add to the answer of the rules (docs/how_it_works.md 6).
+
+The errors of the rules are a Gaussian process over the scaled features. It is kept by its values at
+a bounded number of remembered rows, the cases: their mean and covariance given all rows that were
+learned, as in the kernel recursive least-squares tracker (Van Vaerenbergh et al. 2012). All labels
+share the covariance. Slots behind the last case are zero.
+"""
+
+import numpy as np
+
+from efcml._jit import kernel, kernel_fast
+
+SIZE, CHANGES, WAIT = 0, 1, 2  # entries of `count`
+RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
+LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row is not worth a slot
+REFRESH = 1000  # changes after which the inverse is derived anew: its rounding errors add up
+
+
+@kernel_fast
+def compare_with_cases(x, rows, size, width, similar):
+    """Write the similarity ``exp(-|x - row|^2 / (2 p width))`` of every case."""
+    p = x.shape[0]
+    scale = -0.5 / (p * width)
+    for j in range(size):
+        distance = 0.0
+        for i in range(p):
+            e = x[i] - rows[j, i]
+            distance += e * e
+        similar[j] = np.exp(scale * distance)
+
+
+@kernel_fast
+def multiply(A, v, size, out):
+    """Write ``A v``, of the first ``size`` rows and columns."""
+    for i in range(size):
+        row = A[i]
+        total = 0.0
+        for j in range(size):
+            total += row[j] * v[j]
+        out[i] = total
+
+
+@kernel_fast
+def add_outer(A, w, size, sign):
+    """Add ``sign * w w'`` to the first ``size`` rows and columns of A."""
+    for i in range(size):
+        row = A[i]
+        factor = sign * w[i]
+        for j in range(size):
+            row[j] += factor * w[j]
+
+
+@kernel_fast
+def dot_first(a, b, size):
+    """Return the inner product of the first ``size`` entries."""
+    total = 0.0
+    for i in range(size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel_fast
+def read_answer(share, answer, size, scores):
+    """Add what the cases say, each with its share, to the scores."""
+    for j in range(size):
+        for c in range(scores.shape[0]):
+            scores[c] += share[j] * answer[j, c]
+
+
+@kernel
+def recall(x, cases, scores):
+    """Add the expected error of the rules at x to their scores."""
+    size = cases.count[SIZE]
+    if size == 0:
+        return
+    compare_with_cases(x, cases.rows, size, cases.width, cases.similar)
+    multiply(cases.inverse, cases.similar, size, cases.share)
+    read_answer(cases.share, cases.answer, size, scores)
+
+
+@kernel
+def forget(cases, forgetting):
+    """Move the memory back towards what was expected before any row: no error anywhere."""
+    root = np.sqrt(forgetting)
+    for i in range(cases.count[SIZE]):
+        for j in range(cases.count[SIZE]):
+            kept = forgetting * cases.covariance[i, j]
+            cases.covariance[i, j] = kept + (1.0 - forgetting) * cases.kernel[i, j]
+        for c in range(cases.answer.shape[1]):
+            cases.answer[i, c] *= root
+
+
+@kernel
+def find_oldest(age, size):
+    """Return the slot of the oldest case."""
+    oldest = 0
+    for j in range(1, size):
+        if age[j] < age[oldest]:
+            oldest = j
+    return oldest
+
+
+@kernel
+def clear_slot(slot, cases):
+    """Take one case out; the others keep what they know."""
+    inverse, size = cases.inverse, cases.count[SIZE]
+    root = 1.0 / np.sqrt(inverse[slot, slot])
+    for j in range(size):
+        cases.step[j] = root * inverse[slot, j]
+    add_outer(inverse, cases.step, size, -1.0)
+    for j in range(size):
+        inverse[slot, j] = inverse[j, slot] = 0.0
+        cases.covariance[slot, j] = cases.covariance[j, slot] = 0.0
+    for c in range(cases.answer.shape[1]):
+        cases.answer[slot, c] = 0.0
+    cases.similar[slot] = 0.0
+
+
+@kernel
+def fill_slot(slot, x, number, novelty, cases):
+    """Remember a row: ``similar`` and ``share`` are those of x, with 0 in the slot."""
+    inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
+    root = 1.0 / np.sqrt(novelty)
+    for j in range(size):
+        cases.step[j] = root * share[j]
+    add_outer(inverse, cases.step, size, 1.0)
+    for j in range(size):
+        inverse[slot, j] = inverse[j, slot] = -share[j] / novelty
+        cases.kernel[slot, j] = cases.kernel[j, slot] = cases.similar[j]
+    inverse[slot, slot] = 1.0 / novelty
+    cases.kernel[slot, slot] = 1.0
+    for i in range(x.shape[0]):
+        cases.rows[slot, i] = x[i]
+    cases.age[slot] = number
+    cases.count[CHANGES] += 1
+
+
+@kernel
+def sweep_inverse(kernel_matrix, inverse, size):
+    """Derive the inverse of the kernel matrix anew, in place, by sweeping every diagonal entry."""
+    for i in range(size):
+        for j in range(size):
+            inverse[i, j] = kernel_matrix[i, j]
+    for k in range(size):
+        pivot = 1.0 / inverse[k, k]
+        for i in range(size):
+            if i != k:
+                factor = inverse[i, k] * pivot
+                for j in range(size):
+                    if j != k:
+                        inverse[i, j] -= factor * inverse[k, j]
+        for j in range(size):
+            if j != k:
+                inverse[k, j] *= pivot
+                inverse[j, k] *= pivot
+        inverse[k, k] = -pivot
+    for i in range(size):
+        for j in range(i + 1):
+            value = -0.5 * (inverse[i, j] + inverse[j, i])
+            inverse[i, j] = inverse[j, i] = value
+
+
+@kernel
+def take_in(errors, known, n_known, variance, cases):
+    """Let all cases learn the errors of a row at which their variance is ``variance``.
+
+    ``gain`` must be the covariance of the cases with the row. The covariance is shared by the
+    labels, so a row that knows some of them counts for that share there; each label learns from
+    the rows that know it.
+    """
+    K, size = known.shape[0], cases.count[SIZE]
+    root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
+    for j in range(size):
+        cases.step[j] = root * cases.gain[j]
+    add_outer(cases.covariance, cases.step, size, -1.0)
+    for c in range(errors.shape[0]):
+        if known[c % K]:
+            errors[c] = (errors[c] - cases.expected[c]) / (variance + cases.noise)
+        else:
+            errors[c] = 0.0
+    for j in range(size):
+        for c in range(errors.shape[0]):
+            cases.answer[j, c] += cases.gain[j] * errors[c]
+
+
+@kernel
+def expect_errors(cases):
+    """Fill ``share``, ``expected`` and ``gain`` for the row behind ``similar``.
+
+    Returns its novelty: the variance of its error that knowing all cases would leave.
+    """
+    size = cases.count[SIZE]
+    multiply(cases.inverse, cases.similar, size, cases.share)
+    for c in range(cases.expected.shape[0]):
+        cases.expected[c] = 0.0
+    read_answer(cases.share, cases.answer, size, cases.expected)
+    multiply(cases.covariance, cases.share, size, cases.gain)
+    return 1.0 - dot_first(cases.share, cases.similar, size)
+
+
+@kernel
+def known_variance(cases):
+    """Return the variance of the error at the row behind ``share`` as far as cases carry it."""
+    return dot_first(cases.share, cases.gain, cases.count[SIZE])
+
+
+@kernel
+def remember(x, number, cases):
+    """Make a case of the row behind ``similar``, in place of the oldest if there is no room.
+
+    The variance that the row's error has, given all rows learned so far, is returned.
+    """
+    slot = cases.count[SIZE]
+    if slot < cases.rows.shape[0]:
+        cases.similar[slot] = 0.0
+        cases.count[SIZE] += 1
+    else:
+        slot = find_oldest(cases.age, slot)
+        clear_slot(slot, cases)
+    novelty = expect_errors(cases)
+    variance = novelty + known_variance(cases)
+    fill_slot(slot, x, number, novelty, cases)
+    cases.gain[slot] = variance
+    for j in range(cases.count[SIZE]):
+        cases.covariance[slot, j] = cases.covariance[j, slot] = cases.gain[j]
+    for c in range(cases.answer.shape[1]):
+        cases.answer[slot, c] = cases.expected[c]
+    cases.count[WAIT] = 0
+    if cases.count[CHANGES] >= REFRESH:
+        sweep_inverse(cases.kernel, cases.inverse, cases.count[SIZE])
+        cases.count[CHANGES] = 0
+    return variance
+
+
+@kernel
+def learn_case(x, errors, known, n_known, number, forgetting, cases):
+    """Learn the errors (L,) that the rules made at x, and remember the row if it is its turn.
+
+    ``errors`` is used up. ``number`` is the row's number in the stream.
+    """
+    if forgetting < 1.0:
+        forget(cases, forgetting)
+    count = cases.count
+    compare_with_cases(x, cases.rows, count[SIZE], cases.width, cases.similar)
+    novelty = expect_errors(cases)
+    count[WAIT] += 1
+    turn = count[SIZE] < cases.rows.shape[0] or count[WAIT] >= RENEWAL
+    if turn and novelty > LEAST_NOVELTY:
+        variance = remember(x, number, cases)
+    else:
+        variance = known_variance(cases)
+    take_in(errors, known, n_known, variance, cases)
+
+
+@kernel
+def remember_rows(X, chosen, cases):
+    """Take rows of a batch as cases, before any error is learned."""
+    for t in chosen:
+        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        if expect_errors(cases) > LEAST_NOVELTY:
+            remember(X[t], t, cases)
+    for i in range(cases.count[SIZE]):  # no error is known yet, so the prior holds
+        for j in range(cases.count[SIZE]):
+            cases.covariance[i, j] = cases.kernel[i, j]
+
+
+@kernel
+def learn_errors(X, errors, known, cases):
+    """Let the cases learn the errors of all rows of a batch; ``errors`` is used up."""
+    for t in range(X.shape[0]):
+        n_known = 0
+        for c in range(known.shape[1]):
+            n_known += known[t, c]
+        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        expect_errors(cases)
+        take_in(errors[t], known[t], n_known, known_variance(cases), cases)

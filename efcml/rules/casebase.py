@@ -1,0 +1,108 @@
+"""CaseBase: the remembered rows, and everything around their kernels."""
+
+import numpy as np
+
+from efcml.kernels.cases import SIZE, learn_errors, remember_rows
+from efcml.kernels.records import Cases
+from efcml.rules.fields import Field
+
+# Sizes: m cases, p features, L planes (as in `efcml.rules.fields`).
+CASE_FIELDS = (
+    Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled"),
+    Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases"),
+    Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse"),
+    Field("covariance", ("m", "m"), "f8", 0.0, "C", "of the errors at the cases, labels alike"),
+    Field("answer", ("m", "L"), "f8", 0.0, "u", "expected errors of the rules at the cases"),
+    Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
+    Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
+)
+
+
+class CaseBase:
+    """Up to ``capacity`` remembered rows, which correct the answers of the rules.
+
+    ``arrays`` goes to the kernels; it is replaced when labels are added.
+    """
+
+    def __init__(self, n_features, n_planes, capacity, width, noise):
+        sizes = {"m": capacity, "p": n_features, "L": n_planes, "3": 3}
+        blank = {
+            field.name: np.full([sizes[dim] for dim in field.dims], field.fill, dtype=field.dtype)
+            for field in CASE_FIELDS
+        }
+        self._adopt(blank, width, noise)
+
+    def _adopt(self, fields, width, noise):
+        """Take arrays into use, with scratch arrays of the same sizes."""
+        capacity, n_planes = fields["answer"].shape
+        scratch = {name: np.zeros(capacity) for name in ("similar", "share", "gain", "step")}
+        scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
+        self.arrays = Cases(**fields, width=float(width), noise=float(noise), **scratch)
+
+    @property
+    def capacity(self):
+        """Most cases that there can be."""
+        return len(self.arrays.rows)
+
+    @property
+    def n_cases(self):
+        """Number of cases now."""
+        return int(self.arrays.count[SIZE])
+
+    @property
+    def nbytes(self):
+        """Memory of the state, free slots included."""
+        return sum(getattr(self.arrays, field.name).nbytes for field in CASE_FIELDS)
+
+    def fill(self, X, Y, scores):
+        """Remember rows of a batch, evenly spread, and learn what the rules' scores get wrong."""
+        if self.capacity == 0:
+            return
+        chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
+        remember_rows(X, chosen, self.arrays)
+        errors = np.tile(Y, scores.shape[1] // Y.shape[1]) - scores
+        learn_errors(X, errors, ~np.isnan(Y), self.arrays)
+
+    def add_labels(self, count):
+        """Take in labels about which the rules made no error so far."""
+        fields = self._fields()
+        fields["answer"] = np.pad(fields["answer"], ((0, 0), (0, count)))
+        self._adopt(fields, self.arrays.width, self.arrays.noise)
+
+    def copy(self):
+        """Return an independent copy."""
+        other = CaseBase.__new__(CaseBase)
+        fields = {name: array.copy() for name, array in self._fields().items()}
+        other._adopt(fields, self.arrays.width, self.arrays.noise)
+        return other
+
+    def _fields(self):
+        return {field.name: getattr(self.arrays, field.name) for field in CASE_FIELDS}
+
+    def state(self):
+        """Return the used slots of every field, for saving."""
+        n = self.n_cases
+        keep = {name: array[:n].copy() for name, array in self._fields().items()}
+        keep["count"] = self.arrays.count.copy()
+        for name in ("kernel", "inverse", "covariance"):
+            keep[name] = np.ascontiguousarray(keep[name][:, :n])
+        return keep
+
+    @staticmethod
+    def state_shapes(n_features, n_labels, n_cases):
+        """Return type and shape of every field of a state with these sizes; nothing is made."""
+        sizes = {"m": n_cases, "p": n_features, "L": n_labels, "3": 3}
+        return {
+            field.name: (f"<{field.dtype}", tuple(sizes[dim] for dim in field.dims))
+            for field in CASE_FIELDS
+        }
+
+    def restore(self, fields):
+        """Take over what :meth:`state` returned, into a case base that is empty."""
+        n = len(fields["rows"])
+        for name, array in self._fields().items():
+            part = slice(None) if name == "count" else slice(0, n)
+            array[(part, part) if name in ("kernel", "inverse", "covariance") else part] = fields[
+                name
+            ]
+        return self

@@ -1,0 +1,35 @@
+"""Remembered cases beside the rules, inside the initial parts (decision 12).
+
+``python experiments/cases.py [SHARE]``. Same sets and orders as the search for the defaults;
+``SHARE`` of each initial part is fitted first. The record is ``results/cases-SHARE.jsonl``; a
+second call only adds what is missing.
+"""
+
+import sys
+from pathlib import Path
+
+from inside import ORDERS, print_table, run_all
+
+SETTINGS = {
+    "no cases": {"cases": 0},
+    "default": {},
+    "100 cases": {"cases": 100},
+    "400 cases": {"cases": 400},
+    "width .15": {"case_width": 0.15},
+    "width .5": {"case_width": 0.5},
+    "noise .5": {"case_noise": 0.5},
+    "noise 2": {"case_noise": 2.0},
+    "15 rules": {"max_rules": 15},
+    "8 rules": {"max_rules": 8},
+    "4 rules": {"max_rules": 4},
+    "1 rule": {"max_rules": 1},
+    "15 rules, no cases": {"max_rules": 15, "cases": 0},
+    "8 rules, no cases": {"max_rules": 8, "cases": 0},
+    "50 rules": {"max_rules": 50},
+    "blend": {"birth_plane": "blend"},
+}
+
+if __name__ == "__main__":
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
+    out = Path(__file__).parent / "results" / f"cases-{100 * share:.0f}.jsonl"
+    print_table(run_all(SETTINGS, out, ORDERS, share), SETTINGS)
