@@ -1,8 +1,8 @@
 """Remembered cases beside the rules, inside the initial parts (decision 12).
 
-``python experiments/cases.py [SHARE]``. Same sets and orders as the search for the defaults;
-``SHARE`` of each initial part is fitted first. The record is ``results/cases-SHARE.jsonl``; a
-second call only adds what is missing.
+``python experiments/cases.py [SHARE [SETTING ...]]``. Same sets and orders as the search for the
+defaults; ``SHARE`` of each initial part is fitted first. The record is
+``results/cases-SHARE.jsonl``; a second call only adds what is missing.
 """
 
 import sys
@@ -27,9 +27,12 @@ SETTINGS = {
     "8 rules, no cases": {"max_rules": 8, "cases": 0},
     "50 rules": {"max_rules": 50},
     "blend": {"birth_plane": "blend"},
+    "15 rules, blend": {"max_rules": 15, "birth_plane": "blend"},
+    "8 rules, blend": {"max_rules": 8, "birth_plane": "blend"},
 }
 
 if __name__ == "__main__":
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
     out = Path(__file__).parent / "results" / f"cases-{100 * share:.0f}.jsonl"
-    print_table(run_all(SETTINGS, out, ORDERS, share), SETTINGS)
+    settings = {name: SETTINGS[name] for name in sys.argv[2:] or SETTINGS}
+    print_table(run_all(settings, out, ORDERS, share), settings)

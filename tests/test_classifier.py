@@ -22,6 +22,7 @@ from efcml import EFCMLClassifier
 from efcml.rules.divergence import DivergenceWarning
 from efcml.params import Params
 from efcml.rules import RuleBase
+from efcml.rules.casebase import CaseBase
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
 FIXED = {
@@ -71,7 +72,7 @@ def hide(Y, share=0.4, seed=1):
 
 def freeze(value):
     """Return a comparable deep copy of a state; two are equal only if equal bit for bit."""
-    if isinstance(value, RuleBase):
+    if isinstance(value, RuleBase | CaseBase):
         return freeze(value.state())
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()

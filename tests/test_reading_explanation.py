@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naive_cases import process_posterior, similarity
 from numpy.testing import assert_allclose, assert_array_equal
 from test_classifier import QUICK, freeze, hide, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
@@ -70,9 +71,11 @@ def check_sums(clf, x):
     explanation = clf.explain(x)
     score = np.ravel(clf.decision_function(x[None]) + 0.5)
     assert_allclose(explanation.score, score, rtol=0, atol=1e-12)
-    assert_allclose(explanation.base + explanation.by_feature.sum(0), score, rtol=0, atol=1e-9)
+    cases = explanation.by_cases
+    parts = explanation.base + cases + explanation.by_feature.sum(0)
+    assert_allclose(parts, score, rtol=0, atol=1e-9)
     if len(explanation.rules):
-        assert_allclose(explanation.by_rule.sum(axis=0), score, rtol=0, atol=1e-9)
+        assert_allclose(explanation.by_rule.sum(axis=0) + cases, score, rtol=0, atol=1e-9)
         assert explanation.activation.sum() == pytest.approx(1.0, abs=1e-12)
         assert (np.diff(explanation.activation) <= 0.0).all()
     assert_array_equal(explanation.decision, np.ravel(clf.decision_function(x[None])) >= 0.0)
@@ -104,6 +107,27 @@ def test_parts_sum_to_the_score_on_real_data(name, options):
     clf.partial_fit(X[:50], Y[:50])
     for x in X[50:80]:
         check_sums(clf, x)
+
+
+def test_cases_are_those_of_the_twin():
+    """Rows are scaled, learned as a batch of errors of the rules, and compared with x."""
+    X, Y = stream(30)
+    rules_alone = EFCMLClassifier(**QUICK, cases=0).fit(X, Y)
+    clf = EFCMLClassifier(**QUICK, cases=50, case_width=0.5, case_noise=2.0).fit(X, Y)
+    assert_allclose(clf.learner_.rules.W, rules_alone.learner_.rules.W)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    errors = Y - (rules_alone.decision_function(X) + 0.5)
+    explanation = clf.explain(X[3])
+    expected = process_posterior(scaled, errors, scaled[3:4], 0.5, 2.0)[0]
+    assert_allclose(explanation.by_cases, expected, atol=1e-9)
+    likeness = similarity(scaled[3:4], scaled, 0.5)[0]
+    assert explanation.case_rows[0] == 3
+    assert_allclose(explanation.case_similarity, likeness[explanation.case_rows], atol=1e-12)
+    assert (np.diff(explanation.case_similarity) <= 0.0).all()
+    lone = rules_alone.explain(X[3])
+    assert lone.cases.shape == (0, 3)
+    assert "remembered" not in str(lone) and "cases" not in str(lone)
+    assert "remembered" not in lone._repr_html_()
 
 
 def test_nothing_is_changed():
@@ -205,13 +229,15 @@ def test_the_text_says_all():
     text = str(explanation)
     lines = text.splitlines()
     assert lines[0] == "1 of 2 rules make up 90 % of the answer"
-    assert lines[2].split() == ["label", "score", "base", "moved", "most", "by"]
+    assert lines[2].split() == ["label", "score", "base", "cases", "moved", "most", "by"]
     assert lines[3].startswith("label 0")
     assert lines[4].startswith("label 1")
     strongest = explanation.rules[0]
     at = lines.index(f"rule {strongest.uid}, activation 100 %")
     assert lines[at + 1] == f"  IF {strongest.antecedent}"
     assert lines[at + 2].startswith("  adds label 0 ")
+    near = (explanation.case_similarity >= 0.5).sum()
+    assert lines[-2].startswith(f"{near} of {len(explanation.cases)} remembered rows are at least")
     assert lines[-1] == "x3 is far outside the initial rows and counts as less far"
     assert f"rule {explanation.rules[1].uid}," not in text  # it does not fire
     assert explanation.text() == text
@@ -245,7 +271,7 @@ def test_the_table_of_contributions_sums_to_the_score():
         explanation = clf.explain(X[0])
         table = explanation.to_frame()
         assert [*table.columns] == ["rule", "label", "feature", "contribution"]
-        assert len(table) == max(clf.n_rules_, 1) * 3 * 4
+        assert len(table) == clf.n_rules_ * 3 * 4 + 3
         sums = table.groupby("label")["contribution"].sum()
         assert_allclose(sums.to_numpy(), explanation.score, atol=1e-12)
     assert set(table["rule"]) == {-1}

@@ -11,6 +11,9 @@ from efcml.reading.rulelist import RuleList, read_in_order
 from efcml.reading.words import Push, percent, short, signed
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
+SIMILAR = "similar cases"  # likewise
+NO_RULE = -1  # stands for a rule
+LEAST_SIMILARITY = 0.5  # of a case that is counted in words
 MOST_LABELS = 8
 MOST_RULES = 5
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
@@ -24,8 +27,8 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, add up to the score. During the warm-up there are no rules, and the base
-    is the label frequencies.
+    them, over all rules, and what remembered cases add, give the score. During the warm-up there
+    are no rules, and the base is the label frequencies.
 
     Attributes
     ----------
@@ -41,6 +44,12 @@ class Explanation:
         What each rule adds by its typical answer.
     contributions : array of shape (rules, K, p)
         What each rule adds because a feature differs from the rule's center.
+    cases : array of shape (m, K)
+        What each remembered row adds, the most similar first.
+    case_rows : array of shape (m,)
+        Their row numbers: rows that `fit` learned, then those of the stream.
+    case_similarity : array of shape (m,)
+        Their similarity to the row, 1 if equal.
     clipped : bool array of shape (p,)
         Features so far from the initial rows that they count as less far.
     """
@@ -51,6 +60,9 @@ class Explanation:
     activation: np.ndarray
     typical: np.ndarray
     contributions: np.ndarray
+    cases: np.ndarray
+    case_rows: np.ndarray
+    case_similarity: np.ndarray
     clipped: np.ndarray
 
     @property
@@ -70,17 +82,22 @@ class Explanation:
 
     @property
     def base(self):
-        """The part of the score that no feature of the row moves: typical answers, blended (K,)."""
+        """What the rules say whatever the row's features are: typical answers, blended (K,)."""
         return self.typical.sum(axis=0) if len(self.rules) else self.score
 
     @cached_property
+    def by_cases(self):
+        """What all remembered rows add together (K,)."""
+        return self.cases.sum(axis=0)
+
+    @cached_property
     def by_feature(self):
-        """What each feature adds over all rules (p, K); with `base` it sums to the score."""
+        """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
         return self.contributions.sum(axis=0).T
 
     @cached_property
     def by_rule(self):
-        """What each rule adds (rules, K); it sums to the score, except during the warm-up."""
+        """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
         return self.typical + self.contributions.sum(axis=2)
 
     def top(self, label, n=5):
@@ -92,17 +109,21 @@ class Explanation:
         """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
 
         Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
-        whatever the row is. During the warm-up the rule is -1.
+        whatever the row is, "similar cases" what remembered rows add; the rule of these is -1, as
+        it is during the warm-up.
         """
         import pandas
 
-        uids = [rule.uid for rule in self.rules] or [-1]
-        values = np.zeros((len(uids), len(self.score), 1 + len(self.x)))
-        values[:, :, 0] = self.typical if len(self.rules) else self.base
-        if len(self.rules):
-            values[:, :, 1:] = self.contributions
+        columns = ["rule", "label", "feature"]
+        uids = [rule.uid for rule in self.rules]
+        values = np.concatenate([self.typical[:, :, None], self.contributions], axis=2)
         names = uids, list(self.label_names), [TYPICAL, *self.feature_names]
-        index = pandas.MultiIndex.from_product(names, names=["rule", "label", "feature"])
+        index = pandas.MultiIndex.from_product(names, names=columns)
+        if len(self.case_rows) or not uids:
+            rest = self.by_cases if uids else self.base
+            names = [NO_RULE], self.label_names, [SIMILAR if uids else TYPICAL]
+            index = index.append(pandas.MultiIndex.from_product(names, names=columns))
+            values = np.append(values, rest)
         return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
 
     # -- words ------------------------------------------------------------------------------
@@ -121,7 +142,17 @@ class Explanation:
         far = [
             name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
         ]
-        return [f"{name} is far outside the initial rows and counts as less far" for name in far]
+        notes = []
+        if len(self.case_rows):
+            near = int((self.case_similarity >= LEAST_SIMILARITY).sum())
+            first, likeness = self.case_rows[0], percent(self.case_similarity[0])
+            notes.append(
+                f"{near} of {len(self.case_rows)} remembered rows are at least "
+                f"{percent(LEAST_SIMILARITY)} alike, most of all row {first} ({likeness})"
+            )
+        return notes + [
+            f"{name} is far outside the initial rows and counts as less far" for name in far
+        ]
 
     def _labels(self):
         """Return the labels to show: all, or those with the highest scores."""
@@ -130,7 +161,7 @@ class Explanation:
         return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
 
     def _label_rows(self):
-        """Yield name, score, decision, base and the strongest features of each label shown."""
+        """Yield name, score, decision, base, cases and strongest features of each label shown."""
         for k in self._labels():
             effects = self.by_feature[:, k]
             moved = [
@@ -138,7 +169,15 @@ class Explanation:
                 for j in strongest(effects, MOST_FEATURES)
             ]
             decision = "yes" if self.decision[k] else "no"
-            yield self.label_names[k], self.score[k], decision, self.base[k], ", ".join(moved)
+            parts = [short(self.base[k])]
+            if len(self.case_rows):
+                parts.append(signed(self.by_cases[k]))
+            yield self.label_names[k], self.score[k], decision, *parts, ", ".join(moved)
+
+    @property
+    def _head(self):
+        parts = ["base", "cases"] if len(self.case_rows) else ["base"]
+        return ["label", "score", "", *parts, "moved most by"]
 
     def _shown_rules(self):
         """Yield rule, activation and its part of every shown label, strongest first."""
@@ -148,11 +187,8 @@ class Explanation:
 
     def text(self):
         """Return the explanation as plain text."""
-        rows = [("label", "score", "", "base", "moved most by")]
-        rows += [
-            (name, short(score), decision, short(base), moved)
-            for name, score, decision, base, moved in self._label_rows()
-        ]
+        rows = [self._head]
+        rows += [(name, short(score), *rest) for name, score, *rest in self._label_rows()]
         parts = [self.title, "", *align(rows)]
         hidden = len(self.score) - len(self._labels())
         if hidden:
@@ -173,11 +209,10 @@ class Explanation:
 
     def _repr_html_(self):
         rows = [
-            (name, bar(score, short(score)), decision, short(base), moved)
-            for name, score, decision, base, moved in self._label_rows()
+            (name, bar(score, short(score)), *rest) for name, score, *rest in self._label_rows()
         ]
-        head = ["label", "score", "", "base", "moved most by"]
-        labels = table(head, rows, caption=self.title, right=(3,))
+        numbers = range(3, len(self._head) - 1)
+        labels = table(self._head, rows, caption=self.title, right=tuple(numbers))
         names = [self.label_names[k] for k in self._labels()]
         rows = [
             (
@@ -226,7 +261,8 @@ def explain_row(learner, x, feature_names=None, label_names=None):
         shape = 0, learner.n_labels
         return Explanation(
             x[0].copy(), score, RuleList([], background), np.zeros(0), np.zeros(shape),
-            np.zeros((*shape, learner.n_features)), np.zeros(learner.n_features, dtype=bool),
+            np.zeros((*shape, learner.n_features)), np.zeros(shape), np.zeros(0, dtype=int),
+            np.zeros(0), np.zeros(learner.n_features, dtype=bool),
         )  # fmt: skip
     base, scaled = learner.rules, learner.scaler.transform(x)
     psi = np.empty((1, base.n_rules))
@@ -240,5 +276,6 @@ def explain_row(learner, x, feature_names=None, label_names=None):
     ])  # fmt: skip
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
     return Explanation(
-        x[0].copy(), score, RuleList(rules, background), psi, typical, contributions, clipped
-    )
+        x[0].copy(), score, RuleList(rules, background), psi, typical, contributions,
+        *learner.cases.similar_to(scaled[0]), clipped,
+    )  # fmt: skip

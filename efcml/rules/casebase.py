@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from efcml.kernels.cases import SIZE, learn_errors, remember_rows
+from efcml.kernels.cases import SIZE, learn_errors, recall, remember_rows
 from efcml.kernels.records import Cases
 from efcml.rules.fields import Field
 
@@ -63,6 +63,15 @@ class CaseBase:
         errors = np.tile(Y, scores.shape[1] // Y.shape[1]) - scores
         learn_errors(X, errors, ~np.isnan(Y), self.arrays)
 
+    def similar_to(self, x):
+        """Return what each case adds (m, L), its row number and similarity, most similar first."""
+        arrays, n = self.arrays, self.n_cases
+        recall(x, arrays, np.zeros(arrays.answer.shape[1]))
+        similar = arrays.similar[:n].copy()
+        order = np.argsort(-similar, kind="stable")
+        adds = arrays.share[:n, None] * arrays.answer[:n]
+        return adds[order], arrays.age[order], similar[order]
+
     def add_labels(self, count):
         """Take in labels about which the rules made no error so far."""
         fields = self._fields()
@@ -106,3 +115,14 @@ class CaseBase:
                 name
             ]
         return self
+
+    def __getstate__(self):
+        """Pickle the used slots only."""
+        arrays = self.arrays
+        sizes = arrays.rows.shape[1], arrays.answer.shape[1], self.capacity
+        return (*sizes, arrays.width, arrays.noise), self.state()
+
+    def __setstate__(self, state):
+        sizes, fields = state
+        self.__init__(*sizes)
+        self.restore(fields)

@@ -4,9 +4,11 @@ from types import NoneType
 
 import numpy as np
 
+from efcml.kernels import cases
 from efcml.params import Params
 from efcml.rivals.per_label import ChainLearner
 from efcml.rules import RuleBase
+from efcml.rules.casebase import CaseBase
 from efcml.rules.fields import FIELDS
 from efcml.saving.checks import (
     INT64,
@@ -22,20 +24,24 @@ from efcml.saving.checks import (
 )
 from efcml.states import from_plain, nest, pick
 
-PLANES = tuple(f"rules/{field.name}" for field in FIELDS if "L" in field.dims)
+CASE_MATRICES = ("cases/kernel", "cases/inverse", "cases/covariance")
+ROUNDING = 1e-9  # what is known of the cases for certain has no variance but this
+PLANES = ("cases/answer", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
 
 
 def learner_shapes(facts):
     """Return type and shape of every array of a `Learner` with these facts, or refuse them."""
     take(
         facts, "the learner", n_features=SIZE, n_labels=SIZE, rows_seen=WHOLE, warned=bool,
-        params=dict, counts=dict, n_held=WHOLE, rules=(dict, NoneType),
+        params=dict, counts=dict, n_held=WHOLE, n_cases=WHOLE, rules=(dict, NoneType),
     )  # fmt: skip
     take(facts["counts"], "the counts", births=WHOLE, merges=WHOLE, drops=WHOLE, repairs=WHOLE)
     params = read_params(facts["params"])
     p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
     if facts["n_held"] >= (params.warmup_rows if rules is None else 1):
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
+    if facts["n_cases"] > (0 if rules is None else params.cases):
+        raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
     shapes = {"held": ("<f8", (facts["n_held"], p + K))}
     if rules is not None:
         take(
@@ -45,7 +51,8 @@ def learner_shapes(facts):
         )  # fmt: skip
         widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
         shapes |= {name: ("<f8", (width,)) for name, width in widths.items()}
-        shapes |= nest(rules=RuleBase.state_shapes(rules))
+        remembered = CaseBase.state_shapes(p, K, facts["n_cases"])
+        shapes |= nest(rules=RuleBase.state_shapes(rules), cases=remembered)
     return shapes
 
 
@@ -70,6 +77,14 @@ def check_learner(facts, arrays):
     check_positive(arrays, "scale", "start_variance", "prior_precision", "rules/support")
     check_definite(arrays, "rules/joint_precision", "rules/input_precision")
     check_symmetric(arrays, "rules/P", "rules/G")
+    if facts["n_cases"]:
+        matrices = {name: arrays[name][None] for name in CASE_MATRICES}
+        matrices["cases/covariance"] = matrices["cases/covariance"] + ROUNDING * np.eye(
+            facts["n_cases"]
+        )
+        check_definite(matrices, *CASE_MATRICES)
+    if arrays["cases/count"][cases.SIZE] != facts["n_cases"]:
+        raise ValueError("the number of cases is not the number of rows remembered")
     uids = arrays["rules/uid"]
     if len(np.unique(uids)) < len(uids) or uids.max() >= facts["rules"]["next_uid"]:
         raise ValueError("two rules have one uid, or one is newer than the next")
