@@ -6,6 +6,7 @@ COVERAGE ?= 95
 
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-demo
 PYTEST := $(PY) -m pytest
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
@@ -18,12 +19,21 @@ help:  ## list the targets
 venv: $(STAMP)  ## create .venv and install everything; again only when pyproject.toml changes
 
 # hatchling first, then no build isolation: once the packages are there, no network is needed.
-$(STAMP): pyproject.toml
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "efcml needs Python 3.11 or newer; set PYTHON=")'
 	@$(PY) -m pip --version >/dev/null 2>&1 || { echo "creating $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
-	@echo "installing efcml and its tools into $(VENV)"
+	@echo "installing $(2) into $(VENV)"
 	@$(PY) -m pip install --quiet "hatchling>=1.27"
-	@$(PY) -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	@$(PY) -m pip install --quiet --no-build-isolation --editable "$(1)"
+endef
+
+$(STAMP): pyproject.toml
+	$(call install,.[dev],efcml and its tools)
+	@touch $(DEMO_STAMP) $@
+
+# The demo does without the tools; the others add them when they are needed.
+$(DEMO_STAMP): pyproject.toml
+	$(call install,.,efcml)
 	@touch $@
 
 # Two at a time: every check is one process. Their output comes when each one ends.
@@ -53,7 +63,7 @@ test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
 test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
 	$(PYTEST) -q -m wheel tests/test_packaging.py
 
-demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
+demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.
