@@ -46,7 +46,7 @@ def test_trends_leave_out_nan_and_keep_the_last_point():
     assert len(x) <= 1.5 * POINTS
     assert not np.isnan(y).any()
     assert (x[-1], y[-1]) == (len(values) - 1, 1.0)
-    assert ax.get_xlabel() == "row of the stream"
+    assert ax.get_xlabel() == "row"
     assert not ax.collections
 
 
