@@ -58,9 +58,9 @@ ROWS = 150
 
 def assert_same_tests(rules, tested):
     """Compare when each pair of rules was last tested for a merge."""
+    uids, found = rules.uid.tolist(), rules.tested.tolist()
     for i, j in itertools.permutations(range(rules.n_rules), 2):
-        pair = frozenset((int(rules.uid[i]), int(rules.uid[j])))
-        assert rules.tested[i, j] == tested.get(pair, 0)
+        assert found[i][j] == tested.get(frozenset((uids[i], uids[j])), 0)
 
 
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
