@@ -50,15 +50,15 @@ format: $(STAMP)  ## rewrite the files in the common format
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-test-jit: $(STAMP)  ## tests of the compiled code
-	$(PYTEST) -q -m "not wheel"
+test-jit: $(STAMP)  ## tests of the compiled code, and all slow ones
+	$(PYTEST) -q -m "not wheel and (slow or not plain)"
 
 test-nojit: $(STAMP)  ## tests without compilation, with branch coverage
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "not slow and not wheel" \
 		--cov --cov-branch --cov-report=term --cov-fail-under=$(COVERAGE)
 
 test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
-	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q $(CHECKED),@echo "no kernel tests")
+	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -m "not plain" $(CHECKED),@echo "no kernel tests")
 
 test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
 	$(PYTEST) -q -m wheel tests/test_packaging.py

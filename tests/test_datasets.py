@@ -12,6 +12,8 @@ from efcml import EFCMLClassifier, datasets
 from efcml.datasets import DatasetNotFound, arff, catalog, synthetic, tables
 from efcml.datasets.catalog import CATALOG, Dataset
 
+pytestmark = pytest.mark.plain
+
 DATA = Path(__file__).parent / "data"
 TINY_ARFF = DATA / "tiny.arff"
 TINY_XML = DATA / "tiny.xml"

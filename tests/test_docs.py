@@ -12,6 +12,8 @@ from tool_files import load_tool
 
 from efcml.cli.main import build_parser
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)

@@ -22,6 +22,8 @@ from efcml import datasets
 from efcml.cli import main, outcome
 from efcml.datasets import CATALOG, catalog
 
+pytestmark = pytest.mark.plain
+
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.S | re.M)
 INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n", re.M)
 KINDS = ("python", "bash", "console", "text", "{eval-rst}")

@@ -12,6 +12,8 @@ from efcml.plots import style
 from efcml.plots.names import spread
 from efcml.plots.trends import POINTS
 
+pytestmark = pytest.mark.plain
+
 MARKS = {"slow": (20, 40), "sudden": 60}
 EVENTS = [(0, "birth", 1), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
 

@@ -13,6 +13,8 @@ from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.markup import Safe, bar, escape, faint, join, lines, table
 from efcml.reading import explain_row, read_rules
 
+pytestmark = pytest.mark.plain
+
 EVIL = '<script>alert("a & b")</script>'
 SINGLE = {"br"}
 

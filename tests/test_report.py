@@ -18,6 +18,8 @@ from efcml.evaluation import PrequentialResult
 from efcml.report import draw_run, pictures, words, write_report
 from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
+pytestmark = pytest.mark.plain
+
 VOID = {"meta", "link", "img", "source", "br"}
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
 
