@@ -198,6 +198,7 @@ def test_a_broken_model(model_file, songs, capsys):
     assert f"{model_file} cannot be loaded: " in capsys.readouterr().err
 
 
+@pytest.mark.slow  # processes
 def test_bad_input_from_a_shell(model_file, songs, tmp_path):
     np.savez(tmp_path / "other.npz", W=np.zeros(3))
     (tmp_path / "broken.npz").write_bytes(model_file.read_bytes()[:-50])

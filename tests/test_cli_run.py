@@ -392,6 +392,7 @@ def test_refusals_come_before_the_work(songs, monkeypatch):
     assert [path.name for path in songs.parent.iterdir()] == ["songs.csv"]
 
 
+@pytest.mark.slow  # processes
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

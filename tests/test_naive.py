@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 
-pytestmark = pytest.mark.plain
+pytestmark = pytest.mark.slow  # nothing of efcml runs here: the uncompiled run would only repeat it
 
 
 def random_rows(rng, n, p, K):

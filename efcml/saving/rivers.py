@@ -35,7 +35,7 @@ def pack(model):
 def shapes(facts):
     """Return type and shape of every array of a model with these facts, or refuse them."""
     take(facts, "the model", **{"class": str, "params": dict, "learned": (dict, NoneType)})
-    read_params(facts["params"]).check_together()
+    read_params(facts["params"])
     learned = facts["learned"]
     if learned is None:
         return {}
