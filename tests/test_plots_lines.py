@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Text
 from pictures import color_at, inside, overlaps, pixels, words
@@ -102,6 +102,7 @@ def test_marks_can_stay_without_names():
     assert words(ax) == ["a"]
 
 
+@settings(max_examples=100)
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8), st.floats(0.01, 3))
 def test_spread_places_are_apart_and_balanced(places, least):
     places = sorted(places)
