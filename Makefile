@@ -6,6 +6,7 @@ COVERAGE ?= 95
 
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-demo
 PYTEST := $(PY) -m pytest
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
@@ -18,12 +19,21 @@ help:  ## list the targets
 venv: $(STAMP)  ## create .venv and install everything; again only when pyproject.toml changes
 
 # hatchling first, then no build isolation: once the packages are there, no network is needed.
-$(STAMP): pyproject.toml
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "efcml needs Python 3.11 or newer; set PYTHON=")'
 	@$(PY) -m pip --version >/dev/null 2>&1 || { echo "creating $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
-	@echo "installing efcml and its tools into $(VENV)"
+	@echo "installing $(2) into $(VENV)"
 	@$(PY) -m pip install --quiet "hatchling>=1.27"
-	@$(PY) -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	@$(PY) -m pip install --quiet --no-build-isolation --editable "$(1)"
+endef
+
+$(STAMP): pyproject.toml
+	$(call install,.[dev],efcml and its tools)
+	@touch $(DEMO_STAMP) $@
+
+# The demo does without the tools; the others add them when they are needed.
+$(DEMO_STAMP): pyproject.toml
+	$(call install,.,efcml)
 	@touch $@
 
 # Two at a time: every check is one process. Their output comes when each one ends.
@@ -40,20 +50,20 @@ format: $(STAMP)  ## rewrite the files in the common format
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-test-jit: $(STAMP)  ## tests of the compiled code
-	$(PYTEST) -q -m "not wheel"
+test-jit: $(STAMP)  ## tests of the compiled code, and all slow ones
+	$(PYTEST) -q -m "not wheel and (slow or not plain)"
 
 test-nojit: $(STAMP)  ## tests without compilation, with branch coverage
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "not slow and not wheel" \
 		--cov --cov-branch --cov-report=term --cov-fail-under=$(COVERAGE)
 
 test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
-	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q $(CHECKED),@echo "no kernel tests")
+	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -m "not plain" $(CHECKED),@echo "no kernel tests")
 
 test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
 	$(PYTEST) -q -m wheel tests/test_packaging.py
 
-demo: $(STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
+demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.

@@ -175,7 +175,7 @@ class EFCMLClassifier(EngineFace):
     @property
     def rules_(self):
         """The rules now, strongest first, to be read or printed: a `RuleList`."""
-        names = self._names()
+        names = self.column_names()
         return read_rules(self.learner_, *names)
 
     def explain(self, x):
@@ -186,7 +186,7 @@ class EFCMLClassifier(EngineFace):
         x : array-like of shape (p,) or (1, p), Series, or DataFrame of one row
         """
         x = self.check_features(one_row(x, "x"))
-        return explain_row(self.learner_, x, *self._names())
+        return explain_row(self.learner_, x, *self.column_names())
 
     def _rules_html(self):
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""

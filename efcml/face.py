@@ -9,7 +9,15 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from efcml.params import Params
 from efcml.probability import squash
-from efcml.targets import as_array, column_names, is_flat, read_binary, read_labels, refuse_complex
+from efcml.targets import (
+    as_array,
+    column_names,
+    is_flat,
+    read_binary,
+    read_labels,
+    refuse_complex,
+    refuse_text,
+)
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -95,13 +103,14 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         y, flat = self._check_target(y, n_rows, reset=False)
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
-    def name_columns(self, feature_names, label_names):
+    def name_columns(self, feature_names=None, label_names=None):
         """Name the columns of a model that was fitted with arrays, as data frames would have done.
 
         Parameters
         ----------
-        feature_names, label_names : sequence of str
-            One for each feature and each label, no name twice.
+        feature_names, label_names : sequence of str, optional
+            One for each feature and each label, no name twice. A model with names of features
+            expects data frames from then on; arrays give scikit-learn's warning.
 
         Returns
         -------
@@ -117,12 +126,17 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "learner_")
         counts = {"feature": self.n_features_in_, "label": self.learner_.n_labels}
         given = {"feature": feature_names, "label": label_names}
-        given = {kind: [str(name) for name in names] for kind, names in given.items()}
+        given = {
+            kind: [str(name) for name in names]
+            for kind, names in given.items()
+            if names is not None
+        }
         for kind, names in given.items():
             if len(names) != counts[kind] or len(set(names)) != len(names):
                 raise ValueError(f"{kind}_names must be {counts[kind]} different names.")
-        self.feature_names_in_ = np.array(given["feature"], dtype=object)
-        self.label_names_ = np.array(given["label"], dtype=object)
+        for kind, names in given.items():
+            attribute = {"feature": "feature_names_in_", "label": "label_names_"}[kind]
+            setattr(self, attribute, np.array(names, dtype=object))
         return self
 
     @contextmanager
@@ -149,9 +163,14 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         if not (issparse(X) or hasattr(X, "columns")):
             if refuse_complex(np.asarray(X), "X").ndim < 2:
                 raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
-        X = validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-        )
+        try:
+            X = validate_data(
+                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+            )
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                refuse_text(X)
+            raise
         if not np.isfinite(X).all():
             at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
             raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
@@ -245,8 +264,11 @@ class EngineFace(MultiLabelFace):
         check_is_fitted(self, "learner_")
         return self.learner_.n_rules
 
-    def _names(self):
-        """Return the names of features and labels, None where there are none."""
+    def column_names(self):
+        """Return the names of features and of labels, None where there are none.
+
+        A 1-D target is called by its second class.
+        """
         check_is_fitted(self, "learner_")
         labels = getattr(self, "label_names_", None)
         if self._binary:

@@ -1,6 +1,6 @@
-"""Small HTML tables for notebooks: escaped, self-contained, readable on light and dark pages."""
+"""Small pieces of HTML: escaped; tables for notebooks, readable on light and dark pages."""
 
-from html import escape
+import html
 
 LINE = "1px solid rgba(128,128,128,.35)"
 CELL = "padding:.25em .7em;vertical-align:top;text-align:{};border:0;border-bottom:" + LINE
@@ -11,39 +11,39 @@ class Safe(str):
     """HTML that is written as it is; any other value is escaped."""
 
 
-def show(value):
-    """Return a value as HTML.
+def escape(value):
+    """Return a value as HTML, safe in a page and inside an attribute.
 
     Examples
     --------
-    >>> show("a < b")
-    'a &lt; b'
+    >>> escape('a < "b"')
+    'a &lt; &quot;b&quot;'
     """
-    return value if isinstance(value, Safe) else Safe(escape(str(value)))
+    return value if isinstance(value, Safe) else Safe(html.escape(str(value)))
 
 
 def lines(*values):
     """Return values below each other."""
-    return Safe("<br>".join(show(value) for value in values))
+    return Safe("<br>".join(escape(value) for value in values))
 
 
 def join(word, values):
     """Return values with a word between them; a line breaks only there."""
     return Safe(
-        show(word).join(f'<span style="display:inline-block">{show(v)}</span>' for v in values)
+        escape(word).join(f'<span style="display:inline-block">{escape(v)}</span>' for v in values)
     )
 
 
 def faint(value):
     """Return a value that is read second."""
-    return Safe(f'<span style="opacity:.7">{show(value)}</span>')
+    return Safe(f'<span style="opacity:.7">{escape(value)}</span>')
 
 
 def bar(share, value):
     """Return a value in front of a bar of this share of its width."""
     percent = f"{100.0 * min(max(share, 0.0), 1.0):.0f}%"
     style = f"background:linear-gradient(90deg,{BAR} {percent},transparent {percent})"
-    return Safe(f'<span style="display:block;min-width:4em;{style}">{show(value)}</span>')
+    return Safe(f'<span style="display:block;min-width:4em;{style}">{escape(value)}</span>')
 
 
 def table(head, rows, *, caption="", right=()):
@@ -56,12 +56,12 @@ def table(head, rows, *, caption="", right=()):
     def line(tag, values):
         cells = zip(sides, values, strict=True)
         return "".join(
-            f'<{tag} style="{CELL.format(side)}">{show(value)}</{tag}>' for side, value in cells
+            f'<{tag} style="{CELL.format(side)}">{escape(value)}</{tag}>' for side, value in cells
         )
 
     body = "".join(f'<tr style="background:none">{line("td", row)}</tr>' for row in rows)
     return Safe(
         '<table style="border-collapse:collapse;border:0;font-size:90%;margin:.5em 0">'
-        f'<caption style="text-align:left;padding:.3em .7em">{show(caption)}</caption>'
+        f'<caption style="text-align:left;padding:.3em .7em">{escape(caption)}</caption>'
         f"<thead><tr>{line('th', head)}</tr></thead><tbody>{body}</tbody></table>"
     )

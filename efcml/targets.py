@@ -13,6 +13,27 @@ def refuse_complex(array, name):
     return array
 
 
+def refuse_text(X):
+    """Refuse a table whose first entry that is no number can be named."""
+    table = X.to_numpy(dtype=object) if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
+    for (row, column), value in np.ndenumerate(table):
+        if isinstance(value, str | bytes) and not is_number(value):
+            name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
+            raise ValueError(
+                f"X must hold numbers; row {row}, column {column}{name} is {value!r}: encode text "
+                "as numbers first."
+            ) from None
+
+
+def is_number(text):
+    """Tell whether a text can be read as a number, as arrays of texts are."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def column_names(y):
     """Return the names of a DataFrame's columns, or None."""
     return np.array([str(c) for c in y.columns], dtype=object) if hasattr(y, "columns") else None

@@ -330,3 +330,104 @@ def test_spending_as_a_picture():
     ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
     assert [len(found) for found in ticks] == counts
     assert plots.draw_spending([], budget=0.1).get_ylim()[0] == 0
+
+
+# -- names, single labels, open questions -----------------------------------------------------
+
+
+def named():
+    return fitted().name_columns(label_names=["u", "v", "w"])
+
+
+def test_labels_have_their_names_in_the_table():
+    pytest.importorskip("pandas")
+    clf, active = named(), ActiveLearner(0.5, unit="labels")
+    play(active, clf)
+    asked = [np.flatnonzero(query.labels).tolist() for query in active.log]
+    assert any(0 < len(labels) < 3 for labels in asked)
+    assert active.to_frame()["labels"].tolist() == asked
+    assert active.to_frame(fitted())["labels"].tolist() == asked
+    names = [["uvw"[c] for c in labels] for labels in asked]
+    assert active.to_frame(clf)["labels"].tolist() == names
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_single_labels_by_name_or_index(bare):
+    one, other = named(), named()
+    active, same = ActiveLearner.all(), ActiveLearner.all()
+    for t in range(START, START + 6):
+        y = np.array([Y[t, 0], np.nan, Y[t, 2]])
+        answer = {0: int(Y[t, 0]), 2 if bare or t % 2 else "w": Y[t, 2]}
+        active.tell(one.learner_ if bare else one, X[t], answer)
+        same.tell(other, X[t], y)
+    assert_identical(state_of(one.learner_), state_of(other.learner_))
+
+
+def test_a_class_by_its_index():
+    words = np.where(Y[:, 0] == 1, "yes", "no")
+    one, other = fitted(words), fitted(words)
+    active, same = ActiveLearner.all(), ActiveLearner.all()
+    active.tell(one, X[START], {0: "yes"})
+    same.tell(other, X[START], ["yes"])
+    assert_identical(state_of(one.learner_), state_of(other.learner_))
+
+
+@pytest.mark.parametrize(
+    ("answer", "match"),
+    [
+        ({"x": 1}, r"no label 'x': give an index below 3 or one of \['u', 'v', 'w'\]"),
+        ({3: 1}, "no label 3"),
+        ({-1: 1}, "no label -1"),
+        ({"u": 1, 0: 0}, "label 0 twice"),
+        ({"u": 2}, "0, 1 or NaN"),
+    ],
+)
+def test_bad_single_labels(answer, match):
+    clf, active = named(), ActiveLearner.all()
+    before = everything_of(active, clf)
+    with pytest.raises(ValueError, match=match):
+        active.tell(clf, X[START], answer)
+    assert_unchanged(active, clf, before)
+
+
+def test_labels_without_names_are_called_by_index():
+    with pytest.raises(ValueError, match="no label 'u': give an index below 3[.]$"):
+        ActiveLearner.all().tell(fitted(), X[START], {"u": 1})
+
+
+def test_only_labels_that_were_asked():
+    clf, active = named(), ActiveLearner(0.9, unit="labels")
+    t = next(t for t in range(START, 70) if (q := active.ask(clf, X[t])) and not q.labels.all())
+    question = active.ask(clf, X[t])
+    other = int(np.flatnonzero(~question.labels)[0])
+    with pytest.raises(ValueError, match="only; y also gives"):
+        active.tell(clf, question, {other: 1})
+
+
+def test_open_questions_are_there_to_be_answered():
+    one, other = fitted(), fitted()
+    active, same = ActiveLearner(0.5), ActiveLearner(0.5)
+    asked = play(active, one, answer=False)
+    play(same, other, answer=False)
+    assert active.waiting
+    assert [question.row for question in active.waiting] == list(active.open)
+    assert [question.labels.tolist() for question in active.waiting] == [
+        question.labels.tolist() for question in asked
+    ]
+    for question in active.waiting:
+        truth = Y[START + question.row]
+        assert active.tell(one, question, truth) is question
+        same.tell(other, None, truth, row=question.row)
+    assert active.waiting == ()
+    assert_identical(state_of(one.learner_), state_of(other.learner_))
+    with pytest.raises(ValueError, match="the next row is"):
+        active.tell(one, question, truth)
+
+
+def test_an_open_question_needs_an_answer():
+    clf, active = fitted(), ActiveLearner(0.5)
+    play(active, clf, answer=False)
+    before = everything_of(active, clf)
+    with pytest.raises(ValueError, match="needs y"):
+        active.tell(clf, active.waiting[0])
+    assert_unchanged(active, clf, before)

@@ -6,7 +6,14 @@ import naive_active
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from streams import assert_identical, naive_learner, random_rows, state_of, unscaled_learner
+from streams import (
+    COMPILED,
+    assert_identical,
+    naive_learner,
+    random_rows,
+    state_of,
+    unscaled_learner,
+)
 
 from efcml.active import ActiveLearner
 from efcml.active.draws import draws_for
@@ -14,7 +21,7 @@ from efcml.active.stream import run_stream
 from efcml.evaluation import blocks
 from efcml.progress import progress_bar
 
-ROWS, START, P, K = 70, 15, 2, 3
+ROWS, START, P, K = 70 if COMPILED else 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")
 CRITERIA = [EVERY, ("novelty",), ("ambiguity",), ("instability",), ("random",), ("all",),
             ("ambiguity", "random")]  # fmt: skip

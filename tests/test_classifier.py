@@ -731,3 +731,16 @@ def test_paper_learns():
         clf.partial_fit(X, Y)
     assert clf.n_rules_ > 0
     assert np.isfinite(clf.decision_function(X)).all()
+
+
+def test_only_labels_can_be_named():
+    X, Y = stream(40)
+    clf = EFCMLClassifier(**QUICK).fit(X, Y)
+    assert clf.column_names() == (None, None)
+    assert clf.name_columns(label_names=["u", "v", "w"]) is clf
+    clf.predict(X)  # without a warning: features have no names
+    features, labels = clf.column_names()
+    assert (features, labels.tolist()) == (None, ["u", "v", "w"])
+    with pytest.raises(ValueError, match="feature_names must be 3 different names"):
+        clf.name_columns(["a"], ["r", "s", "t"])
+    assert clf.column_names()[1].tolist() == ["u", "v", "w"]

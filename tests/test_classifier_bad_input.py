@@ -58,8 +58,8 @@ BAD_ROWS = {
     "NaN in X": (put(X, np.nan), Y, r"Input X contains NaN or infinity.*row 2, column 1.*fill"),
     "infinity in X": (put(X, -np.inf), Y, r"Input X contains NaN or infinity.*row 2, column 1"),
     "None in X": (put(X, None), Y, r"Input X contains NaN or infinity.*row 2, column 1"),
-    "strings in X": (np.full((40, 3), "a"), Y, "could not convert string to float"),
-    "one string in X": (put(X, "a"), Y, "could not convert string to float: 'a'"),
+    "strings in X": (np.full((40, 3), "a"), Y, "must hold numbers; row 0, column 0 is 'a'"),
+    "one string in X": (put(X, "a"), Y, "must hold numbers; row 2, column 1 is 'a': encode"),
     "complex X": (X * 1j, Y, "Complex data not supported: X must hold real numbers"),
     "1-D X": (X[0], Y[:1], r"X must be 2-D. Reshape your data: X.reshape\(1, -1\)"),
     "3-D X": (X[None], Y[:1], "Found array with dim 3, while dim <= 2 is required"),
@@ -230,7 +230,7 @@ def test_refused_frames_leave_no_names(state):
     refuse(clf, lambda: clf.fit(frame.fillna(0.0), 2 * Y), "must hold 0, 1 or NaN")
     refuse(clf, lambda: clf.fit(frame.fillna(0.0), pd.DataFrame(2 * Y)), "must hold 0, 1 or NaN")
     frame["b"] = "word"
-    refuse(clf, lambda: clf.fit(frame, Y), "could not convert string to float: 'word'")
+    refuse(clf, lambda: clf.fit(frame, Y), "row 0, column 1 .b. is 'word'")
 
 
 @pytest.mark.parametrize("state", [warming_up, fitted])

@@ -51,7 +51,10 @@ def test_names_are_listed(capsys, arguments, monkeypatch, tmp_path):
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(efcml.datasets.available())
-    assert "built in" in lines[-1]
+    for line in lines[-3:]:
+        ds = efcml.datasets.load(line.split()[0])
+        sizes = [str(size) for size in (len(ds), ds.X.shape[1], ds.Y.shape[1])]
+        assert line.split()[1:] == [*sizes, "built", "in"]
 
 
 def test_a_missing_set_says_how_to_get_it(capsys, monkeypatch, tmp_path):

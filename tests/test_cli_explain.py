@@ -37,6 +37,8 @@ def test_the_strongest_rules(songs, capsys, monkeypatch):
     monkeypatch.setattr(explain, "SHOWN", 1)
     assert printed([path], capsys) == (f"{clf.rules_[:1]}\n\n--all shows all rules\n", "")
     assert printed([path, "--all"], capsys) == (f"{clf.rules_}\n", "")
+    monkeypatch.setattr(explain, "SHOWN", clf.n_rules_)  # just enough
+    assert printed([path], capsys) == (f"{clf.rules_}\n", "")
     text = str(clf.rules_)
     assert "tempo" in text or "loud, very" in text
     assert LABELS[0] in text or "calm" in text
@@ -84,6 +86,7 @@ def test_answers_of_separate_models_are_not_explained(songs, capsys):
     assert captured.err.startswith(f"efcml: {path} holds a OneVsRestEFC, a model for each label")
 
 
+@pytest.mark.slow  # processes
 def test_bad_input_from_a_shell(songs, tmp_path):
     save_model(efcml.EFCMLClassifier, songs)
     (tmp_path / "few.csv").write_text("tempo\n1\n")

@@ -111,7 +111,7 @@ def test_a_model_without_names(fitted, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     assert list(read_answers(captured.out)[0]) == [
-        *("row", "label 0.score", "label 0.decision", "label 1.score", "label 1.decision"),
+        *("row", "label0.score", "label0.decision", "label1.score", "label1.decision"),
     ]
     path.write_text("a,b,c\n0.25,-1,0\n")
     assert main(["predict", str(tmp_path / "m.npz"), str(path)]) == 2
@@ -176,7 +176,7 @@ def test_missing_values_in_arff(model_file, tmp_path):
 def test_what_is_no_model(tmp_path, songs, capsys):
     cases = {
         "new.npz": (efcml.EFCMLClassifier(), "has learned nothing yet"),
-        "asking.npz": (efcml.ActiveLearner(), "holds an ActiveLearner, which predicts nothing"),
+        "asking.npz": (efcml.ActiveLearner(), "does not predict tables: give the file of an EFCML"),
     }
     for name, (thing, message) in cases.items():
         efcml.save(thing, tmp_path / name)
@@ -198,6 +198,7 @@ def test_a_broken_model(model_file, songs, capsys):
     assert f"{model_file} cannot be loaded: " in capsys.readouterr().err
 
 
+@pytest.mark.slow  # processes
 def test_bad_input_from_a_shell(model_file, songs, tmp_path):
     np.savez(tmp_path / "other.npz", W=np.zeros(3))
     (tmp_path / "broken.npz").write_bytes(model_file.read_bytes()[:-50])

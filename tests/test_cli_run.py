@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -391,6 +392,7 @@ def test_refusals_come_before_the_work(songs, monkeypatch):
     assert [path.name for path in songs.parent.iterdir()] == ["songs.csv"]
 
 
+@pytest.mark.slow  # processes
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -422,3 +424,21 @@ def test_settings_of_chains(songs, tmp_path, capsys, no_pictures):
     numbers(run_arguments(songs, *more), capsys)
     expected = np.random.RandomState(2).permutation(2).tolist()
     assert efcml.load(tmp_path / "model.npz").learner_.order.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ([], "songs-efcml"),
+        (["--model", "rfwls", "--budget", "0.1"], "songs-rfwls-10-samples"),
+        (["--budget", "0.125", "--unit", "labels"], "songs-efcml-12.5-labels"),
+        (["--budget", "0.5", "--criteria", "random"], "songs-efcml-50-samples-random"),
+    ],
+)
+def test_runs_that_differ_in_their_budget_have_their_own_folders(
+    more, name, songs, tmp_path, monkeypatch, capsys, no_pictures
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(run_arguments(songs, *more)) == 0
+    assert f"written to {Path('runs') / name}:" in capsys.readouterr().out
+    assert (tmp_path / "runs" / name / "summary.json").exists()

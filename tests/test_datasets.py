@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from efcml import datasets
+from efcml import EFCMLClassifier, datasets
 from efcml.datasets import DatasetNotFound, arff, catalog, synthetic, tables
 from efcml.datasets.catalog import CATALOG, Dataset
+
+pytestmark = pytest.mark.plain
 
 DATA = Path(__file__).parent / "data"
 TINY_ARFF = DATA / "tiny.arff"
@@ -384,7 +386,7 @@ def test_from_arrays_converts_and_names():
     for table in (ds.X, ds.Y):
         assert table.dtype == np.float64 and table.flags.c_contiguous
     assert ds.n_initial == 3
-    assert (ds.feature_names, ds.label_names) == (("x1", "x2"), ("label1",))
+    assert (ds.feature_names, ds.label_names) == (("x0", "x1"), ("label0",))
     frame = Frame(X, ["a", "b"])
     named = datasets.from_arrays(frame, Frame(X % 2, ["c", "d"]), name="mine", n_initial=10)
     assert (named.feature_names, named.label_names) == (("a", "b"), ("c", "d"))
@@ -576,3 +578,26 @@ def test_record_is_complete():
     assert remote == "data/multi-target/wq.arff"
     assert CATALOG["birds"].remote_path("birds.xml") == "data/multi-label/birds/birds.xml"
     assert isinstance(datasets.load("stationary-clusters", n=50), Dataset)
+
+
+def test_frames_give_named_rules():
+    pytest.importorskip("pandas")
+    ds = datasets.load("drifting-clusters", n=60, n_initial=40, p=3, K=2)
+    initial, stream = ds.frames()
+    for part, (X, Y) in ((initial, ds.initial), (stream, ds.stream)):
+        np.testing.assert_array_equal(part[0].to_numpy(), X)
+        np.testing.assert_array_equal(part[1].to_numpy(), Y)
+        assert (tuple(part[0]), tuple(part[1])) == (ds.feature_names, ds.label_names)
+    assert stream[0].index[0] == 40
+    named = datasets.from_arrays(ds.X, ds.Y, feature_names=list("abc"), label_names=list("uv"))
+    clf = EFCMLClassifier(prior=1.0).fit(*named.frames()[0])
+    assert (clf.rules_.feature_names, clf.rules_.label_names) == (tuple("abc"), tuple("uv"))
+
+
+def test_columns_without_names_are_called_alike_everywhere():
+    ds = datasets.load("stationary-clusters", n=40, p=3, K=2)
+    own = datasets.from_arrays(ds.X, ds.Y)
+    rules = EFCMLClassifier(prior=1.0).fit(ds.X, ds.Y).rules_
+    for names in (ds, own, rules):
+        assert tuple(names.feature_names) == ("x0", "x1", "x2")
+        assert tuple(names.label_names) == ("label0", "label1")

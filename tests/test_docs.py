@@ -12,6 +12,8 @@ from tool_files import load_tool
 
 from efcml.cli.main import build_parser
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
@@ -33,17 +35,53 @@ def write_docs():
     return load_tool("write_docs")
 
 
-# Whole streams: uncompiled they would take minutes. A process of its own, as a reader would have.
+# One process that has imported everything; a copy of it for every example, with its own folder.
+RUN_EXAMPLES = """
+import os, pathlib, runpy, sys, traceback
+import matplotlib.pyplot, pandas
+import efcml, efcml.compat.river, efcml.report, efcml.saving, efcml.tuning
+efcml.warmup()
+for file in sorted(pathlib.Path(sys.argv[1]).glob("*/example.py")):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        continue
+    os.chdir(file.parent)
+    for number, name in ((1, "out.txt"), (2, "err.txt")):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), number)
+    try:
+        runpy.run_path("example.py", run_name="__main__")
+        pathlib.Path("done.txt").touch()
+    except BaseException:
+        traceback.print_exc()
+    sys.exit()  # with all that is done at the end of a program, such as to stop its processes
+"""
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """Run every example of the pages; return the folder that each one ran in."""
+    folder = tmp_path_factory.mktemp("examples")
+    places = {}
+    for index, (page, number) in enumerate(block.values for block in BLOCKS):
+        places[page, number] = folder / f"{index:03d}"
+        places[page, number].mkdir()
+        code = BLOCK.findall(page.read_text(encoding="utf-8"))[number]
+        (places[page, number] / "example.py").write_text(code, encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", RUN_EXAMPLES, str(folder)], check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=900,
+    )  # fmt: skip
+    return places
+
+
+# Whole streams: uncompiled they would take minutes.
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "number"), BLOCKS)
-def test_examples_run(page, number, tmp_path):
-    code = BLOCK.findall(page.read_text(encoding="utf-8"))[number]
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=300,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    assert result.stdout
+def test_examples_run(page, number, examples):
+    place = examples[page, number]
+    assert (place / "done.txt").exists(), (place / "err.txt").read_text(encoding="utf-8")
+    assert (place / "out.txt").read_text(encoding="utf-8")
 
 
 def test_tables_are_up_to_date(write_docs):

@@ -8,6 +8,8 @@ from tool_files import load_tool
 
 from efcml import plots
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

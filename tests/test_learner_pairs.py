@@ -9,6 +9,7 @@ from efcml.learner import Learner, Trace
 from efcml.rules.fields import FIELDS
 
 PAIRS = [(0.0, 0.0), (0.1, 0.0), (0.0, 5.0), (0.02, 0.5), (1.0, 50.0), (10.0, 100.0)]
+PAIRS = PAIRS if COMPILED else PAIRS[:4]
 WIDE = [field.name for field in FIELDS if "L" in field.dims]
 # Rounded in the products of each pair, or left behind by the first pair's last step.
 APART = {*WIDE, "curvature"}

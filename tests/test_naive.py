@@ -8,6 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 
+pytestmark = pytest.mark.slow  # nothing of efcml runs here: the uncompiled run would only repeat it
+
 
 def random_rows(rng, n, p, K):
     """Features and correlated 0/1 labels."""

@@ -14,6 +14,8 @@ import pytest
 from PIL import Image
 from tool_files import load_tool
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
     "01_quick_start": 2,

@@ -11,6 +11,8 @@ import pytest
 
 import efcml
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
@@ -166,3 +168,56 @@ def test_compilations_would_be_seen_without_warmup():
 def test_warmup_returns_nothing_and_can_be_repeated():
     assert efcml.warmup() is None
     assert efcml.warmup() is None
+
+
+CLOCK = """
+sys.path.insert(0, "tests")
+import numpy as np
+from test_classifier import hide, stream
+from test_river import LABELS, dicts
+from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
+from efcml.active import stream as asked
+from efcml.compat.river import RiverEFCML
+from efcml.evaluation import run as runs
+
+found = []
+def watch(function):
+    def watched(*arguments, **options):
+        before = signatures()
+        result = function(*arguments, **options)
+        after = signatures()
+        found.append(sorted(name for name in after if after[name] != before[name]))
+        return result
+    return watched
+runs.run_learner, runs.run_foreign = watch(runs.run_learner), watch(runs.run_foreign)
+asked.run_block = watch(asked.run_block)
+
+X, Y = stream(60)
+prequential(RiverEFCML(prior=1.0, warmup_rows=20), X, Y)
+for kind in (EFCMLClassifier, OneVsRestEFC, ChainEFC):
+    prequential(kind(prior=1.0, warmup_rows=20), X, hide(Y))
+clf = EFCMLClassifier(prior=1.0).fit(X[:30], Y[:30])
+prequential(clf, X[30:], Y[30:], active=ActiveLearner(0.4))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_nothing_is_compiled_while_prequential_looks_at_the_clock():
+    pytest.importorskip("river")
+    code = SIGNATURES.replace("efcml.warmup()", "import sys") % CLOCK
+    before, changed = run(code.replace("[before, changed]", "[before, found]"))
+    assert not any(before.values())
+    assert len(changed) >= 5
+    assert not any(changed), changed
+
+
+def test_models_without_kernels_need_no_compilation(monkeypatch):
+    from efcml.evaluation import run as runs
+    from efcml.rivals import make_model
+
+    monkeypatch.setattr(runs, "compile_once", lambda: pytest.fail("compiled"))
+    X, Y = [[0.0], [1.0], [2.0]], [[0], [1], [1]]
+    efcml.prequential(make_model("rls").fit(X, Y), X, Y)
+    with pytest.raises(pytest.fail.Exception, match="compiled"):
+        efcml.prequential(efcml.EFCMLClassifier(prior=1.0).fit(X, Y), X, Y)

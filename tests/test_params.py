@@ -10,6 +10,8 @@ from streams import PARAMETERS, make_params
 
 from efcml.params import CORRELATIONS, Params
 
+pytestmark = pytest.mark.plain
+
 NAN, INF = math.nan, math.inf
 
 # name: (what the message says is allowed, values that are refused, values that are not)

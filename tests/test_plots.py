@@ -16,6 +16,8 @@ from efcml.plots import heatmap, style
 from efcml.plots.checks import as_array
 from efcml.plots.ellipses import ACTIVATION, REGION
 
+pytestmark = pytest.mark.plain
+
 DRAW = {
     "trends": lambda **ax: plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, **ax),
     "rule_counts": lambda **ax: plots.draw_rule_counts([1, 2], [(1, "birth", 0)], **ax),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Text
 from pictures import color_at, inside, overlaps, pixels, words
@@ -11,6 +11,8 @@ from efcml import plots
 from efcml.plots import style
 from efcml.plots.names import spread
 from efcml.plots.trends import POINTS
+
+pytestmark = pytest.mark.plain
 
 MARKS = {"slow": (20, 40), "sudden": 60}
 EVENTS = [(0, "birth", 1), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
@@ -46,7 +48,7 @@ def test_trends_leave_out_nan_and_keep_the_last_point():
     assert len(x) <= 1.5 * POINTS
     assert not np.isnan(y).any()
     assert (x[-1], y[-1]) == (len(values) - 1, 1.0)
-    assert ax.get_xlabel() == "row of the stream"
+    assert ax.get_xlabel() == "row"
     assert not ax.collections
 
 
@@ -100,6 +102,7 @@ def test_marks_can_stay_without_names():
     assert words(ax) == ["a"]
 
 
+@settings(max_examples=100)
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8), st.floats(0.01, 3))
 def test_spread_places_are_apart_and_balanced(places, least):
     places = sorted(places)

@@ -129,6 +129,7 @@ def scores_by_hand(model, X):
 SKLEARN = pytest.mark.parametrize("make", [log_loss, hinge, network, ChainLike])
 
 
+@pytest.mark.plain
 @SKLEARN
 @DELAYS
 def test_scikit_learn_models_give_what_their_own_loop_gives(make, delay):
@@ -159,6 +160,7 @@ def test_scikit_learn_models_give_what_their_own_loop_gives(make, delay):
     assert "rules=0" in repr(result)
 
 
+@pytest.mark.plain
 @SKLEARN
 @pytest.mark.parametrize("delay", [0, 4])
 def test_label_frequencies_answer_for_a_new_model(make, delay):
@@ -393,7 +395,7 @@ BAD_STREAMS = {
     "NaN": (HOLE, Y, r"Input X contains NaN or infinity.*row 2, column 1"),
     "1-D X": (X[:, 0], Y, r"X must have the shape \(rows, features\); got \(60,\)"),
     "no features": (X[:, :0], Y, r"X must have the shape \(rows, features\); got \(60, 0\)"),
-    "words": (X.astype(str).tolist() + [["a"] * 3], np.ones((61, 3)), "could not convert"),
+    "words": (X.astype(str).tolist() + [["a"] * 3], np.ones((61, 3)), "row 60, column 0 is 'a'"),
     "fewer labels": (X, Y[:9], "inconsistent numbers of rows: 60 and 9"),
     "no labels": (X, Y[:, :0], r"Y must have the shape \(rows, labels\)"),
     "3-D labels": (X, Y[None], r"Y must have the shape \(rows, labels\)"),

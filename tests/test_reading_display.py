@@ -10,8 +10,10 @@ from test_classifier import QUICK, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.markup import Safe, bar, faint, join, lines, show, table
+from efcml.markup import Safe, bar, escape, faint, join, lines, table
 from efcml.reading import explain_row, read_rules
+
+pytestmark = pytest.mark.plain
 
 EVIL = '<script>alert("a & b")</script>'
 SINGLE = {"br"}
@@ -44,8 +46,8 @@ class Page(HTMLParser):
 
 
 def test_pieces_escape_what_is_not_safe():
-    assert show(EVIL) == "&lt;script&gt;alert(&quot;a &amp; b&quot;)&lt;/script&gt;"
-    assert show(Safe("<b>")) == "<b>"
+    assert escape(EVIL) == "&lt;script&gt;alert(&quot;a &amp; b&quot;)&lt;/script&gt;"
+    assert escape(Safe("<b>")) == "<b>"
     assert lines("<", Safe("<i>")) == "&lt;<br><i>"
     for piece in (faint(EVIL), bar(0.5, EVIL), join(" & ", [EVIL, 1]), lines(EVIL)):
         assert isinstance(piece, Safe)

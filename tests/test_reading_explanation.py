@@ -213,7 +213,7 @@ def test_top_features():
     clf, (X, _) = fit_blocks(), blocks()
     x = X[5] + [0.0, 15.0, 0.0, 0.0]
     explanation = clf.explain(x)
-    pushes = explanation.top("label 1", 2)
+    pushes = explanation.top("label1", 2)
     assert pushes[0].feature == "x1"
     assert pushes[0].effect == pytest.approx(explanation.by_feature[1, 1])
     assert pushes == explanation.top(1, 4)[:2]
@@ -230,12 +230,12 @@ def test_the_text_says_all():
     lines = text.splitlines()
     assert lines[0] == "1 of 2 rules make up 90 % of the answer"
     assert lines[2].split() == ["label", "score", "base", "cases", "moved", "most", "by"]
-    assert lines[3].startswith("label 0")
-    assert lines[4].startswith("label 1")
+    assert lines[3].startswith("label0")
+    assert lines[4].startswith("label1")
     strongest = explanation.rules[0]
     at = lines.index(f"rule {strongest.uid}, activation 100 %")
     assert lines[at + 1] == f"  IF {strongest.antecedent}"
-    assert lines[at + 2].startswith("  adds label 0 ")
+    assert lines[at + 2].startswith("  adds label0 ")
     near = (explanation.case_similarity >= 0.5).sum()
     assert lines[-2].startswith(f"{near} of {len(explanation.cases)} remembered rows are at least")
     assert lines[-1] == "x3 is far outside the initial rows and counts as less far"
@@ -248,7 +248,7 @@ def test_decisions_in_the_text():
     clf, (X, Y) = fit_blocks(), blocks()
     for i in (0, 30):
         words = [line.split() for line in str(clf.explain(X[i])).splitlines()[3:5]]
-        assert [row[3] for row in words] == ["yes" if y else "no" for y in clf.predict(X)[i]]
+        assert [row[2] for row in words] == ["yes" if y else "no" for y in clf.predict(X)[i]]
     assert clf.predict(X)[[0, 30], 0].tolist() == Y[[0, 30], 0].tolist()
 
 
@@ -258,8 +258,8 @@ def test_of_many_labels_the_highest_are_shown():
     text = str(explanation)
     assert "and 3 labels with lower scores" in text
     best = np.argsort(-explanation.score)[:8]
-    shown = [line.split()[1] for line in text.splitlines()[3:11]]
-    assert shown == [str(k) for k in best]
+    shown = [line.split()[0] for line in text.splitlines()[3:11]]
+    assert shown == [f"label{k}" for k in best]
     assert "lower" not in str(fit_blocks().explain(blocks()[0][0]))
 
 

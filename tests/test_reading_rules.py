@@ -36,7 +36,7 @@ ONE_RULE = TWO_RULES | {"vigilance": 1e9}
 
 
 def blocks(n=40, seed=20260):
-    """Two clusters that differ in features 0 and 2 only; label 1 follows feature 1."""
+    """Two clusters that differ in features 0 and 2 only; label1 follows feature 1."""
     rng = np.random.default_rng(seed)
     second = np.arange(n) >= n // 2
     X = rng.normal(size=(n, 4))
@@ -293,7 +293,7 @@ def test_a_label_that_is_always_there_is_usual():
     rules = EFCMLClassifier(**QUICK).fit(X, Y).rules_
     assert rules.background.label_means[1] <= 1.0
     assert rules.background.label_means[1] == pytest.approx(1.0, abs=1e-9)
-    assert not any(t.label == "label 1" for rule in rules for t in rule.label_tendencies)
+    assert not any(t.label == "label1" for rule in rules for t in rule.label_tendencies)
 
 
 def test_the_usual_follows_the_rows():
@@ -321,19 +321,19 @@ def test_numbers_show_two_digits_of_the_spread():
 def test_tendencies_and_trends_of_the_clusters(two):
     for rule in two:
         (tendency,) = rule.label_tendencies
-        assert tendency.label == "label 0"
+        assert tendency.label == "label0"
         assert tendency.answer == rule.answer[0]
         assert tendency.answer == pytest.approx(float(rule.born > 0), abs=0.02)
         assert tendency.usual == pytest.approx(0.5, abs=1e-9)
-        best = rule.important("label 1")[0]
+        best = rule.important("label1")[0]
         assert best.feature == "x1"
         assert best.effect == pytest.approx(rule.slopes[1, 1] * rule.scaled_sigma[1])
-        assert any(trend.startswith("label 1 rises with x1 +") for trend in rule.trends)
+        assert any(trend.startswith("label1 rises with x1 +") for trend in rule.trends)
     second = max(two, key=lambda rule: rule.born)
-    assert second.sentence() == f"IF {second.antecedent} THEN label 0 1.00 (usual .50)"
+    assert second.sentence() == f"IF {second.antecedent} THEN label0 1.00 (usual .50)"
     text = str(second).splitlines()
     assert text[0] == f"rule {second.uid}: 50 % of the activation, 20 rows, born in row 20"
-    assert text[1:3] == [f"  IF {second.antecedent}", "  THEN label 0 1.00 (usual .50)"]
+    assert text[1:3] == [f"  IF {second.antecedent}", "  THEN label0 1.00 (usual .50)"]
     assert text[3:] == [f"    {trend}" for trend in second.trends]
     assert repr(second) == f"Rule({second.uid}, {second.sentence()!r})"
 
@@ -346,7 +346,7 @@ def test_a_tendency_is_an_answer_plainly_unlike_the_usual(two, answer, named):
     weights = np.zeros((2, 5))
     weights[0, -1] = answer
     rule = replace(two[0], background=background, scaled_weights=weights)
-    assert [tendency.label for tendency in rule.label_tendencies] == ["label 0"] * named
+    assert [tendency.label for tendency in rule.label_tendencies] == ["label0"] * named
 
 
 def test_at_most_five_tendencies_the_largest_gaps_first(two):
@@ -365,11 +365,11 @@ def test_important_features_are_few_and_not_weak(two):
     weights[1, :4] = [0.009, 0.0, 0.0, 0.0]
     rule = replace(two[0], scaled_weights=weights, scaled_covariance=np.eye(4))
     assert rule.important(0) == [("x0", 0.3), ("x1", -0.2), ("x3", 0.15)]
-    assert rule.important("label 0", 2) == rule.important(0)[:2]
+    assert rule.important("label0", 2) == rule.important(0)[:2]
     assert [push.feature for push in rule.important(0, 9)] == ["x0", "x1", "x3"]
-    assert rule.important("label 1") == rule.important(-1) == []
-    assert rule.trends == ["label 0 rises with x0 +.30, x3 +.15 and falls with x1 -.20"]
-    for label in ("label 2", 2, -3, None):
+    assert rule.important("label1") == rule.important(-1) == []
+    assert rule.trends == ["label0 rises with x0 +.30, x3 +.15 and falls with x1 -.20"]
+    for label in ("label2", 2, -3, None):
         with pytest.raises(ValueError, match="there is no label"):
             rule.important(label)
 
@@ -437,7 +437,7 @@ def test_rules_of_a_frame(two):
     assert table["uid"].tolist() == [rule.uid for rule in two]
     assert table["antecedent"].tolist() == [rule.antecedent for rule in two]
     assert table["consequent"].tolist() == [rule.consequent for rule in two]
-    assert table["label 0"].tolist() == [rule.label_means[0] for rule in two]
+    assert table["label0"].tolist() == [rule.label_means[0] for rule in two]
     assert [*table.columns[:4]] == ["uid", "born", "support", "share"]
     assert len(EFCMLClassifier().partial_fit(*stream(3)).rules_.to_frame()) == 0
 
@@ -454,7 +454,7 @@ def test_a_flat_target_is_one_label_named_by_its_class():
 def test_labels_that_appear_late_get_names():
     clf = fit_blocks()
     clf.learner_.add_labels(1)
-    assert clf.rules_.label_names == ("label 0", "label 1", "label 2")
+    assert clf.rules_.label_names == ("label0", "label1", "label2")
     assert clf.rules_[0].label_means[2] == 0.0
 
 
@@ -462,7 +462,7 @@ def test_bare_learners_can_be_read():
     clf = fit_blocks()
     names = list("abcd"), ["u", "v"]
     rules = read_rules(clf.learner_, *names)
-    assert str(rules) == str(clf.rules_).replace("label 0", "u").replace("label 1", "v").replace(
+    assert str(rules) == str(clf.rules_).replace("label0", "u").replace("label1", "v").replace(
         "x0", "a"
     ).replace("x1", "b").replace("x2", "c").replace("x3", "d")
 
@@ -473,12 +473,12 @@ def test_models_with_one_rule_base_per_label(kind):
     options = {"order": [1, 0]} if kind is ChainEFC else {}
     clf = kind(**TWO_RULES, **options).fit(X, Y)
     rules = clf.rules_
-    assert set(rules) == {"label 0", "label 1"}
+    assert set(rules) == {"label0", "label1"}
     assert sum(map(len, rules.values())) == clf.n_rules_
-    chained = rules["label 0"].feature_names
-    assert chained == ("x0", "x1", "x2", "x3") + ("label 1",) * (kind is ChainEFC)
-    assert rules["label 1"].feature_names == ("x0", "x1", "x2", "x3")
-    assert rules["label 1"].label_names == ("label 1",)
+    chained = rules["label0"].feature_names
+    assert chained == ("x0", "x1", "x2", "x3") + ("label1",) * (kind is ChainEFC)
+    assert rules["label1"].feature_names == ("x0", "x1", "x2", "x3")
+    assert rules["label1"].label_names == ("label1",)
     with pytest.raises(NotFittedError):
         kind().rules_  # noqa: B018
 
@@ -516,7 +516,7 @@ def test_shuffling_named_features_moves_the_model(two, rng):
         named = [rule.feature_names.index(term.feature) for term in rule.terms]
         others = np.setdiff1d(range(4), named)
         assert activation[named].min() > 5.0 * activation[others].max()
-        best = rule.feature_names.index(rule.important("label 1")[0].feature)
+        best = rule.feature_names.index(rule.important("label1")[0].feature)
         assert scores[best, 1] > 3.0 * np.delete(scores[:, 1], best).max()
 
 

@@ -18,6 +18,8 @@ from efcml.evaluation import PrequentialResult
 from efcml.report import draw_run, pictures, words, write_report
 from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
+pytestmark = pytest.mark.plain
+
 VOID = {"meta", "link", "img", "source", "br"}
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
 
@@ -511,3 +513,19 @@ def test_questions_are_counted_from_the_initial_part():
         for row in (0, 40)
     ]
     assert labels == ["row of the stream", "row after the initial part"]
+
+
+def test_what_was_not_set_is_left_out(write):
+    numbers = table_of(write({"budget": None, "unit": None, "pa": None, "seed": 0}), "numbers")
+    assert not {"budget", "unit"} & numbers.keys()
+    assert {"pa", "seed"} <= numbers.keys()
+
+
+def test_the_axis_says_where_rows_are_counted_from():
+    _, classifier, result = run(None)
+    for first_row, words_of_axis in ((0, "row of the stream"), (40, "row of the data set")):
+        figures = draw_run(result, classifier, first_row=first_row)
+        for name in ("trends", "rules"):
+            ax = figures[name].axes[-1]
+            assert ax.get_xlabel() == words_of_axis
+            assert ax.lines[0].get_xdata()[0] >= first_row

@@ -10,6 +10,8 @@ import pytest
 
 from efcml import _jit
 
+pytestmark = pytest.mark.plain
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "efcml"
 SOURCES = sorted(PACKAGE.rglob("*.py"))

@@ -326,7 +326,7 @@ class Heir(EFCMLClassifier):
 
 @pytest.mark.parametrize("strange", [None, 3, "x", EFCMLClassifier, Heir(), RuleBase(1, 1)])
 def test_other_objects_are_refused(strange, path):
-    wanted = "EFCMLClassifier, OneVsRestEFC, ChainEFC, ActiveLearner can be saved; got"
+    wanted = "EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML, ActiveLearner can be saved; got"
     with pytest.raises(TypeError, match=wanted):
         save(strange, path)
     assert not path.exists()

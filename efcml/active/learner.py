@@ -7,7 +7,7 @@ import numpy as np
 from efcml.active import options
 from efcml.active.draws import draws_for
 from efcml.active.question import Query, Question
-from efcml.active.rows import find_learner, read_answer, read_row
+from efcml.active.rows import find_learner, label_names_of, read_answer, read_row
 from efcml.active.store import OpenQuestions
 from efcml.active.stream import run_stream
 from efcml.kernels import querying
@@ -116,12 +116,14 @@ class ActiveLearner:
         model : EFCMLClassifier or Learner
         x : array-like of shape (p,), or Question
             The row, or what ``ask`` returned for it. Hand over the question itself if the model
-            may have learned something else in between. None for an earlier row.
-        y : array-like of shape (K,), optional
+            may have learned something else in between. An open question, one of ``waiting``, is
+            answered.
+        y : array-like of shape (K,), or dict, optional
             0 or 1 for the labels asked, NaN for the others; NaN for a label that was asked means
-            that nobody knows it. None if nothing was asked, or if the answer comes later.
+            that nobody knows it. Or only the labels that are known, by name or index:
+            ``{"happy": 1, 3: 0}``. None if nothing was asked, or if the answer comes later.
         row : int, optional
-            The row of an open question that is now answered.
+            The row of an open question that is now answered; x is None then.
 
         Returns
         -------
@@ -129,6 +131,8 @@ class ActiveLearner:
             The one that was settled or opened.
         """
         learner = find_learner(model)
+        if row is None and isinstance(x, Question) and x.row in self._open.waiting:
+            x, row = None, x.row
         if row is not None:
             return self._answer(model, learner, x, y, row)
         question = self._current(model, learner, x)
@@ -238,19 +242,31 @@ class ActiveLearner:
         return self._open.rows
 
     @property
+    def waiting(self):
+        """The questions that wait for an answer, oldest first: a tuple of `Question`."""
+        return tuple(self._open.waiting.values())
+
+    @property
     def expired(self):
         """Number of questions that were never answered and had to make room."""
         return len(self._open.expired)
 
-    def to_frame(self):
-        """Return the log as a pandas DataFrame, one line per question."""
+    def to_frame(self, model=None):
+        """Return the log as a pandas DataFrame, one line per question.
+
+        Parameters
+        ----------
+        model : EFCMLClassifier, optional
+            Where the labels have their names from. Without it, or if it has none, they are indices.
+        """
         import pandas
 
+        names = label_names_of(model)
         lines = [
             {
                 "row": query.row,
                 "reasons": " ".join(query.reasons),
-                "labels": np.flatnonzero(query.labels).tolist(),
+                "labels": [names.get(c, c) for c in np.flatnonzero(query.labels).tolist()],
                 "ambiguity_threshold": query.thresholds["ambiguity"],
                 "instability_threshold": query.thresholds["instability"],
                 "spent": query.spent,

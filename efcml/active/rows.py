@@ -1,5 +1,7 @@
 """Single rows and answers as people bring them, for estimators and bare learners."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from efcml.learner import Learner
@@ -37,6 +39,8 @@ def read_row(model, learner, x):
 
 def read_answer(model, learner, y, labels, row):
     """Return an answer as checked floats of shape (1, K); ``labels`` are the ones asked."""
+    if isinstance(y, Mapping):
+        y = spread_out(y, label_names_of(model), learner.n_labels)
     table = one_row(y, "y")
     if model is not learner:
         Y = model.check_labels(table, 1)
@@ -53,3 +57,30 @@ def read_answer(model, learner, y, labels, row):
             "put NaN there."
         )
     return Y
+
+
+def label_names_of(model):
+    """Return the names of a model's labels by index; nothing where they are not known."""
+    return dict(enumerate(getattr(model, "label_names_", ())))
+
+
+def spread_out(answer, names, n_labels):
+    """Return an answer by name or index as one value per label, NaN where it says nothing.
+
+    Examples
+    --------
+    >>> spread_out({"calm": 1, 0: 0}, {0: "happy", 1: "calm", 2: "sad"}, 3)
+    [0, 1, nan]
+    """
+    places = {name: c for c, name in names.items()} | {c: c for c in range(n_labels)}
+    values, seen = [float("nan")] * n_labels, set()
+    for label, value in answer.items():
+        if label not in places:
+            known = f" or one of {list(names.values())}" if names else ""
+            raise ValueError(f"there is no label {label!r}: give an index below {n_labels}{known}.")
+        place = places[label]
+        if place in seen:
+            raise ValueError(f"y gives label {place} twice, by name and by index.")
+        seen.add(place)
+        values[place] = value
+    return values

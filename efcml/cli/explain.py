@@ -27,10 +27,14 @@ def run(options):
     if options.sample is not None:
         explain_rows(model, options)
         return
-    most = {} if options.all else {"most": SHOWN, "most_per_label": SHOWN_PER_LABEL}
-    text = tell_rules(model, **most)
-    print(text)
-    if most and text != tell_rules(model):
+    rules = model.rules_
+    if options.all:
+        print(tell_rules(rules))
+        return
+    print(tell_rules(rules, most=SHOWN, most_per_label=SHOWN_PER_LABEL))
+    parts = rules.values() if isinstance(rules, dict) else [rules]
+    limit = SHOWN_PER_LABEL if isinstance(rules, dict) else SHOWN
+    if any(len(part) > limit for part in parts):
         print("\n--all shows all rules")
 
 

@@ -13,8 +13,8 @@ def read_model(path):
 
     model = load(path)
     if not hasattr(model, "decision_function"):
-        raise ValueError(f"{path} holds an {type(model).__name__}, which predicts nothing: give the"
-                         " file of a classifier.")  # fmt: skip
+        raise ValueError(f"the {type(model).__name__} in {path} does not predict tables: give the"
+                         " file of an EFCMLClassifier, OneVsRestEFC or ChainEFC.")  # fmt: skip
     if not hasattr(model, "learner_"):
         raise ValueError(f"the {type(model).__name__} in {path} has learned nothing yet.")
     return model
@@ -24,12 +24,11 @@ def label_names(model):
     """Return the names of a model's labels, as `explain` gives them."""
     from efcml.reading import name_all
 
-    return list(name_all(model._names()[1], "label ", model.learner_.n_labels))
+    return list(name_all(model.column_names()[1], "label", model.learner_.n_labels))
 
 
-def tell_rules(model, *, most=None, most_per_label=None):
-    """Return the rules in words, strongest first; at most so many of each rule base."""
-    rules = model.rules_
+def tell_rules(rules, *, most=None, most_per_label=None):
+    """Return the rules of a model in words, strongest first; at most so many of each rule base."""
     if not isinstance(rules, dict):
         return str(rules[:most])
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())

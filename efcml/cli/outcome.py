@@ -111,7 +111,7 @@ def write_pictures(folder, summary, ds, run, result):
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    rules = tell_rules(run.model, most_per_label=RULES_PER_LABEL)
+    rules = tell_rules(run.model.rules_, most_per_label=RULES_PER_LABEL)
     with whole_files(folder) as place:
         figures = draw_run(
             result, run.model, run.active, dataset=ds, first_row=ds.n_initial,

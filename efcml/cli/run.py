@@ -21,7 +21,7 @@ def add_command(commands):
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS} rows of the"
                         " initial part and of the stream")  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default:"
-                        " runs/DATASET-MODEL)")  # fmt: skip
+                        " runs/DATASET-MODEL, with the budget if there is one)")  # fmt: skip
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keep the state of the run"
                         " every few seconds; go on from it")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -39,7 +39,7 @@ def run(options):
     rows = choose_rows(whole, seed=options.seed if options.shuffle else None, quick=options.quick)
     ds = take_rows(whole, rows)
     check_parts(ds, options)
-    folder = options.out or Path("runs") / f"{ds.name}-{options.model}"
+    folder = options.out or Path("runs") / name_run(ds.name, options, active)
     make_folder(folder)
     stream = StreamRun(model, active, *ds.stream, learn=MODELS[options.model].learn)
     checkpoint = Checkpoint(options.checkpoint, stream, ds)
@@ -57,6 +57,16 @@ def run(options):
         print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
     if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
+
+
+def name_run(dataset, options, active):
+    """Return the name of the folder of a run; an active learner's budget and criteria are in it."""
+    parts = [dataset, options.model]
+    if active is not None:
+        parts += [f"{100.0 * active.budget:g}", active.unit]
+    if options.criteria is not None:
+        parts += active.criteria
+    return "-".join(parts)
 
 
 def check_parts(ds, options):

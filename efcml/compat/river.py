@@ -164,6 +164,13 @@ class RiverEFCML(base.MultiLabelClassifier):
         ]
         return X[-1:]
 
+    def take_state(self, learner, feature_names, label_names, unknown_features):
+        """Go on from a learner and the names of its columns, as `efcml.load` does."""
+        self.learner = learner
+        self._columns = {name: column for column, name in enumerate(feature_names)}
+        self._labels = {name: column for column, name in enumerate(label_names)}
+        self.unknown_features_ = Counter(dict(unknown_features))
+
     # -- answers ----------------------------------------------------------------------------
 
     def _score(self, x):

@@ -136,7 +136,7 @@ def from_arrays(
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given.
     feature_names, label_names : sequence of str, optional
-        Taken from the columns of a DataFrame, else x1, x2, ... and label1, label2, ...
+        Taken from the columns of a DataFrame, else x0, x1, ... and label0, label1, ...
     description : str
 
     Returns
@@ -191,7 +191,7 @@ def _column_names(table, names, prefix, count):
         return names
     if hasattr(table, "columns"):
         return table.columns
-    return [f"{prefix}{i}" for i in range(1, count + 1)]
+    return [f"{prefix}{i}" for i in range(count)]
 
 
 def _known_name(name):

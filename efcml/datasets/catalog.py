@@ -94,6 +94,27 @@ class Dataset:
         """X and Y of the rows after the initial part, as views."""
         return self.X[self.n_initial :], self.Y[self.n_initial :]
 
+    def frames(self):
+        """Return both parts as data frames: ``(X, Y)`` of the initial part, ``(X, Y)`` of the rest.
+
+        A model that is fitted with them knows the names of its features and labels. pandas must be
+        installed.
+
+        Examples
+        --------
+        >>> tiny = Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
+        >>> initial, stream = tiny.frames()
+        >>> stream[1]
+             a    b
+        1  1.0  1.0
+        """
+        import pandas
+
+        X = pandas.DataFrame(self.X, columns=self.feature_names)
+        Y = pandas.DataFrame(self.Y, columns=self.label_names)
+        n = self.n_initial
+        return (X.iloc[:n], Y.iloc[:n]), (X.iloc[n:], Y.iloc[n:])
+
     def __len__(self):
         return len(self.X)
 

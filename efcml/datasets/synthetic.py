@@ -96,8 +96,8 @@ def _make(name, n, p, K, seed, n_initial, noise, *, drifting):
         X,
         Y,
         n // 10 if n_initial is None else n_initial,
-        [f"x{i}" for i in range(1, p + 1)],
-        [f"label{i}" for i in range(1, K + 1)],
+        [f"x{i}" for i in range(p)],
+        [f"label{i}" for i in range(K)],
         f"Gaussian clusters with a linear label model each, seed {seed}; {events or 'no drift'}",
         marks,
     )

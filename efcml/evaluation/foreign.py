@@ -50,14 +50,17 @@ class Stream:
 
 def read_features(X):
     """Return a DataFrame as it is, anything else as floats; missing values are refused."""
-    from efcml.targets import refuse_complex
+    from efcml.targets import refuse_complex, refuse_text
 
     if hasattr(X, "toarray"):
         raise TypeError("X is sparse; dense features are needed: use X.toarray().")
     if hasattr(X, "iloc"):
         missing = X.isna().to_numpy()
     else:
-        X = np.array(refuse_complex(np.asarray(X), "X"), dtype=np.float64)
+        table = refuse_complex(np.asarray(X), "X")
+        if table.dtype.kind in "OSU":
+            refuse_text(table)
+        X = np.array(table, dtype=np.float64)
         missing = ~np.isfinite(X)
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(f"X must have the shape (rows, features); got {X.shape}.")

@@ -33,7 +33,7 @@ class PrequentialResult:
         Births, merges and drops of rules, in order. For models with one rule base per label the
         uid is ``label * 10**9 + uid``.
     seconds : float
-        Time spent in the model, over all rows: scoring and learning.
+        Time spent in the model, over all rows: scoring and learning. Compiling does not count.
     """
 
     Y: np.ndarray

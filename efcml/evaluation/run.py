@@ -1,5 +1,6 @@
 """prequential: one pass of test-then-train, for models of any kind."""
 
+from functools import cache
 from numbers import Integral
 
 import numpy as np
@@ -8,6 +9,7 @@ from efcml.evaluation.blocks import run_learner
 from efcml.evaluation.foreign import Stream, find_adapter, run_foreign
 from efcml.evaluation.result import PrequentialResult
 from efcml.progress import progress_bar
+from efcml.warm import warmup
 
 
 def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None):
@@ -75,12 +77,14 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
         return run_active(model, X, Y, active, options, progress)
     if hasattr(model, "begin_stream"):
         learner, X, Y = model.begin_stream(X, Y, learn=learn)
+        compile_before(learner)
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_learner(learner, X, Y, bar=bar, **options)
     else:
         kind = find_adapter(model, learn=learn)
         stream = Stream.read(X, Y)
         adapter, Y = kind(model, stream), stream.Y
+        compile_before(getattr(model, "learner", None))  # RiverEFCML has one
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
     queried = np.full(len(Y), bool(learn))
@@ -95,7 +99,20 @@ def run_active(model, X, Y, active, options, progress):
         raise ValueError("active needs learn=True and delay=0; for late answers use ask and tell.")
     if not hasattr(model, "begin_stream"):
         raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
-    _, X, Y = model.begin_stream(X, Y, learn=False)
+    learner, X, Y = model.begin_stream(X, Y, learn=False)
+    compile_before(learner)
     with progress_bar(len(Y), "prequential", show=progress) as bar:
         trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
     return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+
+
+def compile_before(learner):
+    """Compile all kernels, so that this does not count as time per sample."""
+    if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
+        compile_once()
+
+
+@cache
+def compile_once():
+    """Compile all kernels; nothing the second time."""
+    warmup()

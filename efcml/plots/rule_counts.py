@@ -72,7 +72,7 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
     _set_ticks(ax, most, log)
     longest = max((len(counts) for counts in models.values()), default=0)
     ax.set_xlim(first_row, first_row + max(longest - 1, 1))
-    style.name_axes(ax, "row of the stream", "rules")
+    style.name_axes(ax, "row", "rules")
     style.mark_rows(ax, marks)
     if named:
         name_ends(ax, ends, lowest=1.0 if log else 0.0)

@@ -37,7 +37,7 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     'partial accuracy'
     >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])})
     >>> print(ax.get_xlabel())
-    row of the stream
+    row
     lines: mean of 2 orders, bands: lowest to highest
     """
     curves = {name: _as_orders(name, *curve) for name, curve in curves.items()}
@@ -54,7 +54,7 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
         if len(rows):
             ends.append((rows[-1], middle[-1], name, color, dash))
     ax.margins(x=0.0)
-    style.name_axes(ax, "row of the stream" + _caption(orders), style.plain(ylabel))
+    style.name_axes(ax, "row" + _caption(orders), style.plain(ylabel))
     style.mark_rows(ax, marks, named=name_marks)
     name_ends(ax, ends)
     return ax

@@ -41,8 +41,8 @@ def name_all(names, prefix, count):
 
     Examples
     --------
-    >>> name_all(["a"], "label ", 2)
-    ('a', 'label 1')
+    >>> name_all(["a"], "label", 2)
+    ('a', 'label1')
     """
     given = () if names is None else tuple(str(name) for name in names)
     return given + tuple(f"{prefix}{i}" for i in range(len(given), count))

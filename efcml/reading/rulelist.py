@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from efcml.kernels.proximal import correlate
-from efcml.markup import bar, faint, join, lines, show, table
+from efcml.markup import bar, escape, faint, join, lines, table
 from efcml.reading.background import Background, name_all
 from efcml.reading.rule import Rule
 from efcml.reading.words import count, percent
@@ -104,7 +104,7 @@ class RuleList(Sequence):
     def to_html(self, most=None):
         """Return a table of all rules, or of the first ``most``."""
         if not self:
-            return show(self.title)
+            return escape(self.title)
         widest = max(rule.share for rule in self)
         rows = [
             (
@@ -127,7 +127,7 @@ def read_rules(learner, feature_names=None, label_names=None):
     ----------
     learner : Learner
     feature_names, label_names : sequence of str, optional
-        ``x0``, ``x1``, ... and ``label 0``, ``label 1``, ... where not given.
+        ``x0``, ``x1``, ... and ``label0``, ``label1``, ... where not given.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def read_rules(learner, feature_names=None, label_names=None):
 def read_in_order(learner, feature_names, label_names):
     """Return the background and the rules in the order of the learner's arrays."""
     p, K = learner.n_features, learner.n_labels
-    names = name_all(feature_names, "x", p), name_all(label_names, "label ", K)
+    names = name_all(feature_names, "x", p), name_all(label_names, "label", K)
     if not learner.fitted:
         frequencies = learner.score(np.zeros((1, p)))[0]
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)

@@ -52,9 +52,16 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
         figures["importance"] = draw_features(rules, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
+    for name in {"trends", "rules"} & figures.keys():
+        figures[name].axes[-1].set_xlabel(name_rows(first_row))
     for figure in figures.values():
         keep_small(figure)
     return figures
+
+
+def name_rows(first_row):
+    """Return the name of an axis of rows, by the number of the first one."""
+    return "row of the data set" if first_row else "row of the stream"
 
 
 def draw_features(rules, dataset):

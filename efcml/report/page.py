@@ -7,10 +7,11 @@ from inspect import signature
 from pathlib import Path
 
 from efcml.folders import replacing
+from efcml.markup import escape
 from efcml.report import words
 from efcml.report.figures import draw_run
 from efcml.report.look import STYLE
-from efcml.report.markup import cell, escape, paragraphs, table
+from efcml.report.parts import cell, paragraphs, table
 from efcml.report.pictures import embed_figure
 
 NEEDED = (
@@ -36,8 +37,8 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
     ----------
     path : str or path
     summary : dict
-        What goes to ``summary.json``. Every number, word and truth value in it is shown;
-        "parameters" become a table, and so do "models", a dict of such dicts to compare with.
+        What goes to ``summary.json``. Every number, word and truth value in it is shown; None is
+        not. "parameters" become a table, and so do "models", a dict of such dicts to compare with.
         "findings" are sentences to show.
     result : PrequentialResult
     classifier : estimator
@@ -150,6 +151,8 @@ def summary_section(summary, constant):
     lines = []
     for key in sorted(summary, key=order_of):
         value = summary[key]
+        if value is None and key not in COMPARED:
+            continue  # no budget was set, say: nothing to tell
         if not isinstance(value, dict | list | tuple):
             shown = words.model_title(value) if key == "model" else words.show(key, value)
             lines.append((key, words.TITLES.get(key, key), cell(value, shown)))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import matplotlib
 
-from efcml.report.markup import escape
+from efcml.markup import escape
 
 PHONE_WIDTH = 4.0  # inches: at 390 pixels the letters then keep their size
 PIXELS_PER_INCH = 96  # of style sheets

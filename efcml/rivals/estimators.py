@@ -46,9 +46,9 @@ class PerLabelFace(EngineFace):
 
         In a chain, the labels before a label are features of its rules.
         """
-        features, labels = self._names()
+        features, labels = self.column_names()
         learner = self.learner_
-        labels = name_all(labels, "label ", learner.n_labels)
+        labels = name_all(labels, "label", learner.n_labels)
         inputs = name_all(features, "x", learner.n_features) + tuple(
             labels[c] for c in learner.order
         )

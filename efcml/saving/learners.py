@@ -62,11 +62,12 @@ def read_params(facts):
     return Params(**{name: from_plain(value) for name, value in facts.items()})
 
 
-def check_learner(facts, arrays):
-    """Refuse values that no `Learner` can have."""
+def check_learner(facts, arrays, *, gaps=False):
+    """Refuse values that no `Learner` can have; with ``gaps`` held rows may lack features."""
     p = facts["n_features"]
     features, labels = arrays["held"][:, :p], arrays["held"][:, p:]
-    check_all(np.isfinite(features), "held rows hold NaN or infinity")
+    good = np.isfinite(features) | (gaps & np.isnan(features))
+    check_all(good, "held rows hold NaN or infinity")
     check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
     if facts["rules"] is None:
         return

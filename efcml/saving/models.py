@@ -1,10 +1,13 @@
 """save and load: a model in one file that holds no code."""
 
 from efcml.active import ActiveLearner
-from efcml.saving import actives, estimators
+from efcml.saving import actives, estimators, rivers
 from efcml.saving.archive import read_archive, refusing, write_archive
 
-HOMES = dict.fromkeys(estimators.KINDS, estimators) | {"ActiveLearner": actives}
+HOMES = dict.fromkeys(estimators.KINDS, estimators) | {
+    "RiverEFCML": rivers,
+    "ActiveLearner": actives,
+}
 CLASSES = (*estimators.LEARNERS, ActiveLearner)
 
 
@@ -16,7 +19,7 @@ def save(model, path):
 
     Parameters
     ----------
-    model : EFCMLClassifier, OneVsRestEFC, ChainEFC or ActiveLearner
+    model : EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML or ActiveLearner
         Fitted, in its warm-up, or new.
     path : str or path-like
         By custom it ends in ``.npz``.
@@ -48,7 +51,7 @@ def load(path):
 
     Returns
     -------
-    EFCMLClassifier, OneVsRestEFC, ChainEFC or ActiveLearner
+    EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML or ActiveLearner
     """
     header, arrays = read_archive(path, expect_model)
     with refusing(path):
@@ -67,9 +70,8 @@ def pack(model):
 
     Values that `unpack` would refuse are refused here.
     """
-    if type(model) not in CLASSES:
-        names = ", ".join(kind.__name__ for kind in CLASSES)
-        raise TypeError(f"only {names} can be saved; got {type(model).__name__}.")
+    if type(model) not in CLASSES and not rivers.is_river(model):
+        raise TypeError(f"only {', '.join(HOMES)} can be saved; got {type(model).__name__}.")
     home = HOMES[type(model).__name__]
     facts, arrays = home.pack(model)
     try:

@@ -1,18 +1,8 @@
-"""Small pieces of HTML. What comes from outside is escaped here."""
+"""Parts of a page. What comes from outside is escaped here."""
 
-import html
 import json
 
-
-def escape(text):
-    """Return text that is safe in a page, also inside an attribute.
-
-    Examples
-    --------
-    >>> escape('<"&')
-    '&lt;&quot;&amp;'
-    """
-    return html.escape(str(text))
+from efcml.markup import escape
 
 
 def exact(value):
