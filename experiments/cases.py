@@ -1,4 +1,4 @@
-"""Remembered cases beside the rules, inside the initial parts (decision 12).
+"""Remembered cases beside the rules, inside the initial parts (decision 14).
 
 ``python experiments/cases.py [SHARE [SETTING ...]]``. Same sets and orders as the search for the
 defaults; ``SHARE`` of each initial part is fitted first. The record is

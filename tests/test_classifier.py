@@ -19,10 +19,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from efcml import EFCMLClassifier
-from efcml.rules.divergence import DivergenceWarning
 from efcml.params import Params
 from efcml.rules import RuleBase
 from efcml.rules.casebase import CaseBase
+from efcml.rules.divergence import DivergenceWarning
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
 FIXED = {

@@ -17,9 +17,9 @@ from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.learner import Learner
-from efcml.rules.divergence import DivergenceWarning
 from efcml.params import Params
 from efcml.rules import RuleBase
+from efcml.rules.divergence import DivergenceWarning
 from efcml.saving import archive, expected, pack, read_archive, take, unpack, write_archive
 from efcml.saving.layout import npy_head
 from efcml.states import nest, pick

@@ -23,6 +23,14 @@ def state_table():
     return markdown_table()
 
 
+def case_table():
+    """Return the arrays of the remembered cases."""
+    from efcml.rules.casebase import CASE_FIELDS
+    from efcml.rules.fields import markdown_table
+
+    return markdown_table(CASE_FIELDS, "shape")
+
+
 def parameter_table():
     """Return names, defaults and meanings of all parameters.
 
@@ -75,7 +83,7 @@ def decision_list(root=ROOT):
 
 TABLES = {
     "README.md": {"results": results_table},
-    "docs/state.md": {"state": state_table},
+    "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/decisions/index.md": {"decisions": decision_list},
 }

@@ -117,14 +117,15 @@ def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, 
 @kernel_inline
 def learn_errors_of_rules(x, y, n_known, row_number, cons, n_rules, settings, work, cons_work,
                           cases):  # fmt: skip
-    """Let the cases learn what the rules, which have just fired, get wrong at x."""
-    blend(cons_work.row, work.activation, cons.W, n_rules, cases.errors)
-    K = y.shape[0]
-    for c in range(cases.errors.shape[0]):
-        cases.errors[c] = y[c % K] - cases.errors[c]
-    learn_case(
-        x, cases.errors, cons_work.known, n_known, row_number, settings.forgetting, cases
-    )  # fmt: skip
+    """Let the cases, if there are any, learn what the rules, which have just fired, get wrong."""
+    if cases.rows.shape[0] > 0:
+        blend(cons_work.row, work.activation, cons.W, n_rules, cases.errors)
+        K = y.shape[0]
+        for c in range(cases.errors.shape[0]):
+            cases.errors[c] = y[c % K] - cases.errors[c]
+        learn_case(
+            x, cases.errors, cons_work.known, n_known, row_number, settings.forgetting, cases
+        )  # fmt: skip
 
 
 @kernel
@@ -198,10 +199,9 @@ def learn_until_event(
         if not resumed or settings.birth_learning:
             fire(x, ante, n_rules, settings, work)
             fill_row(x, cons_work.row)
-            if cases.rows.shape[0] > 0:
-                learn_errors_of_rules(
-                    x, y, n_known, row_offset + t, cons, n_rules, settings, work, cons_work, cases
-                )
+            learn_errors_of_rules(
+                x, y, n_known, row_offset + t, cons, n_rules, settings, work, cons_work, cases
+            )
             stale = learn_consequents(
                 newborn if resumed else -1, row_offset + t, x, y, ante, cons, n_rules, settings,
                 work, cons_work,

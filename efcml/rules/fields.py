@@ -65,10 +65,10 @@ IDENTITY = (
 FIELDS = ANTECEDENT + CONSEQUENT + IDENTITY
 
 
-def markdown_table():
+def markdown_table(fields=FIELDS, shape="shape per rule"):
     """Return the state as a markdown table, for the documentation."""
-    lines = ["| array | shape per rule | symbol | meaning |", "|---|---|---|---|"]
-    for field in FIELDS:
+    lines = [f"| array | {shape} | symbol | meaning |", "|---|---|---|---|"]
+    for field in fields:
         shape = " x ".join(field.dims) or "1"
         lines.append(f"| `{field.name}` | {shape} | {field.symbol} | {field.meaning} |")
     return "\n".join(lines)

@@ -3,8 +3,8 @@
 import warnings
 from contextlib import closing
 
-from efcml.rules.divergence import DivergenceWarning
 from efcml.progress import progress_bar
+from efcml.rules.divergence import DivergenceWarning
 from efcml.tuning.backends import run_local
 from efcml.tuning.cluster import find_client, run_dask
 from efcml.tuning.grid import PAPER_GRID
