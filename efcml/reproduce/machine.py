@@ -1,0 +1,39 @@
+"""Where and with what a run was made."""
+
+import hashlib
+import os
+import platform
+from functools import cache
+from importlib.metadata import version
+
+import efcml
+
+PACKAGES = ("numpy", "numba", "scipy")
+
+
+def versions():
+    """Return the versions that numbers may depend on."""
+    found = {"efcml": efcml.__version__, "python": platform.python_version()}
+    return found | {name: version(name) for name in PACKAGES}
+
+
+def machine():
+    """Return the kind of machine and its number of cores."""
+    return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
+
+
+@cache
+def method():
+    """Return a text that changes when the learner answers differently than before.
+
+    Between two releases the version stays the same while the method changes. So a few rows of a
+    built-in stream are learned, and the scores, rounded, are what records are compared by.
+    """
+    from efcml import EFCMLClassifier, OneVsRestEFC, datasets, prequential
+
+    ds = datasets.load("drifting-clusters", n=70, n_initial=30)
+    digest = hashlib.sha256()
+    for model in (EFCMLClassifier(max_rules=4), OneVsRestEFC(max_rules=2, prior=1.0)):
+        result = prequential(model.fit(*ds.initial), *ds.stream, progress=False)
+        digest.update((result.scores.round(6) + 0.0).tobytes())
+    return digest.hexdigest()[:12]
