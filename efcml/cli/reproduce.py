@@ -8,8 +8,8 @@ FOLDER, QUICK_FOLDER = "reproduced", "reproduced-quick"
 
 def add_command(commands):
     """Add the subcommand."""
-    parser = commands.add_parser("reproduce", help="run the experiments of the paper; write records,"
-                                 " tables, figures and verdicts")  # fmt: skip
+    parser = commands.add_parser("reproduce", help="run the experiments of the paper; write"
+                                 " records, tables, figures and verdicts")  # fmt: skip
     parser.add_argument("id", metavar="ID|all", help="pa-trends, ap-trends, rule-counts, mediamill,"
                         " al-labels, al-samples, al-instability, al-mediamill, speed or"
                         " ablation")  # fmt: skip
@@ -20,8 +20,8 @@ def add_command(commands):
                         " without mediamill")  # fmt: skip
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, whose workers"
-                       " need efcml and the data")  # fmt: skip
+    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, whose"
+                       " workers need efcml and the data")  # fmt: skip
     parser.set_defaults(run=run)
 
 

@@ -14,13 +14,20 @@ from efcml.reproduce.machine import machine, method, versions
 from efcml.reproduce.packing import pack, pack_shares
 from efcml.reproduce.rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
 from efcml.rivals import MODELS, make_model
-from efcml.states import to_plain
 
 CURVE_POINTS = 200  # of the number of rules along the stream
 
 
 def execute(run):
-    """Do a run and return its record, ready for JSON."""
+    """Do a run and return its record, ready for JSON; an error names the run."""
+    try:
+        return run_and_measure(run)
+    except Exception as error:
+        raise RuntimeError(f"{run.key}: {type(error).__name__}: {error}") from error
+
+
+def run_and_measure(run):
+    """Do a run and return its record."""
     begin = perf_counter()
     ds = data_of(run)
     rows = stream_rows(run, ds)
@@ -39,7 +46,6 @@ def execute(run):
     shares[1, order] = measures.average_precision_rows(result.Y, result.scores)
     n_labels = result.Y.shape[1]
     return identity(run) | {
-        "parameters": parameters_of(model),
         "labels": n_labels, "pa": result.pa, "ap": result.ap,
         "rules": int(result.rules[-1]), "most_rules": int(result.rules.max()),
         "births": result.births, "merges": result.merges, "drops": result.drops,
@@ -61,24 +67,10 @@ def identity(run):
     }  # fmt: skip
     return {
         "key": run.key, "set": run.dataset, "model": run.model, "start": run.start,
-        "order": run.order, "seed": run.order, "asking": asking, "versions": versions(),
+        "order": run.order, "seed": run.order, "asking": asking,
+        "parameters": dict(run.parameters), "versions": versions(),
         "method": method(), "data": data_fingerprint(run), "machine": machine(),
     }  # fmt: skip
-
-
-def parameters_of(model):
-    """Return all parameters of an estimator that JSON can hold."""
-    plain = {name: to_plain(value) for name, value in model.get_params().items()}
-    return {
-        name: value
-        for name, value in plain.items()
-        if isinstance(value, int | float | str | bool | None)
-    }
-
-
-def wanted_parameters(run):
-    """Return all parameters that the model of a run has now."""
-    return parameters_of(make_model(run.model, **dict(run.parameters)))
 
 
 def make_asker(run):

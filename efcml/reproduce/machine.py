@@ -1,12 +1,14 @@
 """Where and with what a run was made."""
 
 import hashlib
+import json
 import os
 import platform
 from functools import cache
 from importlib.metadata import version
 
 import efcml
+from efcml.states import to_plain
 
 PACKAGES = ("numpy", "numba", "scipy")
 
@@ -24,7 +26,7 @@ def machine():
 
 @cache
 def method():
-    """Return a text that changes when the learner answers differently than before.
+    """Return a text that changes when a model answers differently than before, or by default.
 
     Between two releases the version stays the same while the method changes. So a few rows of a
     built-in stream are learned, and the scores, rounded, are what records are compared by.
@@ -32,8 +34,18 @@ def method():
     from efcml import EFCMLClassifier, OneVsRestEFC, datasets, prequential
 
     ds = datasets.load("drifting-clusters", n=70, n_initial=30)
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(json.dumps(defaults()).encode())
     for model in (EFCMLClassifier(max_rules=4), OneVsRestEFC(max_rules=2, prior=1.0)):
         result = prequential(model.fit(*ds.initial), *ds.stream, progress=False)
         digest.update((result.scores.round(6) + 0.0).tobytes())
     return digest.hexdigest()[:12]
+
+
+def defaults():
+    """Return all parameters of all models where nothing is set, as JSON can hold them."""
+    from efcml.rivals import MODELS, make_model
+
+    return {
+        name: {key: to_plain(value) for key, value in make_model(name).get_params().items()}
+        for name in MODELS
+    }

@@ -138,12 +138,12 @@ class Plan:
 
     def _speed(self):
         lines = {}
-        for name in (*SETS, LARGE):
+        for name in self.scale.speed_sets:
             large = name == LARGE
             limits = self.scale.large_speed_limits if large else self.scale.speed_limits
+            fixed = {"limits": limits, "alone": True} | self.scale.speed_parameters
             lines[name] = {
-                NAMES[model]: Line(make_run(name, model, limits=limits, alone=True))
-                for model in SPEED_MODELS
+                NAMES[model]: Line(make_run(name, model, **fixed)) for model in SPEED_MODELS
             }
         return lines
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import efcml
 from efcml.folders import read_lines, replacing
-from efcml.reproduce.execute import wanted_parameters
-from efcml.reproduce.machine import method
+from efcml.reproduce.machine import defaults, method
 from efcml.reproduce.rows import data_fingerprint
 
 NEEDED = ("key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions")
@@ -47,7 +46,6 @@ class Records:
             and record["versions"]["efcml"] == efcml.__version__
             and record["method"] == method()
             and record["data"] == data_fingerprint(run)
-            and record["parameters"] == wanted_parameters(run)
         )
 
     def add(self, record):
@@ -58,6 +56,16 @@ class Records:
         with self.path.open("a") as file:
             file.write(to_line(record))
         self._keep(record)
+        self._keep_defaults(record["method"])
+
+    def _keep_defaults(self, name):
+        """Keep the parameters that records do not name: those of all models by default."""
+        path = self.path.with_name("defaults.json")
+        known = json.loads(path.read_text()) if path.exists() else {}
+        if name not in known:
+            with replacing(path) as file:
+                text = json.dumps(known | {name: defaults()}, indent=1)
+                file.write(text.encode() + b"\n")
 
     def tidy(self):
         """Write the file anew if it holds lines that count no longer, sorted by key."""

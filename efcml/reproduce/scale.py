@@ -38,7 +38,10 @@ class Scale:
     # 101 labels with a rule base each: with the default cap of 30 rules, one pass takes days.
     large_rival_parameters: dict = field(default_factory=lambda: {"max_rules": 3})
     large_rival_limits: tuple[int | None, int | None] = (10000, None)
-    # Times per update do not depend on how many rows were fitted, but for the number of rules.
+    # Times per update depend on the number of rules, not on how many rows were fitted, nor on the
+    # strength of the prior, whose choice for every label takes longest.
+    speed_sets: tuple[str, ...] = (*SETS, LARGE)
+    speed_parameters: dict = field(default_factory=lambda: {"prior": 10.0})
     speed_limits: tuple[int | None, int | None] = (None, None)
     large_speed_limits: tuple[int | None, int | None] = (2000, 300)
 
@@ -48,10 +51,11 @@ FULL = Scale(
     ablation_orders=tuple(range(11)),
 )  # fmt: skip
 QUICK = Scale(
-    "quick", orders=(0, 1), active_orders=(0,), ablation_orders=(0,), limits=(100, 100),
+    "quick", orders=(0, 1), active_orders=(0,), ablation_orders=(0,), limits=(80, 60),
     grid=Grid(vigilance=(0.3, 0.6), alpha=(0.0, 0.05), beta=(0.0, 0.1, 1.0)), folds=2,
-    rival_vigilances=(0.3, 0.6), rival_alphas=(0.0,), rival_parameters={"max_rules": 3},
+    rival_vigilances=(0.3, 0.6), rival_alphas=(0.0,),
+    rival_parameters={"max_rules": 3, "prior": 10.0},  # its choice for every label takes longest
     large_grid=Grid(vigilance=0.5, alpha=(0.0, 0.05), beta=(0.0, 0.1)), large_grid_rows=100,
-    large_limits=(200, 100), large_rival_limits=(200, 100), speed_limits=(100, 50),
-    large_speed_limits=(100, 20),
+    large_limits=(200, 100), large_rival_limits=(200, 100), speed_sets=SETS,
+    speed_limits=(80, 20),
 )  # fmt: skip

@@ -5,13 +5,12 @@ from pathlib import Path
 from efcml.folders import make_folder, whole_files
 from efcml.plots import save_figure
 from efcml.reproduce.claims import CLAIMS, N_CHECKS
-from efcml.reproduce.cost import in_words
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings
 from efcml.reproduce.plan import IDS, LARGE_IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.rows import load_rows
-from efcml.reproduce.scale import FULL, LARGE
+from efcml.reproduce.scale import FULL
 from efcml.reproduce.tables import tables_of, verdict_table
 from efcml.reproduce.tuned import read_choices, tune_sets
 from efcml.reproduce.verdicts import judge

@@ -185,7 +185,7 @@ def ablation_tables(experiment, findings):
     names = [name for name in findings.lines(experiment)[SETS[0]] if " + " not in name]
     tables = [
         change_table(findings, measure, names, SETS,
-                     f"changed line minus default, {measure.upper()} in points [corrected interval]")
+                     f"changed minus default, {measure.upper()} in points [corrected interval]")
         for measure in ("pa", "ap")
     ]  # fmt: skip
     tables.append(pair_table(findings))

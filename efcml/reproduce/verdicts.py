@@ -62,21 +62,21 @@ def decide(yes, no):
 
 
 def is_above(findings, claim, lines, place):
-    """The first line is above all others, by more than chance."""
+    """Tell whether the first line is above all others, by more than chance."""
     found = [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
     yes = all(one.wide_low > 0 for one in found)
     return decide(yes, any(one.wide_high < 0 for one in found)), in_words(found)
 
 
 def is_worst(findings, claim, lines, place):
-    """All others are above the first line."""
+    """Tell whether all others are above the first line."""
     found = [findings.difference(other, lines[0], claim.measure) for other in lines[1:]]
     yes = all(one.wide_low > 0 for one in found)
     return decide(yes, any(one.wide_high < 0 for one in found)), in_words(found)
 
 
 def is_level(findings, claim, lines, place):
-    """Two lines differ by less than the margin."""
+    """Tell whether two lines differ by less than the margin."""
     found = findings.difference(*lines, claim.measure)
     yes = -claim.margin < found.wide_low and found.wide_high < claim.margin
     no = found.wide_low > claim.margin or found.wide_high < -claim.margin
@@ -84,7 +84,7 @@ def is_level(findings, claim, lines, place):
 
 
 def is_no_loss(findings, claim, lines, place):
-    """The first line is not below the second by the margin."""
+    """Tell whether the first line is not below the second by the margin."""
     found = findings.difference(*lines, claim.measure)
     return (
         decide(found.wide_low > -claim.margin, found.wide_high < -claim.margin),
@@ -93,7 +93,7 @@ def is_no_loss(findings, claim, lines, place):
 
 
 def is_about(findings, claim, lines, place):
-    """The first line is above the best of the others by the margin, half of it more or less."""
+    """Tell whether the first line leads the best other by the margin, half of it more or less."""
     found = [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
     least = min(found, key=lambda one: one.mean)
     low, high = 0.5 * claim.margin, 1.5 * claim.margin
@@ -102,7 +102,7 @@ def is_about(findings, claim, lines, place):
 
 
 def does_lead(findings, claim, lines, place):
-    """The trend of the first line, in file order, is above all others nearly everywhere."""
+    """Tell whether the first trend, in file order, is above all others nearly everywhere."""
     first, *others = (findings.trend(line, claim.measure) for line in lines)
     begin = int(BEGINNING * len(first))
     ahead = np.all([first[begin:] > other[begin:] for other in others], axis=0)
@@ -111,33 +111,33 @@ def does_lead(findings, claim, lines, place):
 
 
 def does_fall(findings, claim, lines, place):
-    """The second half of the stream is below the first."""
+    """Tell whether the second half of the stream is below the first."""
     found = findings.fall(lines[0], claim.measure)
     return decide(found.wide_high < 0, found.wide_low > 0), in_words([found])
 
 
 def is_near(findings, claim, lines, place):
-    """A number is within a half of the one that is named for this set."""
+    """Tell whether a number is within a half of the one that is named for this set."""
     value, named = findings.mean(lines[0], claim.measure), claim.margin[place]
     near = abs(value - named) <= 0.5 * named
     return decide(near, not near), f"{value:.3g}"
 
 
 def is_more(findings, claim, lines, place):
-    """All numbers of all lines are above the margin."""
+    """Tell whether all numbers of all lines are above the margin."""
     values = [findings.numbers(line, claim.measure) for line in lines]
     more = all(value.min() > claim.margin for value in values)
     return decide(more, not more), " and ".join(f"{value.mean():.0f}" for value in values)
 
 
 def is_times(findings, claim, lines, place):
-    """The second line takes at least so many times what the first takes."""
+    """Tell whether the second line takes at least so many times what the first takes."""
     ratio = findings.mean(lines[1], claim.measure) / findings.mean(lines[0], claim.measure)
     return decide(ratio >= claim.margin, ratio < claim.margin), f"{ratio:.1f} times"
 
 
 def is_most(findings, claim, lines, place):
-    """The difference is larger on this set than on all others."""
+    """Tell whether the difference is larger on this set than on all others."""
     own = findings.difference(*lines, claim.measure)
     start = SMALL if claim.checks[place][1] else ""
     others = []

@@ -1,6 +1,7 @@
 """The runs that are missing, on all cores or on a cluster, records kept as they come."""
 
 import os
+import warnings
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -67,7 +68,8 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
     )
     done = 0
     try:
-        with bar:
+        with bar, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A worker stopped while", UserWarning)  # by itself
             for some, place in ((together, workers), (alone, Workers())):
                 costs = {run.key: seconds_of(run) for run in some}
                 # Closed at once, also after Ctrl-C: this ends what is still running.
