@@ -47,7 +47,7 @@ def curves_of(findings, lines, names, measure, *, mean=False):
         if line is not None:
             values = findings.mean_trend(line, measure) if mean else findings.trend(line, measure)
             begin = int(BEGINNING * len(values))
-            short = name.removesuffix(SMALL).removesuffix(DEFAULT)
+            short = name.removesuffix(SMALL).partition(",")[0]  # titles say the rest
             curves[short] = (np.arange(begin, len(values)), values[begin:])
     return curves
 

@@ -7,6 +7,7 @@ from efcml.plots import save_figure
 from efcml.reproduce.claims import CLAIMS, N_CHECKS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings
+from efcml.reproduce.pages import count_verdicts
 from efcml.reproduce.plan import IDS, LARGE_IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.rows import load_rows
@@ -57,20 +58,24 @@ class Session:
         self.records = Records(self.folder / "records" / "runs.jsonl")
 
     def run(self, ids):
-        """Do all runs, then write and print tables, verdicts and figures."""
-        for name in dict.fromkeys(name for key in ids for name in SETS_OF[key]):
+        """Do all runs; after each experiment write and print its tables, verdicts and figures."""
+        for name in dict.fromkeys(name for key in ids for name in self.sets_of(key)):
             load_rows(name, 0)  # a set that is missing is said before any work
-        for experiment in ids:
-            self.run_one(experiment)
-        self.records.tidy()
-        findings = self.findings()
-        for experiment in ids:
-            self.report(experiment, findings)
-        self.write_verdicts(findings)
+        try:
+            for experiment in ids:
+                self.run_one(experiment)
+                self.report(experiment, self.findings())
+        finally:
+            self.records.tidy()
+        self.write_verdicts(self.findings())
+
+    def sets_of(self, experiment):
+        """Return the data sets of an experiment."""
+        return self.scale.speed_sets if experiment == "speed" else SETS_OF[experiment]
 
     def run_one(self, experiment):
         """Do the runs of one experiment: those that choose parameters, then all others."""
-        self.say(f"{experiment}:")
+        self.say(f"\n== {experiment}")
         if experiment in TUNED_IDS:
             tune_sets(
                 SETS_OF[experiment], self.scale, self.folder / "records", self.workers, say=self.say
@@ -108,8 +113,9 @@ class Session:
                 save_figure(figure, place / name)
 
     def write_verdicts(self, findings):
-        """Write the verdicts on all claims that have been run."""
+        """Write the verdicts on all claims that have been run, and count them."""
         verdicts = [judge(claim, findings) for claim in CLAIMS]
+        self.say(f"\n{count_verdicts(verdicts)}")
         table = verdict_table([verdict for verdict in verdicts if verdict.outcomes])
         with whole_files(self.folder / "tables") as place:
             (place / "verdicts.md").write_text(table.to_markdown() + "\n", encoding="utf-8")
