@@ -12,7 +12,7 @@ from efcml.tuning.backends import run_local
 from efcml.tuning.cluster import run_dask
 from efcml.warm import warmup
 
-BAR = "{desc} {percentage:3.0f}%|{bar}|{postfix} [{elapsed} so far, about {remaining} left]"
+BAR = "{desc} {percentage:3.0f}%|{bar}| [{elapsed} so far, about {remaining} left]"
 
 
 @dataclass(frozen=True)
@@ -63,22 +63,20 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
     warmup()  # compile once, not in every process
     together = [run for run in missing if not run.alone]
     alone = [run for run in missing if run.alone]
-    bar = progress_bar(
-        round(sum(map(seconds_of, missing)), 3), "runs", show=progress, bar_format=BAR, smoothing=0
-    )
+    efforts = {run.key: 1 + round(1e3 * seconds_of(run)) for run in missing}
+    bar = progress_bar(sum(efforts.values()), "runs", show=progress, bar_format=BAR, smoothing=0)
     done = 0
     try:
         with bar, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "A worker stopped while", UserWarning)  # by itself
             for some, place in ((together, workers), (alone, Workers())):
-                costs = {run.key: seconds_of(run) for run in some}
                 # Closed at once, also after Ctrl-C: this ends what is still running.
                 with closing(place.run(some)) as found:
                     for record in found:
                         records.add(record)
                         done += 1
-                        bar.set_postfix_str(f" {done} of {len(missing)}", refresh=False)
-                        bar.update(costs[record["key"]])
+                        bar.update(efforts[record["key"]])
+                        bar.set_description_str(f"{done} of {len(missing)} runs")
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"after {done} of {len(missing)} runs; the same command goes on from there"
