@@ -1,6 +1,5 @@
 """``efcml reproduce`` as a whole: tables, figures, verdicts, exit codes."""
 
-import json
 import re
 import signal
 
@@ -18,6 +17,7 @@ from reproduce_files import (
 
 from efcml import datasets
 from efcml.cli import main
+from efcml.folders import read_lines
 from efcml.reproduce import pages, scale, tuned, work
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
@@ -53,8 +53,8 @@ def findings(tmp_path_factory):
         session = Session(folder, TINY, say=lambda line: None)
         for experiment in IDS:
             session.run_one(experiment)
-        yield session.findings()
     forget()
+    return session.findings()
 
 
 def test_everything_is_found(findings):
@@ -299,7 +299,7 @@ def test_a_second_run_reproduces_all_numbers(tmp_path, monkeypatch, capsys):
         forget()
         assert run(tmp_path / folder, "rule-counts") == 0
     first, second = (
-        {line["key"]: without_times(line) for line in map(json.loads, path.open())}
+        {line["key"]: without_times(line) for line in read_lines(path)[0]}
         for path in (tmp_path / name / "records" / "runs.jsonl" for name in ("first", "second"))
     )
     assert first == second
