@@ -149,6 +149,18 @@ def test_the_page_has_all_parts(findings):
     assert "| emotions | chain |" in text
 
 
+def test_pictures_stand_with_their_experiment(findings, tmp_path):
+    drawn = pages.draw_pictures(findings, tmp_path)
+    assert sorted(drawn) == sorted(f"paper-{name}.svg" for name in pages.PICTURES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(drawn)
+    text = pages.tables_part(findings, drawn[:1])
+    assert text.count("](../images/") == 1
+    shown = text.index(f"](../images/{drawn[0]})")
+    heading = text.rindex("### ", 0, shown)
+    assert drawn[0].startswith("paper-" + text[heading + 4 :].partition("\n")[0])
+    assert sorted(pages.ORDER) == sorted(IDS)
+
+
 def test_mixed_records_are_said(findings):
     records = Records("nowhere")
     for place, (key, record) in enumerate(findings.records.by_key.items()):

@@ -79,7 +79,11 @@ def paper_part(name, root=ROOT):
     """Return a part of the page on the paper's experiments, from the committed records."""
     from efcml.reproduce import pages
 
-    return getattr(pages, name)(read_experiments(root))
+    findings = read_experiments(root)
+    if name == "tables_part":
+        drawn = [path.name for path in (root / "docs" / "images").glob("paper-*.svg")]
+        return pages.tables_part(findings, drawn)
+    return getattr(pages, name)(findings)
 
 
 @cache

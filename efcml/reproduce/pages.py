@@ -3,7 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
+from efcml.plots import save_figure
 from efcml.reproduce.claims import CLAIMS, N_CHECKS
+from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import marks_tables
 from efcml.reproduce.plan import Plan
@@ -13,6 +15,10 @@ from efcml.reproduce.tables import Table, tables_of, verdict_table
 from efcml.reproduce.tuned import RIVALS, read_choices, tuned_parameters
 from efcml.reproduce.verdicts import judge
 
+ORDER = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-samples",
+         "al-instability", "al-mediamill", "speed", "ablation")  # fmt: skip
+PICTURES = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels-small",
+            "al-samples-small", "al-mediamill", "ablation")  # fmt: skip
 NOTHING = "There are no records yet: `efcml reproduce all --out experiments/results/reproduce`."
 
 
@@ -49,15 +55,38 @@ def marks_part(findings):
     return "\n\n".join(table.to_markdown() for table in marks_tables(findings))
 
 
-def tables_part(findings):
-    """Return the tables of all experiments that are recorded, and how they were made."""
+def tables_part(findings, pictures=()):
+    """Return tables and pictures of all experiments that are recorded, and how they were made.
+
+    ``pictures`` are files, named by `picture_name`, in the folder of the page's pictures.
+    """
     if findings is None:
         return NOTHING
     parts = [origin(findings), tuned_table(findings).to_markdown()]
-    for experiment in sorted(recorded_ids(findings)):
+    recorded = recorded_ids(findings)
+    for experiment in (name for name in ORDER if name in recorded):
         parts.append(f"### {experiment}")
+        for name in PICTURES:
+            if name.startswith(experiment) and picture_name(name) in pictures:
+                parts.append(f"![{name}](../images/{picture_name(name)})")
         parts += [table.to_markdown() for table in tables_of(experiment, findings)]
     return "\n\n".join(parts)
+
+
+def picture_name(name):
+    """Return the file name of a figure on the page."""
+    return f"paper-{name}.svg"
+
+
+def draw_pictures(findings, folder):
+    """Draw the figures of the page into a folder; return their names."""
+    drawn = []
+    for experiment in recorded_ids(findings):
+        for name, figure in figures_of(experiment, findings).items():
+            if name in PICTURES:
+                save_figure(figure, Path(folder) / f"paper-{name}", kinds=("svg",))
+                drawn.append(picture_name(name))
+    return drawn
 
 
 def origin(findings):
