@@ -264,6 +264,14 @@ def test_most(some, rng):
     assert answer(some, one) == "no"
 
 
+def test_the_small_start_is_judged_by_its_own_lines(some, rng):
+    base = decisions(rng, 0.6)
+    some.give("birds", "high, small start", base, 8)
+    some.give("birds", "low, small start", np.minimum(base + 0.1, 1.0), 9)
+    assert answer(some, claim("above", "high", "low")) == "yes"
+    assert answer(some, claim("above", "high", "low", start=", small start")) == "no"
+
+
 def test_words_of_verdicts(some, rng):
     base = decisions(rng, 0.6)
     some.give("emotions", "high", base, 0)
@@ -292,12 +300,12 @@ def test_every_claim_can_be_checked(tmp_path):
     for one in CLAIMS:
         lines = plan.lines(one.experiment)
         assert one.test in TESTS
-        for dataset, start in one.checks:
-            assert {name + start for name in one.lines} <= set(lines[dataset]), one
+        for dataset in one.sets:
+            assert {name + one.start for name in one.lines} <= set(lines[dataset]), one
         if one.test == "near":
-            assert len(one.margin) == len(one.checks)
+            assert len(one.margin) == len(one.sets)
     assert {one.experiment for one in CLAIMS} == set(IDS) - {"ablation"}
-    assert sum(len(one.checks) for one in CLAIMS) == N_CHECKS > 80
+    assert sum(len(one.sets) for one in CLAIMS) == N_CHECKS > 80
     words = [(one.experiment, one.words) for one in CLAIMS]
     assert len(set(words)) == len(words)
     assert recorded_ids(Findings(plan)) == []

@@ -41,6 +41,8 @@ def run(options):
     check_backend(jobs, options.dask)
     folder = options.out or Path(QUICK_FOLDER if options.quick else FOLDER)
     print(f"{', '.join(ids)}; everything goes to {folder}")
+    if options.quick:
+        print("quick: streams and searches are cut, so pictures are there and numbers mean little")
     left_out = [name for name in IDS if name not in ids]
     if options.id == "all" and left_out:
         print(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")

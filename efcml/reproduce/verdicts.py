@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml.reproduce.claims import Claim
-from efcml.reproduce.plan import SMALL
 from efcml.reproduce.scale import SETS
 
 YES, NO, OPEN = "yes", "no", "not shown"
@@ -32,7 +31,7 @@ class Verdict:
     @property
     def word(self):
         """Return "holds", "holds in part" or "does not hold"; "not run" without records."""
-        if len(self.outcomes) < len(self.claim.checks):
+        if len(self.outcomes) < len(self.claim.sets):
             return "not run"
         count = sum(outcome.answer == YES for outcome in self.outcomes)
         if count == len(self.outcomes):
@@ -43,14 +42,18 @@ class Verdict:
 def judge(claim, findings):
     """Return the verdict on a claim."""
     outcomes = []
-    for place, (dataset, start) in enumerate(claim.checks):
-        names = [name + start for name in claim.lines]
-        lines = [findings.line(claim.experiment, dataset, name) for name in names]
-        if None in lines:
-            continue
-        answer, numbers = TESTS[claim.test](findings, claim, lines, place)
-        outcomes.append(Outcome(dataset + start, answer, numbers))
+    for place, dataset in enumerate(claim.sets):
+        lines = lines_of(claim, findings, dataset)
+        if None not in lines:
+            answer, numbers = TESTS[claim.test](findings, claim, lines, place)
+            outcomes.append(Outcome(dataset, answer, numbers))
     return Verdict(claim, tuple(outcomes))
+
+
+def lines_of(claim, findings, dataset):
+    """Return the lines of a claim on a set, None for those that are not recorded."""
+    names = [name + claim.start for name in claim.lines]
+    return [findings.line(claim.experiment, dataset, name) for name in names]
 
 
 def decide(yes, no):
@@ -139,10 +142,9 @@ def is_times(findings, claim, lines, place):
 def is_most(findings, claim, lines, place):
     """Tell whether the difference is larger on this set than on all others."""
     own = findings.difference(*lines, claim.measure)
-    start = SMALL if claim.checks[place][1] else ""
     others = []
     for dataset in SETS:
-        pair = [findings.line(claim.experiment, dataset, name + start) for name in claim.lines]
+        pair = lines_of(claim, findings, dataset)
         if dataset != claim.sets[0] and None not in pair:
             others.append(findings.difference(*pair, claim.measure).mean)
     most = own.wide_low > max(others, default=-np.inf)
