@@ -60,7 +60,7 @@ def made_up(run):
         "rules": int(rng.integers(1, 200)), "most_rules": 200, "births": 3, "merges": 2, "drops": 0,
         "asked": 1.0 if run.asking is None else run.asking.budget, "diverged": False,
         "ms_per_sample": float(rng.random() + 0.1), "seconds": 0.1,
-        "right": pack(right, "u1"), "ap_rows": pack_shares(ap),
+        "right": pack(right, "u1"), "ap_rows": pack_shares(ap) if run.keeps_ap else None,
         "curve": pack(rng.integers(1, 30, len(curve_points(n_rows))), "u2"),
     }  # fmt: skip
 

@@ -151,6 +151,8 @@ def test_budgets_and_seeds_of_random_questions():
     assert record["pa"] == result.pa
     assert record["asked"] == pytest.approx(active.share)
     assert record["asking"] == {"budget": 0.3, "unit": "labels", "criteria": ["random"]}
+    assert record["ap_rows"] is None
+    assert execute(replace(run, dataset="mediamill"))["ap_rows"] is not None
 
 
 def test_a_rule_that_runs_away_is_noted_without_a_word():

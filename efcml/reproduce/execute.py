@@ -55,7 +55,7 @@ def run_and_measure(run):
         "seconds": perf_counter() - begin,
         # By sample, in the order of the file, whatever the order of the run was.
         "right": pack(np.round(shares[0] * n_labels), "u1"),
-        "ap_rows": pack_shares(shares[1]),
+        "ap_rows": pack_shares(shares[1]) if run.keeps_ap else None,
         "curve": pack(result.rules[curve_points(len(rows))], "u2"),
     }  # fmt: skip
 
