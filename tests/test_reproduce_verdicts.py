@@ -53,8 +53,21 @@ def test_blocks_keep_neighbours_together(rng):
         np.sqrt(20), rel=0.1
     )
     cut = np.append(values, np.nan)  # a last block without any value
-    means = resampled_means(cut, 20)
-    assert np.isfinite(means).all()
+    assert np.isfinite(resampled_means(cut, 20)).all()
+
+
+def test_blocks_with_holes_stay_where_they_are():
+    values = np.zeros(400)
+    values[0], values[1:10] = 100.0, np.nan
+    means = resampled_means(values, 10)  # the first of 40 blocks has one value
+    expected = [100 * count / (count + 10 * (40 - count)) for count in range(3)]
+    assert all(np.isclose(means, value).any() for value in expected)
+
+
+def test_few_rows_have_short_blocks(rng):
+    values = rng.normal(size=40)
+    assert np.array_equal(resampled_means(values, 50), resampled_means(values, 2))
+    assert np.array_equal(resampled_means(values[:15], 50), resampled_means(values[:15]))
 
 
 def test_draws_are_the_same_every_time(rng):
@@ -280,7 +293,10 @@ def test_words_of_verdicts(some, rng):
     both = ("birds", "emotions")
     assert judge(claim("above", "high", "low", sets=both), some).word == "holds in part"
     assert judge(claim("above", "high", "low", sets=("emotions",)), some).word == "does not hold"
-    assert judge(claim("above", "high", "low", sets=("birds", "yeast")), some).word == "not run"
+    assert (
+        judge(claim("above", "high", "low", sets=("birds", "yeast")), some).word
+        == "not run on all sets"
+    )
     assert judge(claim("above", "high", "absent"), some).word == "not run"
     numbers = judge(claim("above", "high", "low"), some).outcomes[0].numbers
     assert numbers.startswith("+9.")

@@ -1,6 +1,7 @@
 """``efcml reproduce``: the experiments of the paper, from runs to verdicts."""
 
 import time
+from functools import partial
 from pathlib import Path
 
 FOLDER, QUICK_FOLDER = "reproduced", "reproduced-quick"
@@ -40,14 +41,15 @@ def run(options):
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
     check_backend(jobs, options.dask)
     folder = options.out or Path(QUICK_FOLDER if options.quick else FOLDER)
-    print(f"{', '.join(ids)}; everything goes to {folder}")
+    say = partial(print, flush=True)  # in a log of hours, a line should be there when it is said
+    say(f"{', '.join(ids)}; everything goes to {folder}")
     if options.quick:
-        print("quick: streams and searches are cut, so pictures are there and numbers mean little")
+        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
     left_out = [name for name in IDS if name not in ids]
     if options.id == "all" and left_out:
-        print(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
+        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
     try:
-        Session(folder, scale, Workers(jobs, options.dask)).run(ids)
+        Session(folder, scale, Workers(jobs, options.dask), say).run(ids)
     except RuntimeError as error:  # of a worker; it says what to do
         raise ValueError(str(error)) from None
-    print(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")
+    say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")

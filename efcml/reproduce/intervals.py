@@ -14,6 +14,7 @@ RESAMPLES = 10_000
 SEED = 2022
 LEVEL = 0.95
 CHUNK = 1000  # resamples that are summed at once
+LEAST_BLOCKS = 20  # of few rows blocks are shorter, or there would be nothing to draw from
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def summarise(mean, means, claims=1, spread=float("nan")):
 def resampled_means(values, block=1, seed=SEED):
     """Return the means of `RESAMPLES` samples drawn with replacement, in blocks."""
     values = np.asarray(values, dtype=float)
+    block = max(1, min(block, len(values) // LEAST_BLOCKS))
     known = ~np.isnan(values)
     if block == 1:
         values, known = values[known], known[known]

@@ -42,10 +42,10 @@ def verdict_part(findings):
 def count_verdicts(verdicts):
     """Return how often each verdict was given, in one sentence."""
     count = Counter(verdict.word for verdict in verdicts)
+    judged = [count[word] for word in ("holds", "holds in part", "does not hold")]
     return (
-        f"{len(verdicts)} claims: {count['holds']} hold, {count['holds in part']} hold in part,"
-        f" {count['does not hold']} do not hold, {count['not run']} were not run."
-    )
+        "{} claims: {} hold, {} hold in part, {} do not hold, {} were not run or not on all sets."
+    ).format(len(verdicts), *judged, len(verdicts) - sum(judged))
 
 
 def marks_part(findings):

@@ -30,9 +30,9 @@ class Verdict:
 
     @property
     def word(self):
-        """Return "holds", "holds in part" or "does not hold"; "not run" without records."""
+        """Return "holds", "holds in part", "does not hold"; "not run" where records are missing."""
         if len(self.outcomes) < len(self.claim.sets):
-            return "not run"
+            return "not run on all sets" if self.outcomes else "not run"
         count = sum(outcome.answer == YES for outcome in self.outcomes)
         if count == len(self.outcomes):
             return "holds"
@@ -66,14 +66,20 @@ def decide(yes, no):
 
 def is_above(findings, claim, lines, place):
     """Tell whether the first line is above all others, by more than chance."""
-    found = [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
-    yes = all(one.wide_low > 0 for one in found)
-    return decide(yes, any(one.wide_high < 0 for one in found)), in_words(found)
+    return are_positive(
+        [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
+    )
 
 
 def is_worst(findings, claim, lines, place):
     """Tell whether all others are above the first line."""
-    found = [findings.difference(other, lines[0], claim.measure) for other in lines[1:]]
+    return are_positive(
+        [findings.difference(other, lines[0], claim.measure) for other in lines[1:]]
+    )
+
+
+def are_positive(found):
+    """Tell whether all differences are above 0."""
     yes = all(one.wide_low > 0 for one in found)
     return decide(yes, any(one.wide_high < 0 for one in found)), in_words(found)
 
