@@ -21,6 +21,7 @@ from efcml.folders import read_lines
 from efcml.reproduce import pages, scale, tuned, work
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
+from efcml.reproduce.marks import aim_cell
 from efcml.reproduce.plan import IDS, LARGE_IDS, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.scale import FULL, QUICK
@@ -96,6 +97,33 @@ def test_speed_stands_beside_the_paper(findings):
     line = findings.line("speed", "yeast", "chain")
     assert row[2:4] == [f"{findings.mean(line, 'ms_per_sample') / 1e3:.5f}", "0.171"]
     assert len(table.rows) == 15
+
+
+def test_pairs_beyond_the_sum_and_changes(findings):
+    lines = findings.lines("ablation")["yeast"]
+    pa = {name: findings.by_order(line, "pa").mean() for name, line in lines.items()}
+    changed, _, pairs, *drift = tables_of("ablation", findings)
+    column = pairs.header.index("yeast")
+    row = next(row for row in pairs.rows if row[0] == "L1 .1 + prior 1")
+    beyond = pa["L1 .1 + prior 1"] - pa["L1 .1"] - pa["prior 1"] + pa["default"]
+    assert row[column].startswith(f"{100 * beyond:+.2f} [")
+    row = next(row for row in changed.rows if row[0] == "no merging")
+    assert row[column].startswith(f"{100 * (pa['no merging'] - pa['default']):+.2f} [")
+    assert [row[0] for row in drift[0].rows] == ["forgetting .999", "forgetting .995"]
+
+
+def test_aims_are_reached_or_not(findings):
+    line = findings.line("pa-trends", "emotions", "EFC-ML")
+    gap = findings.numbers(line, "pa")[0] - 0.823  # of MOA and of the retrained machine
+    word = "reached" if gap > 0 else "not reached"
+    assert f"| best single-pass line, PA | {100 * gap:+.1f}, {word} |" in pages.marks_part(findings)
+    cells = [
+        aim_cell(findings, line, "pa", findings.numbers(line, "pa")[0] + more, slack)
+        for more, slack in ((0.004, 0.005), (0.006, 0.005), (0.001, 0.0), (-0.001, 0.0))
+    ]
+    assert [cell.partition(", ")[2] for cell in cells] == [
+        "reached", "not reached", "not reached", "reached",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("experiment", IDS)
@@ -291,6 +319,26 @@ def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch
     monkeypatch.setattr(work, "execute", made_up)
     assert run(tmp_path, "al-labels") == 0
     assert "(5 are there)" in capsys.readouterr().out
+
+
+def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch):
+    assert run(tmp_path, "al-labels") == 0
+    file = tmp_path / "records" / "runs.jsonl"
+    before = file.read_text().count("\n")
+    use_tiny_sets(monkeypatch, method="m2")
+    assert run(tmp_path, "al-labels") == 0
+    lines, _ = read_lines(file)
+    assert len(lines) == before
+    assert {line["method"] for line in lines} == {"m2"}
+
+
+def test_mean_trends_are_drawn_for_budgets(findings):
+    figure = figures_of("al-labels", findings)["al-labels"]
+    ax = next(ax for ax in figure.axes if ax.get_title() == "birds")
+    line = next(line for line in ax.lines if line.get_label() == "active 20%")
+    found = findings.line("al-labels", "birds", "active 20%")
+    assert line.get_ydata()[-1] == findings.mean_trend(found, "pa")[-1]
+    assert len(found.orders) == 2
 
 
 def test_tables_for_markdown_and_terminals():

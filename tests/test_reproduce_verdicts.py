@@ -131,6 +131,15 @@ def test_orders_are_averaged_by_sample_before_samples_are_drawn(rng, tmp_path):
     assert intervals[1].spread == pytest.approx(0.0)
 
 
+def test_all_orders_count(rng, tmp_path):
+    values = decisions(rng, 0.7, orders=4)
+    found = Lines(tmp_path, a=values, b=0 * values + 0.5)
+    lines = found.given["birds"]
+    difference = found.difference(lines["a"], lines["b"], "pa")
+    assert difference.mean == pytest.approx(values.mean() - 0.5)
+    assert difference.spread == pytest.approx(values.mean(axis=1).std(ddof=1))
+
+
 def test_pairs_make_intervals_narrow(rng, tmp_path):
     base = decisions(rng, 0.7)
     found = Lines(tmp_path, a=np.minimum(base + 0.1, 1.0), b=base)
@@ -220,6 +229,7 @@ def some(rng, tmp_path):
         (claim("about", "high", "low", margin=0.3), "no"),
         (claim("about", "high", "low", margin=0.03), "no"),
         (claim("about", "high", "low", "near", margin=0.1), "yes"),
+        (claim("about", "high", "low", "high", margin=0.1), "no"),
         (claim("about", "noisy", "low", margin=0.02), "not shown"),
         (claim("leads", "high", "low", "near"), "yes"),
         (claim("leads", "high", "low", "high"), "no"),
@@ -239,6 +249,49 @@ def test_falling_lines(rng, tmp_path):
     for name, expected in (("down", "yes"), ("up", "no"), ("flat", "not shown")):
         assert answer(found, claim("falls", name, sets=("mediamill",))) == expected
     assert len(down) % BLOCK == 0
+
+
+def test_only_the_corrected_interval_decides(rng, tmp_path):
+    noise = rng.normal(size=N)
+    noise = 0.05 * (noise - noise.mean()) / noise.std()
+    base = np.full(N, 0.5)
+    lift = 2.6 * 0.05 / np.sqrt(N)  # by 2.6 standard errors: enough for one claim, not for fifty
+    found = Lines(tmp_path, a=base + noise + lift, b=base)
+    lines = found.given["birds"]
+    difference = found.difference(lines["a"], lines["b"], "ap")
+    assert difference.wide_low < 0 < difference.low
+    for one in (
+        claim("above", "a", "b", measure="ap"),
+        claim("worst", "b", "a", measure="ap"),
+        claim("level", "a", "b", measure="ap", margin=difference.high),
+        claim("no loss", "a", "b", measure="ap", margin=-difference.low),
+        claim("most", "a", "b", measure="ap"),
+    ):
+        if one.test == "most":
+            found.give("emotions", "a", base[None], 0)
+            found.give("emotions", "b", base[None], 1)
+        assert answer(found, one) == "not shown", one.test
+
+
+def test_a_slight_fall_is_not_shown(rng, tmp_path):
+    half = rng.normal(0.6, 0.1, 2000).clip(0.2, 1.0)
+    drop = 2.6 * half.std() * np.sqrt(2 / 2000)
+    found = Lines(tmp_path)
+    found.give("mediamill", "a", np.concatenate([half, half - drop])[None], 0)
+    fall = found.fall(found.given["mediamill"]["a"], "ap")
+    assert fall.high < 0 < fall.wide_high
+    assert answer(found, claim("falls", "a", sets=("mediamill",), measure="ap")) == "not shown"
+
+
+def test_the_first_rows_do_not_decide_who_leads(tmp_path):
+    ahead, behind = np.full(100, 0.9), np.full(100, 0.5)
+    ahead[:9], behind[:9] = 0.4, 0.5  # ahead on average from row 10 on
+    found = Lines(tmp_path, a=ahead, b=behind)
+    assert answer(found, claim("leads", "a", "b")) == "yes"
+    late = ahead.copy()
+    late[:15] = 0.0
+    found = Lines(tmp_path, a=late, b=behind)
+    assert answer(found, claim("leads", "a", "b")) == "no"
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def draw_panels(panels, ylabel, title, *, width=WIDTH, height=HEIGHT):
 def draw_large(experiment, findings):
     """Draw both measures on mediamill, side by side."""
     lines = findings.lines(experiment)[LARGE]
-    names = [name for name in lines if not name.endswith(DEFAULT) and "20%" not in name]
-    names = [name for name in names if not name.startswith(("random 2", "random 3"))]
+    unseen = ("random 20", "random 30")  # as in the paper
+    names = [name for name in lines if not name.endswith(DEFAULT) and not name.startswith(unseen)]
     panels = {
         title: curves_of(findings, lines, names, measure) for measure, title in MEASURES.items()
     }
