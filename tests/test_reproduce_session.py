@@ -23,7 +23,8 @@ from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import aim_cell
 from efcml.reproduce.plan import IDS, LARGE_IDS, Plan
-from efcml.reproduce.record import Records
+from efcml.reproduce.record import Records, to_line
+from efcml.reproduce.runs import make_run
 from efcml.reproduce.scale import FULL, QUICK
 from efcml.reproduce.session import Session, choose_ids
 from efcml.reproduce.tables import Table, tables_of
@@ -325,11 +326,17 @@ def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch):
     assert run(tmp_path, "al-labels") == 0
     file = tmp_path / "records" / "runs.jsonl"
     before = file.read_text().count("\n")
+    with file.open("a") as more:  # of a choice that came out differently
+        more.write(to_line(made_up(make_run("emotions", vigilance=0.123))))
     use_tiny_sets(monkeypatch, method="m2")
     assert run(tmp_path, "al-labels") == 0
     lines, _ = read_lines(file)
     assert len(lines) == before
     assert {line["method"] for line in lines} == {"m2"}
+    with file.open("a") as more:
+        more.write(to_line(made_up(make_run("emotions", vigilance=0.123))))
+    assert run(tmp_path, "al-labels") == 0
+    assert len(read_lines(file)[0]) == before + 1  # of this method: it stays
 
 
 def test_mean_trends_are_drawn_for_budgets(findings):

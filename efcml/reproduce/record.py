@@ -67,6 +67,20 @@ class Records:
                 text = json.dumps(known | {name: defaults()}, indent=1)
                 file.write(text.encode() + b"\n")
 
+    def drop_old(self, wanted):
+        """Forget records of another method that no experiment wants: keys other than these.
+
+        They are left behind when a choice of parameters comes out differently.
+        """
+        old = [
+            key
+            for key, record in self.by_key.items()
+            if key not in wanted and record["method"] != method()
+        ]
+        for key in old:
+            del self.by_key[key]
+        self.superseded += len(old)
+
     def tidy(self):
         """Write the file anew if it holds lines that count no longer, sorted by key."""
         if self.superseded:

@@ -65,9 +65,16 @@ class Session:
             for experiment in ids:
                 self.run_one(experiment)
                 self.report(experiment, self.findings())
+            self.drop_old()
         finally:
             self.records.tidy()
         self.write_verdicts(self.findings())
+
+    def drop_old(self):
+        """Forget records that were left behind by an earlier method."""
+        plan = self.plan()
+        runs = [run for name in IDS for run in plan.runs(name) + plan.searches(name)]
+        self.records.drop_old({run.key for run in runs})
 
     def sets_of(self, experiment):
         """Return the data sets of an experiment."""
