@@ -19,6 +19,7 @@ from efcml import datasets
 from efcml.cli import main
 from efcml.folders import read_lines
 from efcml.reproduce import pages, scale, tuned, work
+from efcml.reproduce.ablation import PAIRS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import aim_cell
@@ -105,9 +106,10 @@ def test_pairs_beyond_the_sum_and_changes(findings):
     pa = {name: findings.by_order(line, "pa").mean() for name, line in lines.items()}
     changed, _, pairs, *drift = tables_of("ablation", findings)
     column = pairs.header.index("yeast")
-    row = next(row for row in pairs.rows if row[0] == "L1 .1 + prior 1")
-    beyond = pa["L1 .1 + prior 1"] - pa["L1 .1"] - pa["prior 1"] + pa["default"]
-    assert row[column].startswith(f"{100 * beyond:+.2f} [")
+    for row, (one, other) in zip(pairs.rows, PAIRS, strict=True):
+        beyond = pa[f"{one} + {other}"] - pa[one] - pa[other] + pa["default"]
+        assert row[0] == f"{one} + {other}"
+        assert row[column].startswith(f"{round(100 * beyond, 2) + 0.0:+.2f} [")
     row = next(row for row in changed.rows if row[0] == "no merging")
     assert row[column].startswith(f"{100 * (pa['no merging'] - pa['default']):+.2f} [")
     assert [row[0] for row in drift[0].rows] == ["forgetting .999", "forgetting .995"]
