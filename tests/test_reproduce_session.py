@@ -328,17 +328,22 @@ def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch):
     assert run(tmp_path, "al-labels") == 0
     file = tmp_path / "records" / "runs.jsonl"
     before = file.read_text().count("\n")
-    with file.open("a") as more:  # of a choice that came out differently
-        more.write(to_line(made_up(make_run("emotions", vigilance=0.123))))
+    unknown, wanted = (
+        make_run("emotions", vigilance=0.123),  # of a choice that came out differently
+        Plan(TINY, {}, None).runs("speed")[0],  # of an experiment that is not run now
+    )
+    with file.open("a") as more:
+        more.write(to_line(made_up(unknown)) + to_line(made_up(wanted)))
     use_tiny_sets(monkeypatch, method="m2")
     assert run(tmp_path, "al-labels") == 0
-    lines, _ = read_lines(file)
-    assert len(lines) == before
-    assert {line["method"] for line in lines} == {"m2"}
+    methods = {line["key"]: line["method"] for line in read_lines(file)[0]}
+    assert len(methods) == before + 1
+    assert methods.pop(wanted.key) == "m1"
+    assert set(methods.values()) == {"m2"}
     with file.open("a") as more:
-        more.write(to_line(made_up(make_run("emotions", vigilance=0.123))))
+        more.write(to_line(made_up(unknown)))
     assert run(tmp_path, "al-labels") == 0
-    assert len(read_lines(file)[0]) == before + 1  # of this method: it stays
+    assert len(read_lines(file)[0]) == before + 2  # of this method: it stays
 
 
 def test_mean_trends_are_drawn_for_budgets(findings):
