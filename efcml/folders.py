@@ -1,5 +1,6 @@
 """Files of results: folders checked before the work begins, files whole or not there at all."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -16,6 +17,24 @@ def make_folder(path):
             pass
     except OSError as error:
         raise ValueError(f"cannot write to {path}: {error.strerror}") from None
+
+
+def read_lines(path):
+    """Return what the lines of a JSON Lines file hold, and how many bytes they take.
+
+    A last line that was cut, as by a power failure, has no end and is left out; None stands for a
+    line that is no JSON.
+    """
+    data = Path(path).read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    return [_parse(line) for line in whole.decode().split("\n")[:-1]], len(whole)
+
+
+def _parse(line):
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 @contextmanager

@@ -10,10 +10,12 @@ import json
 import re
 import sys
 from dataclasses import fields
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = "docs/results/defaults.json"
+EXPERIMENTS = "experiments/results/reproduce"
 
 
 def state_table():
@@ -81,11 +83,35 @@ def decision_list(root=ROOT):
     )
 
 
+def paper_part(name, root=ROOT):
+    """Return a part of the page on the paper's experiments, from the committed records."""
+    from efcml.reproduce import pages
+
+    findings = read_experiments(root)
+    if name == "tables_part":
+        drawn = [path.name for path in (root / "docs" / "images").glob("paper-*.svg")]
+        return pages.tables_part(findings, drawn)
+    return getattr(pages, name)(findings)
+
+
+@cache
+def read_experiments(root):
+    """Return what the committed records of the experiments say."""
+    from efcml.reproduce.pages import read_findings
+
+    return read_findings(root / EXPERIMENTS)
+
+
 TABLES = {
     "README.md": {"results": results_table},
     "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/decisions/index.md": {"decisions": decision_list},
+    "docs/results/paper.md": {
+        "verdicts": partial(paper_part, "verdict_part"),
+        "marks": partial(paper_part, "marks_part"),
+        "tables": partial(paper_part, "tables_part"),
+    },
 }
 
 

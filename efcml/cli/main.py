@@ -5,7 +5,7 @@ import sys
 import warnings
 
 from efcml import __version__
-from efcml.cli import datasets, explain, predict, run, tune
+from efcml.cli import datasets, explain, predict, reproduce, run, tune
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -23,7 +23,7 @@ def build_parser():
     parser = Parser(prog="efcml", description="Evolving fuzzy classifier for multi-label streams.")
     parser.add_argument("--version", action="version", version=f"efcml {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in (run, predict, explain, tune, datasets):
+    for module in (run, predict, explain, tune, reproduce, datasets):
         module.add_command(commands)
     return parser
 

@@ -1,4 +1,4 @@
-"""Where the tasks of a search run: in this process, in several, or on a Dask cluster.
+"""Where tasks, those of a search or others, run: in this process, in several, or on Dask.
 
 Every backend yields records as they are finished. A record does not depend on where it was made.
 """
@@ -12,14 +12,18 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 from efcml.tuning.task import run_task
 
 
-def run_local(tasks, jobs, *rest):
-    """Yield records from ``jobs`` processes of this machine; ``rest`` goes to every task."""
+def run_local(tasks, jobs, *rest, function=None):
+    """Yield records from ``jobs`` processes of this machine; ``rest`` goes to every task.
+
+    ``function`` does a task, if it is not one of a search.
+    """
+    function = function or run_task
     if jobs == 1:
         for task in tasks:
-            yield run_task(task, *rest)
+            yield function(task, *rest)
         return
     # Processes, not threads: between two events of a stream Python works, one thread at a time.
-    work = (delayed(run_task)(task, *rest) for task in tasks)
+    work = (delayed(function)(task, *rest) for task in tasks)
     # Not "auto" batches: a task takes seconds, and what is done should be known soon.
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     with closing_quietly(pool(work)) as records:
@@ -28,8 +32,8 @@ def run_local(tasks, jobs, *rest):
                 yield record
         except BrokenProcessPool:
             raise RuntimeError(
-                "a process of the search was ended from outside, perhaps for want of memory: try"
-                " again with fewer jobs."
+                "a process was ended from outside, perhaps for want of memory: try again with"
+                " fewer jobs."
             ) from None
 
 

@@ -1,4 +1,4 @@
-"""The tasks of a search on a Dask cluster.
+"""Tasks, those of a search or others, on a Dask cluster.
 
 Tasks of a worker that is lost are run again by others, and so is the hand-over of the data, which
 is a task like any other.
@@ -18,10 +18,11 @@ PATIENCE = 60.0  # seconds without any worker before giving up
 LOOK_EVERY = 2.0  # seconds between two looks at the workers while nothing is finished
 
 
-def run_dask(tasks, address, *rest):
+def run_dask(tasks, address, *rest, function=None):
     """Yield records from the workers of a cluster; ``rest`` goes to every task.
 
     ``address`` is that of a scheduler, or a cluster object, or a ``distributed.Client``.
+    ``function`` does a task, if it is not one of a search.
     """
     if not tasks:
         return
@@ -31,7 +32,8 @@ def run_dask(tasks, address, *rest):
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             shared = client.submit(as_it_is, rest, pure=False)
         futures = [
-            client.submit(run_on_worker, task, __version__, shared, pure=False) for task in tasks
+            client.submit(run_on_worker, task, __version__, shared, function, pure=False)
+            for task in tasks
         ]
         try:
             for future in finished(client, futures):
@@ -109,7 +111,7 @@ def result_of(future):
         raise lost(error) from None
     except KilledWorker:
         raise RuntimeError(
-            "a task of the search ended every worker that tried it, perhaps for want of memory:"
+            "a task ended every worker that tried it, perhaps for want of memory:"
             " give the workers more, or fewer threads."
         ) from None
     except ImportError as error:
@@ -133,7 +135,7 @@ def as_it_is(value):
     return value
 
 
-def run_on_worker(task, version, shared):
+def run_on_worker(task, version, shared, function=None):
     """Run a task with what all tasks share."""
     if version != __version__:
         raise RuntimeError(
@@ -143,4 +145,4 @@ def run_on_worker(task, version, shared):
     # For good: a thread that puts the number back would change it for the worker's other threads.
     for pool in blas_pools():
         pool.set_num_threads(1)
-    return run_task(task, *shared)
+    return (function or run_task)(task, *shared)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from efcml import __version__
+from efcml.folders import read_lines
 from efcml.states import fingerprint
 
 FORMAT = 1
@@ -60,12 +61,11 @@ class Record:
                 self.is_new = is_new
                 file.write(to_json(self.header) + "\n")
             return
-        text = self.path.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]  # a line that was cut has no end
-        header, *lines = [parse(line) for line in whole.decode().split("\n")[:-1]] or [None]
+        lines, size = read_lines(self.path)
+        header, *lines = lines or [None]
         self._compare(header)
         with self.path.open("ab"):  # can it be written?
-            os.truncate(self.path, len(whole))
+            os.truncate(self.path, size)
         for line in lines:
             if self._is_sound(line):
                 self.lines[line["vigilance"], line["fold"]] = line
@@ -104,11 +104,3 @@ class Record:
     def __exit__(self, *exc_info):
         if self.is_new and not self.lines:
             self.path.unlink(missing_ok=True)
-
-
-def parse(line):
-    """Return what a line holds; None if it is no JSON."""
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None

@@ -1,0 +1,111 @@
+"""What the documentation shows of committed records."""
+
+from collections import Counter
+from pathlib import Path
+
+from efcml.plots import save_figure
+from efcml.reproduce.claims import CLAIMS, N_CHECKS
+from efcml.reproduce.figures import figures_of
+from efcml.reproduce.findings import Findings, recorded_ids
+from efcml.reproduce.marks import marks_tables
+from efcml.reproduce.plan import Plan
+from efcml.reproduce.record import Records
+from efcml.reproduce.scale import FULL
+from efcml.reproduce.tables import Table, tables_of, verdict_table
+from efcml.reproduce.tuned import RIVALS, read_choices, tuned_parameters
+from efcml.reproduce.verdicts import judge
+
+ORDER = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-samples",
+         "al-instability", "al-mediamill", "speed", "ablation")  # fmt: skip
+PICTURES = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels-small",
+            "al-samples-small", "al-mediamill", "ablation")  # fmt: skip
+NOTHING = "There are no records yet: `efcml reproduce all --out experiments/results/reproduce`."
+
+
+def read_findings(folder, scale=FULL):
+    """Return what the records of a folder say; None if there are none."""
+    folder = Path(folder) / "records"
+    records = Records(folder / "runs.jsonl")
+    if not records.by_key:
+        return None
+    return Findings(Plan(scale, read_choices(folder), records), N_CHECKS)
+
+
+def verdict_part(findings):
+    """Return how many claims hold, and all verdicts."""
+    if findings is None:
+        return NOTHING
+    verdicts = [judge(claim, findings) for claim in CLAIMS]
+    return "\n\n".join([count_verdicts(verdicts), verdict_table(verdicts).to_markdown()])
+
+
+def count_verdicts(verdicts):
+    """Return how often each verdict was given, in one sentence."""
+    count = Counter(verdict.word for verdict in verdicts)
+    judged = [count[word] for word in ("holds", "holds in part", "does not hold")]
+    return (
+        "{} claims: {} hold, {} hold in part, {} do not hold, {} were not run or not on all sets."
+    ).format(len(verdicts), *judged, len(verdicts) - sum(judged))
+
+
+def marks_part(findings):
+    """Return the lines of other methods beside ours."""
+    if findings is None:
+        return NOTHING
+    return "\n\n".join(table.to_markdown() for table in marks_tables(findings))
+
+
+def tables_part(findings, pictures=()):
+    """Return tables and pictures of all experiments that are recorded, and how they were made.
+
+    ``pictures`` are files, named by `picture_name`, in the folder of the page's pictures.
+    """
+    if findings is None:
+        return NOTHING
+    parts = [origin(findings), tuned_table(findings).to_markdown()]
+    recorded = recorded_ids(findings)
+    for experiment in (name for name in ORDER if name in recorded):
+        parts.append(f"### {experiment}")
+        for name in PICTURES:
+            if name.startswith(experiment) and picture_name(name) in pictures:
+                parts.append(f"![{name}](../images/{picture_name(name)})")
+        parts += [table.to_markdown() for table in tables_of(experiment, findings)]
+    return "\n\n".join(parts)
+
+
+def picture_name(name):
+    """Return the file name of a figure on the page."""
+    return f"paper-{name}.svg"
+
+
+def draw_pictures(findings, folder):
+    """Draw the figures of the page into a folder; return their names."""
+    drawn = []
+    for experiment in recorded_ids(findings):
+        for name, figure in figures_of(experiment, findings).items():
+            if name in PICTURES:
+                save_figure(figure, Path(folder) / f"paper-{name}", kinds=("svg",))
+                drawn.append(picture_name(name))
+    return drawn
+
+
+def origin(findings):
+    """Return by which versions and methods the records were made; more than one are a mixture."""
+    made = findings.methods
+    words = ", ".join(f"efcml {version} (method {method})" for version, method in made)
+    mixed = "" if len(made) == 1 else " The records are mixed: some are older than the method."
+    return f"{len(findings.records.by_key)} runs by {words}.{mixed}"
+
+
+def tuned_table(findings):
+    """Return what was chosen on the initial parts."""
+    plan, rows = findings.plan, []
+    for dataset in sorted(plan.choices):
+        for model in ("efcml", *RIVALS):
+            chosen = tuned_parameters(
+                dataset, model, plan.scale, plan.choices, plan.records
+            )  # fmt: skip
+            if chosen is not None:
+                words = ", ".join(f"{name} {value}" for name, value in sorted(chosen.items()))
+                rows.append([dataset, model, words])
+    return Table("chosen on the initial parts", ["set", "model", "parameters"], rows)

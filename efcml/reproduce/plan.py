@@ -1,0 +1,162 @@
+"""Which lines every experiment has: runs by data set and name."""
+
+from efcml.reproduce.ablation import ablation_lines
+from efcml.reproduce.runs import Asking, Line, make_run
+from efcml.reproduce.scale import DRIFTING, LARGE, RULE_COUNT_SETS, SETS
+from efcml.reproduce.tuned import RIVALS, rival_searches, tuned_parameters
+
+NAMES = {
+    "efcml": "EFC-ML", "ovr": "one-versus-rest", "chain": "chain", "static": "static",
+    "rfwls": "least squares only", "rls": "one global plane", "frequencies": "label frequencies",
+}  # fmt: skip
+COMPARED = ("efcml", "ovr", "chain", "static", "rfwls")
+BUDGETS = (0.1, 0.2, 0.3)
+UNITS = ("labels", "samples")
+TWO_CRITERIA = ("novelty", "ambiguity")
+ALL_CRITERIA = (*TWO_CRITERIA, "instability")
+SPEED_MODELS = ("efcml", "ovr", "chain")
+
+DEFAULT, SMALL = ", default", ", small start"  # what follows a line's name
+
+
+class Plan:
+    """The lines of all experiments, as far as tuned parameters are known.
+
+    Parameters
+    ----------
+    scale : Scale
+    choices : dict
+        What tuning found, by set.
+    records : Records
+    """
+
+    def __init__(self, scale, choices, records):
+        self.scale, self.choices, self.records = scale, choices, records
+
+    def lines(self, experiment):
+        """Return ``{data set: {name: Line}}`` of an experiment."""
+        return getattr(self, "_" + experiment.replace("-", "_"))()
+
+    def runs(self, experiment):
+        """Return all runs of an experiment."""
+        lines = self.lines(experiment).values()
+        return [run for named in lines for line in named.values() for run in line.runs]
+
+    def searches(self, experiment):
+        """Return the runs that choose parameters of rivals for an experiment."""
+        if experiment not in TUNED_EXPERIMENTS:
+            return []
+        sets = SETS_OF[experiment]
+        return [
+            run for name in sets for model in RIVALS
+            for run in rival_searches(name, model, self.scale)
+        ]  # fmt: skip
+
+    # -- one method each --------------------------------------------------------------------
+
+    def _pa_trends(self):
+        return {name: self._compared(name) for name in SETS}
+
+    _ap_trends = _pa_trends
+
+    def _rule_counts(self):
+        return {name: self._compared(name) for name in RULE_COUNT_SETS}
+
+    def _compared(self, name):
+        scale = self.scale
+        lines = {}
+        for model in COMPARED:
+            own = scale.rival_parameters if model in RIVALS else {}
+            orders = (0,) if model in RIVALS else scale.orders
+            run = make_run(name, model, limits=scale.limits, **own)
+            lines[NAMES[model] + DEFAULT] = Line(run, orders)
+            tuned = tuned_parameters(name, model, scale, self.choices, self.records)
+            if tuned is not None:
+                run = make_run(name, model, limits=scale.limits, **tuned)
+                lines[NAMES[model]] = Line(run, scale.orders)
+        return lines
+
+    def _mediamill(self):
+        scale, lines = self.scale, {}
+        for model in ("efcml", "rfwls", "static"):
+            lines[NAMES[model] + DEFAULT] = Line(make_run(LARGE, model, limits=scale.large_limits))
+            tuned = tuned_parameters(LARGE, model, scale, self.choices, self.records)
+            if tuned is not None:
+                lines[NAMES[model]] = Line(
+                    make_run(LARGE, model, limits=scale.large_limits, **tuned)
+                )
+        for model in ("rls", "frequencies"):
+            lines[NAMES[model]] = Line(make_run(LARGE, model, limits=scale.large_limits))
+        for model in RIVALS:
+            run = make_run(
+                LARGE, model, limits=scale.large_rival_limits, **scale.large_rival_parameters
+            )
+            lines[NAMES[model]] = Line(run)
+        return {LARGE: lines}
+
+    def _al_labels(self):
+        return {name: self._active(name, "labels") for name in SETS}
+
+    def _al_samples(self):
+        return {name: self._active(name, "samples") for name in SETS}
+
+    def _al_instability(self):
+        return {name: self._criteria(name) for name in SETS}
+
+    def _al_mediamill(self):
+        return {LARGE: self._asked(LARGE, "samples", "published", self.scale.large_limits, (0,))}
+
+    def _active(self, name, unit):
+        lines = {}
+        for start, suffix in (("published", ""), ("small", SMALL)):
+            some = self._asked(name, unit, start, self.scale.limits, self.scale.active_orders)
+            lines |= {key + suffix: line for key, line in some.items()}
+        return lines
+
+    def _asked(self, name, unit, start, limits, orders):
+        """Return full update, static, and every budget, active and random, from one start."""
+
+        def line(model="efcml", asking=None):
+            return Line(make_run(name, model, limits=limits, start=start, asking=asking), orders)
+
+        lines = {"full update": line(), "static": line("static")}
+        for budget in BUDGETS:
+            lines[f"active {budget:.0%}"] = line(asking=Asking(budget, unit, ALL_CRITERIA))
+            lines[f"random {budget:.0%}"] = line(asking=Asking(budget, unit, ("random",)))
+        return lines
+
+    def _criteria(self, name):
+        lines = {}
+        for unit in UNITS:
+            for start, suffix in (("published", ""), ("small", SMALL)):
+                for words, criteria in (("without", TWO_CRITERIA), ("with", ALL_CRITERIA)):
+                    asking = Asking(BUDGETS[0], unit, criteria)
+                    run = make_run(name, limits=self.scale.limits, start=start, asking=asking)
+                    line = Line(run, self.scale.active_orders)
+                    lines[f"{words} instability, {unit}{suffix}"] = line
+        return lines
+
+    def _speed(self):
+        lines = {}
+        for name in self.scale.speed_sets:
+            large = name == LARGE
+            limits = self.scale.large_speed_limits if large else self.scale.speed_limits
+            fixed = {"limits": limits, "alone": True} | self.scale.speed_parameters
+            lines[name] = {
+                NAMES[model]: Line(make_run(name, model, **fixed)) for model in SPEED_MODELS
+            }
+        return lines
+
+    def _ablation(self):
+        orders = self.scale.ablation_orders
+        return {name: ablation_lines(name, self.scale.limits, orders) for name in (*SETS, DRIFTING)}
+
+
+TUNED_EXPERIMENTS = ("pa-trends", "ap-trends", "rule-counts")
+SETS_OF = {
+    "al-samples": SETS, "al-labels": SETS, "al-instability": SETS, "ablation": SETS,
+    "rule-counts": RULE_COUNT_SETS, "pa-trends": SETS, "ap-trends": SETS, "speed": (*SETS, LARGE),
+    "al-mediamill": (LARGE,), "mediamill": (LARGE,),
+}  # fmt: skip
+IDS = tuple(SETS_OF)  # cheap ones first
+LARGE_IDS = ("mediamill", "al-mediamill")  # left out of `all --quick`

@@ -1,0 +1,128 @@
+"""``efcml reproduce`` from the first run to the last figure."""
+
+from pathlib import Path
+
+from efcml.folders import make_folder, whole_files
+from efcml.plots import save_figure
+from efcml.reproduce.claims import CLAIMS, N_CHECKS
+from efcml.reproduce.figures import figures_of
+from efcml.reproduce.findings import Findings
+from efcml.reproduce.pages import count_verdicts
+from efcml.reproduce.plan import IDS, LARGE_IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
+from efcml.reproduce.record import Records
+from efcml.reproduce.rows import load_rows
+from efcml.reproduce.scale import FULL
+from efcml.reproduce.tables import tables_of, verdict_table
+from efcml.reproduce.tuned import read_choices, tune_sets
+from efcml.reproduce.verdicts import judge
+from efcml.reproduce.work import Workers, run_missing
+
+TUNED_IDS = (*TUNED_EXPERIMENTS, "mediamill")
+
+
+def choose_ids(wanted, scale):
+    """Return the experiments that a word stands for, cheap ones first.
+
+    Examples
+    --------
+    >>> from efcml.reproduce.scale import QUICK
+    >>> "mediamill" in choose_ids("all", QUICK), choose_ids("speed", QUICK)
+    (False, ('speed',))
+    """
+    if wanted == "all":
+        return IDS if scale is FULL else tuple(name for name in IDS if name not in LARGE_IDS)
+    if wanted not in IDS:
+        raise ValueError(f"there is no experiment {wanted!r}: choose all or one of"
+                         f" {', '.join(IDS)}.")  # fmt: skip
+    return (wanted,)
+
+
+class Session:
+    """One call: where records, tables and figures go, and who does the work.
+
+    Parameters
+    ----------
+    folder : path
+        Gets the folders records, tables, figures and checkpoints.
+    scale : Scale
+    workers : Workers
+    say : callable
+        Gets lines of text for people.
+    """
+
+    def __init__(self, folder, scale, workers=None, say=print):
+        self.folder, self.scale, self.say = Path(folder), scale, say
+        self.workers = workers or Workers()
+        for name in ("records", "tables", "figures"):
+            make_folder(self.folder / name)
+        self.records = Records(self.folder / "records" / "runs.jsonl")
+
+    def run(self, ids):
+        """Do all runs; after each experiment write and print its tables, verdicts and figures."""
+        for name in dict.fromkeys(name for key in ids for name in self.sets_of(key)):
+            load_rows(name, 0)  # a set that is missing is said before any work
+        try:
+            for experiment in ids:
+                self.run_one(experiment)
+                self.report(experiment, self.findings())
+            self.drop_old()
+        finally:
+            self.records.tidy()
+        self.write_verdicts(self.findings())
+
+    def drop_old(self):
+        """Forget records that were left behind by an earlier method."""
+        plan = self.plan()
+        runs = [run for name in IDS for run in plan.runs(name) + plan.searches(name)]
+        self.records.drop_old({run.key for run in runs})
+
+    def sets_of(self, experiment):
+        """Return the data sets of an experiment."""
+        return self.scale.speed_sets if experiment == "speed" else SETS_OF[experiment]
+
+    def run_one(self, experiment):
+        """Do the runs of one experiment: those that choose parameters, then all others."""
+        self.say(f"\n== {experiment}")
+        if experiment in TUNED_IDS:
+            tune_sets(
+                SETS_OF[experiment], self.scale, self.folder / "records", self.workers, say=self.say
+            )
+        for find in (Plan.searches, Plan.runs):
+            runs = find(self.plan(), experiment)
+            run_missing(runs, self.records, self.workers, say=self.say)
+
+    def plan(self):
+        """Return the plan with what is known now."""
+        return Plan(self.scale, read_choices(self.folder / "records"), self.records)
+
+    def findings(self):
+        """Return what the records say."""
+        return Findings(self.plan(), N_CHECKS)
+
+    def report(self, experiment, findings):
+        """Write tables and figures of an experiment and print its tables and verdicts."""
+        tables = tables_of(experiment, findings)
+        verdicts = [judge(claim, findings) for claim in CLAIMS if claim.experiment == experiment]
+        self.say("")
+        self.say("\n\n".join(table.to_text() for table in tables))
+        if verdicts:
+            tables.append(verdict_table(verdicts))
+            self.say("")
+            for verdict in verdicts:
+                self.say(f"{verdict.word}: {verdict.claim.words}")
+                for outcome in verdict.outcomes:
+                    self.say(f"    {outcome.where}: {outcome.answer}, {outcome.numbers}")
+        with whole_files(self.folder / "tables") as place:
+            text = "\n\n".join(table.to_markdown() for table in tables)
+            (place / f"{experiment}.md").write_text(text + "\n", encoding="utf-8")
+        with whole_files(self.folder / "figures") as place:
+            for name, figure in figures_of(experiment, findings).items():
+                save_figure(figure, place / name)
+
+    def write_verdicts(self, findings):
+        """Write the verdicts on all claims that have been run, and count them."""
+        verdicts = [judge(claim, findings) for claim in CLAIMS]
+        self.say(f"\n{count_verdicts(verdicts)}")
+        table = verdict_table([verdict for verdict in verdicts if verdict.outcomes])
+        with whole_files(self.folder / "tables") as place:
+            (place / "verdicts.md").write_text(table.to_markdown() + "\n", encoding="utf-8")

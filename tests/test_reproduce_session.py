@@ -1,0 +1,382 @@
+"""``efcml reproduce`` as a whole: tables, figures, verdicts, exit codes."""
+
+import re
+import signal
+
+import pytest
+from cli_files import refusal
+from reproduce_files import (
+    TINY,
+    forget,
+    made_up,
+    search_nothing,
+    tiny_set,
+    use_tiny_sets,
+    without_times,
+)
+
+from efcml import datasets
+from efcml.cli import main
+from efcml.folders import read_lines
+from efcml.reproduce import pages, scale, tuned, work
+from efcml.reproduce.ablation import PAIRS
+from efcml.reproduce.figures import figures_of
+from efcml.reproduce.findings import Findings, recorded_ids
+from efcml.reproduce.marks import aim_cell
+from efcml.reproduce.plan import IDS, LARGE_IDS, Plan
+from efcml.reproduce.record import Records, to_line
+from efcml.reproduce.runs import make_run
+from efcml.reproduce.scale import FULL, QUICK
+from efcml.reproduce.session import Session, choose_ids
+from efcml.reproduce.tables import Table, tables_of
+
+MADE_UP_RUNS = {"execute": made_up, "warmup": lambda: None}
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    use_tiny_sets(monkeypatch)
+    for name, function in MADE_UP_RUNS.items():
+        monkeypatch.setattr(work, name, function)
+    monkeypatch.setattr(tuned, "tune", search_nothing)
+    monkeypatch.setattr(scale, "QUICK", TINY)
+    yield
+    forget()
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    """Everything recorded, with made-up numbers."""
+    folder = tmp_path_factory.mktemp("all")
+    with pytest.MonkeyPatch.context() as patch:
+        use_tiny_sets(patch)
+        for name, function in MADE_UP_RUNS.items():
+            patch.setattr(work, name, function)
+        patch.setattr(tuned, "tune", search_nothing)
+        session = Session(folder, TINY, say=lambda line: None)
+        for experiment in IDS:
+            session.run_one(experiment)
+    forget()
+    return session.findings()
+
+
+def test_everything_is_found(findings):
+    assert recorded_ids(findings) == list(IDS)
+    assert [method for _, method in findings.methods] == ["m1"]
+
+
+@pytest.mark.parametrize("experiment", IDS)
+def test_tables_are_filled(findings, experiment):
+    tables = tables_of(experiment, findings)
+    assert tables
+    for table in tables:
+        assert table.rows, table.title
+        assert all(len(row) == len(table.header) for row in table.rows)
+        cells = [cell for row in table.rows for cell in row]
+        assert not any("nan" in str(cell) for cell in cells if "(nan)" not in str(cell))
+        assert table.to_markdown().count("\n") == len(table.rows) + 3
+        assert table.to_text().splitlines()[0] == table.title
+
+
+def test_tables_hold_the_numbers_of_the_records(findings):
+    line = findings.line("pa-trends", "emotions", "EFC-ML")
+    mean, single, differences = tables_of("pa-trends", findings)
+    column = mean.header.index("emotions")
+    pa, ap = (findings.mean(line, measure) for measure in ("pa", "ap"))
+    assert mean.rows[0][0] == "EFC-ML"
+    assert mean.rows[0][column] == f"{pa:.3f} / {ap:.3f}".replace("0.", ".")
+    first = findings.records.of(line.run)
+    assert single.rows[0][column] == f"{first['pa']:.3f} / {first['ap']:.3f}".replace("0.", ".")
+    found = findings.difference(line, findings.line("pa-trends", "emotions", "chain"), "pa")
+    assert differences.rows[1][0] == "chain"
+    assert differences.rows[1][column] == f"{found.in_points()} ({100 * found.spread:.2f})"
+    assert "AP in points" in tables_of("ap-trends", findings)[2].title
+
+
+def test_speed_stands_beside_the_paper(findings):
+    (table,) = tables_of("speed", findings)
+    row = next(row for row in table.rows if row[:2] == ["yeast", "chain"])
+    line = findings.line("speed", "yeast", "chain")
+    assert row[2:4] == [f"{findings.mean(line, 'ms_per_sample') / 1e3:.5f}", "0.171"]
+    assert len(table.rows) == 15
+
+
+def test_pairs_beyond_the_sum_and_changes(findings):
+    lines = findings.lines("ablation")["yeast"]
+    pa = {name: findings.by_order(line, "pa").mean() for name, line in lines.items()}
+    changed, _, pairs, *drift = tables_of("ablation", findings)
+    column = pairs.header.index("yeast")
+    for row, (one, other) in zip(pairs.rows, PAIRS, strict=True):
+        beyond = pa[f"{one} + {other}"] - pa[one] - pa[other] + pa["default"]
+        assert row[0] == f"{one} + {other}"
+        assert row[column].startswith(f"{round(100 * beyond, 2) + 0.0:+.2f} [")
+    row = next(row for row in changed.rows if row[0] == "no merging")
+    assert row[column].startswith(f"{100 * (pa['no merging'] - pa['default']):+.2f} [")
+    assert [row[0] for row in drift[0].rows] == ["forgetting .999", "forgetting .995"]
+
+
+def test_aims_are_reached_or_not(findings):
+    line = findings.line("pa-trends", "emotions", "EFC-ML")
+    gap = findings.numbers(line, "pa")[0] - 0.823  # of MOA and of the retrained machine
+    word = "reached" if gap > 0 else "not reached"
+    assert f"| best single-pass line, PA | {100 * gap:+.1f}, {word} |" in pages.marks_part(findings)
+    cells = [
+        aim_cell(findings, line, "pa", findings.numbers(line, "pa")[0] + more, slack)
+        for more, slack in ((0.004, 0.005), (0.006, 0.005), (0.001, 0.0), (-0.001, 0.0))
+    ]
+    assert [cell.partition(", ")[2] for cell in cells] == [
+        "reached", "not reached", "not reached", "reached",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("experiment", IDS)
+def test_figures_show_every_line(findings, experiment):
+    figures = figures_of(experiment, findings)
+    names = {
+        "pa-trends": ["pa-trends", "pa-trends-default"],
+        "ap-trends": ["ap-trends", "ap-trends-default"],
+        "al-labels": ["al-labels", "al-labels-small"],
+        "al-samples": ["al-samples", "al-samples-small"],
+        "al-instability": [
+            f"al-instability-{unit}{start}"
+            for unit in ("labels", "samples")
+            for start in ("", "-small")
+        ],
+        "speed": [],
+    }
+    assert list(figures) == names.get(experiment, [experiment])
+    for figure in figures.values():
+        drawn = [ax for ax in figure.axes if ax.has_data()]
+        assert len(drawn) == (2 if experiment.endswith(("mill", "counts", "tion")) else 4)
+        assert figure.get_suptitle()
+
+
+def test_trends_in_figures_are_those_of_the_records(findings):
+    figure = figures_of("pa-trends", findings)["pa-trends"]
+    ax = next(ax for ax in figure.axes if ax.get_title() == "yeast")
+    line = next(line for line in ax.lines if line.get_label() == "EFC-ML")
+    trend = findings.trend(findings.line("pa-trends", "yeast", "EFC-ML"), "pa")
+    assert line.get_ydata()[-1] == trend[-1]
+    labels = {line.get_label() for line in ax.lines}
+    assert {"EFC-ML", "one-versus-rest", "chain", "static"} <= labels
+
+
+# -- the page -------------------------------------------------------------------------------
+
+
+def test_the_page_has_all_parts(findings):
+    verdicts = pages.verdict_part(findings)
+    count = re.match(r"(\d+) claims: (\d+) hold, (\d+) .* part, (\d+) do not .*, 0 were", verdicts)
+    assert int(count[1]) == sum(int(count[group]) for group in (2, 3, 4))
+    assert verdicts.count("\n| ") == int(count[1]) + 1
+    marks = pages.marks_part(findings)
+    assert "| MOA, best in each measure | .823 / .816 |" in marks
+    assert "reached" in marks
+    text = pages.tables_part(findings)
+    assert all(f"### {experiment}" in text for experiment in IDS)
+    assert "runs by efcml" in text
+    assert "mixed" not in text
+    assert "| emotions | efcml | alpha 0.0, beta 0.1, max_rules 40, vigilance 0.5 |" in text
+    assert "| emotions | chain |" in text
+
+
+def test_pictures_stand_with_their_experiment(findings, tmp_path):
+    drawn = pages.draw_pictures(findings, tmp_path)
+    assert sorted(drawn) == sorted(f"paper-{name}.svg" for name in pages.PICTURES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(drawn)
+    text = pages.tables_part(findings, drawn[:1])
+    assert text.count("](../images/") == 1
+    shown = text.index(f"](../images/{drawn[0]})")
+    heading = text.rindex("### ", 0, shown)
+    assert drawn[0].startswith("paper-" + text[heading + 4 :].partition("\n")[0])
+    assert sorted(pages.ORDER) == sorted(IDS)
+
+
+def test_mixed_records_are_said(findings):
+    records = Records("nowhere")
+    for place, (key, record) in enumerate(findings.records.by_key.items()):
+        records.by_key[key] = record | {"method": f"m{place % 2}"}
+    mixed = Findings(Plan(TINY, findings.plan.choices, records))
+    assert "The records are mixed" in pages.origin(mixed)
+
+
+def test_the_page_without_records(tmp_path):
+    assert pages.read_findings(tmp_path) is None
+    for part in (pages.verdict_part, pages.marks_part, pages.tables_part):
+        assert "no records yet" in part(None)
+
+
+def test_a_part_of_the_records_gives_a_part_of_the_page(tmp_path):
+    session = Session(tmp_path, TINY, say=lambda line: None)
+    session.run_one("al-labels")
+    found = pages.read_findings(tmp_path, TINY)
+    assert set(recorded_ids(found)) == set(IDS) - {"speed", *LARGE_IDS}  # by runs they share
+    assert "not run" in pages.verdict_part(found)
+    assert "| **EFC-ML** | - | - |" in pages.marks_part(found)
+    for experiment in IDS:
+        tables_of(experiment, found)
+        figures_of(experiment, found)
+
+
+# -- the command ----------------------------------------------------------------------------
+
+
+def test_ids():
+    assert choose_ids("all", FULL) == IDS
+    assert choose_ids("all", QUICK) == tuple(name for name in IDS if name not in LARGE_IDS)
+    assert choose_ids("mediamill", QUICK) == ("mediamill",)
+
+
+def run(folder, experiment, *more):
+    return main(["reproduce", experiment, "--quick", "--out", str(folder), "--jobs", "1", *more])
+
+
+def test_one_experiment(tmp_path, capsys):
+    assert run(tmp_path, "rule-counts") == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"rule-counts; everything goes to {tmp_path}\n")
+    assert "tuning on 20 initial rows of emotions: 2 points, 2 folds" in out
+    assert re.search(r"EFC-ML +\d+ \(2 merges\)", out)
+    assert re.search(r"^(holds|does not hold): merging keeps the rules near 17 and 10$", out, re.M)
+    assert re.search(r"^    emotions: (yes|no), \d+", out, re.M)
+    assert "were not run or not on all sets." in out
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {
+        "records/runs.jsonl", "records/tuned.json", "records/defaults.json",
+        "tables/rule-counts.md", "tables/verdicts.md", "figures/rule-counts.png",
+        "figures/rule-counts.svg",
+    }  # fmt: skip
+    assert (tmp_path / "figures" / "rule-counts.png").read_bytes().startswith(b"\x89PNG")
+    assert "EFC-ML" in (tmp_path / "figures" / "rule-counts.svg").read_text()
+    assert run(tmp_path, "rule-counts") == 0
+    assert "runs to do" not in capsys.readouterr().out
+
+
+def test_all_quick_leaves_mediamill_out_and_says_so(tmp_path, capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Session, "run", lambda self, ids: seen.append((self, ids)))
+    assert main(["reproduce", "all", "--quick", "--out", str(tmp_path)]) == 0
+    ((session, ids),) = seen
+    assert not set(LARGE_IDS) & set(ids)
+    assert "left out of a quick run of all: al-mediamill, mediamill" in capsys.readouterr().out
+    assert session.workers.jobs == -1
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "speed", "--dask", "tcp://127.0.0.1:1"]) == 0
+    session, ids = seen[1]
+    assert (session.scale, ids) == (FULL, ("speed",))
+    assert session.workers.dask == "tcp://127.0.0.1:1"
+    assert str(session.folder) == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], "there is no experiment 'nothing': choose all or one of"),
+        (["speed", "--jobs", "0"], "jobs must be a number of processes"),
+        (["speed", "--jobs", "2", "--dask", "x"], "not allowed with"),
+        ([], "required"),
+    ],
+)
+def test_refusals(arguments, words, capsys):
+    assert words in refusal(main, ["reproduce", *arguments], capsys)
+
+
+def test_a_set_that_is_missing_is_said_before_any_work(tmp_path, capsys, monkeypatch):
+    def nowhere(name, **options):
+        if name == "yeast":
+            raise datasets.DatasetNotFound("yeast is nowhere: get it with `efcml datasets fetch`")
+        return tiny_set(name, **options)
+
+    monkeypatch.setattr(datasets, "load", nowhere)
+    forget()
+    assert run(tmp_path, "al-labels") == 2
+    assert capsys.readouterr().err == (
+        "efcml: yeast is nowhere: get it with `efcml datasets fetch`\n"
+    )
+    assert not (tmp_path / "records" / "runs.jsonl").exists()
+
+
+def test_errors_of_workers_are_one_line(tmp_path, capsys, monkeypatch):
+    def fail(run):
+        raise RuntimeError("a process was ended from outside")
+
+    monkeypatch.setattr(work, "execute", fail)
+    assert run(tmp_path, "al-labels") == 2
+    assert capsys.readouterr().err == "efcml: a process was ended from outside\n"
+
+
+def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch):
+    done = []
+
+    def interrupt(one):
+        if len(done) == 5:
+            signal.raise_signal(signal.SIGINT)
+        done.append(one)
+        return made_up(one)
+
+    monkeypatch.setattr(work, "execute", interrupt)
+    assert run(tmp_path, "al-labels") == 130
+    assert "interrupted after 5 of" in capsys.readouterr().err
+    lines = (tmp_path / "records" / "runs.jsonl").read_text().splitlines()
+    assert len(lines) == 5
+    monkeypatch.setattr(work, "execute", made_up)
+    assert run(tmp_path, "al-labels") == 0
+    assert "(5 are there)" in capsys.readouterr().out
+
+
+def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch):
+    assert run(tmp_path, "al-labels") == 0
+    file = tmp_path / "records" / "runs.jsonl"
+    before = file.read_text().count("\n")
+    unknown, wanted = (
+        make_run("emotions", vigilance=0.123),  # of a choice that came out differently
+        Plan(TINY, {}, None).runs("speed")[0],  # of an experiment that is not run now
+    )
+    with file.open("a") as more:
+        more.write(to_line(made_up(unknown)) + to_line(made_up(wanted)))
+    use_tiny_sets(monkeypatch, method="m2")
+    assert run(tmp_path, "al-labels") == 0
+    methods = {line["key"]: line["method"] for line in read_lines(file)[0]}
+    assert len(methods) == before + 1
+    assert methods.pop(wanted.key) == "m1"
+    assert set(methods.values()) == {"m2"}
+    with file.open("a") as more:
+        more.write(to_line(made_up(unknown)))
+    assert run(tmp_path, "al-labels") == 0
+    assert len(read_lines(file)[0]) == before + 2  # of this method: it stays
+
+
+def test_mean_trends_are_drawn_for_budgets(findings):
+    figure = figures_of("al-labels", findings)["al-labels"]
+    ax = next(ax for ax in figure.axes if ax.get_title() == "birds")
+    line = next(line for line in ax.lines if line.get_label() == "active 20%")
+    found = findings.line("al-labels", "birds", "active 20%")
+    assert line.get_ydata()[-1] == findings.mean_trend(found, "pa")[-1]
+    assert len(found.orders) == 2
+
+
+def test_tables_for_markdown_and_terminals():
+    table = Table("title", ["a", "b"], [["x", 1], ["yy", 22]])
+    assert table.to_markdown() == "**title**\n\n| a | b |\n|---|---|\n| x | 1 |\n| yy | 22 |"
+    assert table.to_text() == "title\na    b\nx    1\nyy  22"
+
+
+# -- for real -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_second_run_reproduces_all_numbers(tmp_path, monkeypatch, capsys):
+    monkeypatch.undo()
+    use_tiny_sets(monkeypatch, method=None)
+    monkeypatch.setattr(scale, "QUICK", TINY)
+    for folder in ("first", "second"):
+        forget()
+        assert run(tmp_path / folder, "rule-counts") == 0
+    first, second = (
+        {line["key"]: without_times(line) for line in read_lines(path)[0]}
+        for path in (tmp_path / name / "records" / "runs.jsonl" for name in ("first", "second"))
+    )
+    assert first == second
+    assert len(first) > 30
+    for file in ("tables/rule-counts.md", "records/tuned.json", "figures/rule-counts.svg"):
+        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes()
