@@ -31,6 +31,9 @@ SETTINGS = {
     "no variance floor": {"variance_floor": 0.0},
     "prior 1": {"prior": 1.0},
     "one rule": {"vigilance": 1e9},
+    "no cases": {"cases": 0},
+    "no cases, no correlation": {"cases": 0, "beta": 0.0},
+    "no cases, one rule": {"cases": 0, "vigilance": 1e9},
 }
 
 

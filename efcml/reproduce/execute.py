@@ -9,11 +9,11 @@ import numpy as np
 
 from efcml import ActiveLearner, measures, prequential
 from efcml.blas import one_blas_thread
-from efcml.learner import DivergenceWarning
 from efcml.reproduce.machine import machine, method, versions
 from efcml.reproduce.packing import pack, pack_shares
 from efcml.reproduce.rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
 from efcml.rivals import MODELS, make_model
+from efcml.rules.divergence import DivergenceWarning
 
 CURVE_POINTS = 200  # of the number of rules along the stream
 

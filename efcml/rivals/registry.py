@@ -21,6 +21,7 @@ class Model:
 
 MODELS = {
     "efcml": Model("EFC-ML", EFCMLClassifier),
+    "rules": Model("EFC-ML, rules alone", EFCMLClassifier, {"cases": 0}),
     "ovr": Model("one-versus-rest", OneVsRestEFC),
     "chain": Model("classifier chain", ChainEFC),
     "static": Model("EFC-ML, initial part only", EFCMLClassifier, learn=False),
