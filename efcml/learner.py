@@ -11,6 +11,7 @@ import numpy as np
 
 from efcml import batch
 from efcml.blas import one_blas_thread
+from efcml.guard import Guarded, one_at_a_time
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
@@ -27,14 +28,13 @@ from efcml.kernels.scoring import score_rows
 from efcml.params import Params
 from efcml.prior import INTERCEPT_SHARE, choose_prior
 from efcml.rules import RuleBase
-from efcml.rules.birth import give_birth
+from efcml.rules.birth import give_birth, start_variances
 from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
 
 NOTHING = np.empty((0, 0))
-LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
 
@@ -58,7 +58,7 @@ class Trace:
         return cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
 
 
-class Learner:
+class Learner(Guarded):
     """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
 
     def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
@@ -94,6 +94,7 @@ class Learner:
         """Number of (alpha, beta) carried along."""
         return 1 if self.pairs is None else len(self.pairs)
 
+    @one_at_a_time
     @one_blas_thread()
     def fit(self, X, Y):
         """Learn an initial batch from nothing (Algorithm 1)."""
@@ -135,6 +136,7 @@ class Learner:
 
     # -- stream -----------------------------------------------------------------------------
 
+    @one_at_a_time
     @one_blas_thread()
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state.
@@ -309,6 +311,7 @@ class Learner:
 
     # -- answers ----------------------------------------------------------------------------
 
+    @one_at_a_time
     @one_blas_thread()
     def score(self, X):
         """Return the (n, K) continuous outputs."""
@@ -324,6 +327,7 @@ class Learner:
             scores[:] = np.tile(batch.label_means(held), self.n_pairs)
         return scores
 
+    @one_at_a_time
     @one_blas_thread()
     def find_question(self, X, draws, start, ask, state, scores, wanted):
         """Score scaled rows from ``start`` on until one is worth a question (kernels/querying.py).
@@ -336,6 +340,7 @@ class Learner:
             rules.work, rules.consequent_work, ask, state, scores, wanted,
         )  # fmt: skip
 
+    @one_at_a_time
     def add_labels(self, count):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
@@ -348,6 +353,7 @@ class Learner:
                 self.n_features, self.n_labels, self.prior_precision[0]
             )
 
+    @one_at_a_time
     def copy(self):
         """Return an independent learner in the same state."""
         other = Learner(self.params, self.n_features, self.n_labels)
@@ -358,6 +364,7 @@ class Learner:
             other.rules = self.rules.copy()
         return other
 
+    @one_at_a_time
     def state(self):
         """Return facts and arrays for saving; settings and scratch follow from them."""
         if self.pairs is not None:
@@ -391,10 +398,3 @@ class Learner:
             delta = learner.prior_precision[0]
             learner.settings = learner.params.settings(p, learner.n_labels, delta)
         return learner
-
-
-def start_variances(X, n_labels, width):
-    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
-    spread = np.ptp(X, axis=0) * X.std(axis=0)
-    spread = np.where(spread > 1e-6, spread, 1.0)
-    return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])

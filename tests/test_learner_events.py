@@ -23,7 +23,8 @@ from streams import (
 
 from efcml import batch
 from efcml.batch import label_means
-from efcml.learner import DivergenceWarning, Learner, Trace, start_variances
+from efcml.rules.birth import start_variances
+from efcml.learner import DivergenceWarning, Learner, Trace
 
 ROWS = 300 if COMPILED else 60
 

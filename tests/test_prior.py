@@ -5,7 +5,8 @@ import pytest
 from streams import COMPILED, AsWritten, make_params, random_rows
 
 from efcml import batch, prior
-from efcml.learner import Learner, start_variances
+from efcml.rules.birth import start_variances
+from efcml.learner import Learner
 from efcml.scaler import Scaler
 
 N = 100 if COMPILED else 40

@@ -76,7 +76,7 @@ def read_label_names(path):
         raise ValueError(
             f"{path}, line {line}: no well-formed XML ({error}): get the file again"
         ) from None
-    names = []
+    names = {}  # in order; looked up, as a list of many would take long
     for element in root.iter():
         if element.tag.rpartition("}")[2] == "label":
             name = (element.get("name") or "").strip()
@@ -84,10 +84,10 @@ def read_label_names(path):
                 raise ValueError(f"{path}: a <label> without name: give it the attribute's name")
             if name in names:
                 raise ValueError(f"{path}: label {name!r} is listed twice: remove one")
-            names.append(name)
+            names[name] = None
     if not names:
         raise ValueError(f'{path}: no <label name="..."> in it: give the XML of the data set')
-    return names
+    return list(names)
 
 
 def read_mulan(arff, xml):
@@ -108,13 +108,14 @@ def read_mulan(arff, xml):
     """
     listed = read_label_names(xml)
     names, values, lines = read_arff(arff)
+    places = {name: place for place, name in enumerate(names)}
     for label in listed:
-        if label not in names:
+        if label not in places:
             raise ValueError(
                 f"{arff}: label {label!r} of {xml} is no attribute here: give the XML that belongs"
                 " to this file"
             )
-    is_label = np.isin(np.arange(len(names)), [names.index(label) for label in listed])
+    is_label = np.isin(np.arange(len(names)), [places[label] for label in listed])
     if is_label.all():
         raise ValueError(f"{arff}: {xml} lists every attribute as a label: no features are left")
     X, Y, feature_names, label_names = split_columns(arff, names, values, lines, is_label)
@@ -162,7 +163,7 @@ def read_text(path):
 
 def _read_header(path, numbered):
     """Read up to @data; return the names and the declared values of nominal attributes."""
-    names, allowed = [], []
+    allowed = {}  # by name, in order
     number = 0
     for number, line in numbered:
         line = line.strip()
@@ -173,21 +174,20 @@ def _read_header(path, numbered):
         if keyword == "@relation":
             continue
         if keyword == "@data":
-            if not names:
+            if not allowed:
                 raise ValueError(f"{path}, line {number}: @data before any @attribute: add them")
-            return names, allowed
+            return list(allowed), list(allowed.values())
         if keyword != "@attribute":
             raise ValueError(
                 f"{path}, line {number}: {short(line)} is neither @relation, @attribute nor @data:"
                 " give an ARFF file"
             )
         name, choice = _read_attribute(path, number, rest.strip())
-        if name in names:
+        if name in allowed:
             raise ValueError(
                 f"{path}, line {number}: attribute {name!r} is declared twice: rename one"
             )
-        names.append(name)
-        allowed.append(choice)
+        allowed[name] = choice
     raise ValueError(f"{path}, line {number}: the file ends before @data: it is cut, get it again")
 
 

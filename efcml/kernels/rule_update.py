@@ -29,6 +29,7 @@ from efcml.kernels.proximal import (
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
+MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 TINY = 1e-280  # squared steps below this have lost their digits
 
 
@@ -58,7 +59,7 @@ def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
         off = inverse_error(P, G, Delta, work.row, work.gain, work.scaled)
         if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
             cons.stale[rule] = 1
-    if Delta[0] < 0.5 * prior_slope:
+    if Delta[0] < 0.5 * prior_slope or activation > MOST_SHRINK * keep * factor:
         cons.stale[rule] = 1
 
 

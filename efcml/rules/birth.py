@@ -2,6 +2,8 @@
 
 import numpy as np
 
+LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
+
 
 def give_birth(rules, z, W, row_number, start_variance, prior_precision):
     """Append a rule centered on the joint row ``z`` and return its index.
@@ -30,3 +32,10 @@ def give_birth(rules, z, W, row_number, start_variance, prior_precision):
     arrays.tested[rule, : rules.n_rules] = joint
     arrays.tested[: rules.n_rules, rule] = joint
     return rule
+
+
+def start_variances(X, n_labels, width):
+    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
+    spread = np.ptp(X, axis=0) * X.std(axis=0)
+    spread = np.where(spread > 1e-6, spread, 1.0)
+    return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])
