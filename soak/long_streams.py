@@ -1,4 +1,4 @@
-"""Long drifting streams: does the state stay sound, the memory flat and the learner adaptive?
+"""Long drifting streams: a sound state, flat memory, and a learner that goes on adapting.
 
 Every block of rows is drawn from its number, so a stream needs no memory and can be taken up where
 it ended: the learner and the figures so far are kept in a file after every block.

@@ -23,8 +23,8 @@ from streams import (
 
 from efcml import batch
 from efcml.batch import label_means
-from efcml.rules.birth import start_variances
 from efcml.learner import DivergenceWarning, Learner, Trace
+from efcml.rules.birth import start_variances
 
 ROWS = 300 if COMPILED else 60
 

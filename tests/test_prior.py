@@ -5,8 +5,8 @@ import pytest
 from streams import COMPILED, AsWritten, make_params, random_rows
 
 from efcml import batch, prior
-from efcml.rules.birth import start_variances
 from efcml.learner import Learner
+from efcml.rules.birth import start_variances
 from efcml.scaler import Scaler
 
 N = 100 if COMPILED else 40
