@@ -31,6 +31,7 @@ from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth, start_variances
 from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
+from efcml.rules.usage import find_least_used
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
 
@@ -281,11 +282,8 @@ class Learner(Guarded):
     def _drop(self, row, with_consequents, events, at):
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         rules = self.rules
-        age = self.rows_seen + row - rules.born
-        used = rules.weight if with_consequents else rules.support
-        # A rule too young to judge counts as average: activations sum to one over the rules.
-        usage = (used + 1.0) / (age + rules.n_rules)
-        least = int(np.argmin(usage))
+        row_number = self.rows_seen + row
+        least = find_least_used(rules, row_number, with_consequents=with_consequents)
         events.append((at, "drop", int(rules.uid[least])))
         rules.swap_remove(least)
         self.counts["drops"] += 1

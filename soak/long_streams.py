@@ -20,16 +20,23 @@ from efcml.learner import Trace
 
 BLOCK = 10_000  # rows
 TENTHS = 10
-RADIUS = 8.0
 RULE_CAP = 30
 CASES = {
     f"p={p}, forgetting {forgetting:g}": {
-        "shape": {"rows": rows, "p": p, "K": 6, "clusters": clusters, "turns": turns},
-        "forgetting": forgetting, "vigilance": vigilance,
+        "shape": {
+            "rows": rows,
+            "p": p,
+            "K": 6,
+            "clusters": clusters,
+            "radius": radius,
+            "turns": turns,
+        },
+        "forgetting": forgetting,
+        "vigilance": vigilance,
     }  # fmt: skip
-    for rows, p, clusters, turns, vigilance in (
-        (1_000_000, 20, 20, 0.5, 0.7),
-        (200_000, 100, 12, 0.25, 1.0),
+    for rows, p, clusters, radius, turns, vigilance in (
+        (1_000_000, 20, 20, 8.0, 0.5, 0.7),
+        (200_000, 100, 12, 30.0, 0.25, 0.6),
     )
     for forgetting in (1.0, 0.999)
 }
@@ -45,10 +52,10 @@ class DriftingStream:
     Turning keeps the difficulty: what a learner reaches late tells whether it still learns.
     """
 
-    def __init__(self, rows, p, K, clusters, turns, seed=0):
+    def __init__(self, rows, p, K, clusters, radius, turns, seed=0):
         self.rows, self.p, self.K, self.turns, self.seed = rows, p, K, turns, seed
         rng = np.random.default_rng(seed)
-        self.centers = rng.normal(size=(clusters, p)) * RADIUS / np.sqrt(p)
+        self.centers = rng.normal(size=(clusters, p)) * radius / np.sqrt(p)
         self.directions = rng.normal(size=(clusters, p, K)) / np.sqrt(p)
 
     def block(self, start, count):

@@ -74,7 +74,7 @@ def test_cap_is_kept_and_every_birth_makes_room(rng, changes, max_rules):
 
 def far_rule(learner, place, weight, born):
     rule = add_rule(learner, np.full(3, place), np.zeros((3, 1)))
-    learner.rules.weight[rule], learner.rules.born[rule] = weight, born
+    learner.rules.use[rule], learner.rules.born[rule] = weight, born
     return int(learner.rules.uid[rule])
 
 

@@ -179,6 +179,7 @@ def learn_rule(rule, activation, row_number, y, cons, settings, work):
         if groups == 1 or work.known[group]:
             learn_group(rule, group, activation, keep, y, cons, settings.prior_slope, work)
     cons.weight[rule] = keep * cons.weight[rule] + activation
+    cons.use[rule] += activation
     cons.penalty_slack[rule] = keep * cons.penalty_slack[rule] + activation
     weight, mean, cov = cons.label_weight[rule], cons.label_mean[rule], cons.label_cov[rule]
     if groups == 1:
