@@ -9,9 +9,9 @@ of it.
 import os
 import threading
 from functools import wraps
-from weakref import WeakKeyDictionary
+from weakref import ref
 
-_locks = WeakKeyDictionary()
+_locks = {}  # (weak reference, lock) by the id of the object; a WeakKeyDictionary is slower
 _making = threading.Lock()
 
 
@@ -41,11 +41,14 @@ def one_at_a_time(function):
 
 def lock_of(thing):
     """Return the lock of an object, for what takes more than one call."""
-    lock = _locks.get(thing)
-    if lock is None:
+    key = id(thing)
+    found = _locks.get(key)
+    if found is None:
         with _making:
-            lock = _locks.setdefault(thing, threading.RLock())
-    return lock
+            # The entry goes with the object, before another one can have its id.
+            entry = ref(thing, lambda _: _locks.pop(key, None)), threading.RLock()
+            found = _locks.setdefault(key, entry)
+    return found[1]
 
 
 class Abandoned:
@@ -65,11 +68,11 @@ def _after_fork():
     """In the child: threads are gone but for one, and so is what they were about to finish."""
     global _making
     _making = threading.Lock()
-    for thing, lock in list(_locks.items()):
+    for key, (reference, lock) in list(_locks.items()):
         if lock.acquire(blocking=False):
             lock.release()
         else:
-            _locks[thing] = Abandoned()
+            _locks[key] = reference, Abandoned()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
