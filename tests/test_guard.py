@@ -20,9 +20,21 @@ from cli_files import ROOT
 from sklearn.base import clone
 from streams import assert_identical, make_params, random_rows, state_of
 
-from efcml import EFCMLClassifier, OneVsRestEFC, guard, load, save
+from efcml import (
+    ActiveLearner,
+    ChainEFC,
+    EFCMLClassifier,
+    OneVsRestEFC,
+    guard,
+    load,
+    prequential,
+    save,
+)
 from efcml.blas import blas_pools, one_blas_thread
+from efcml.compat.river import RiverEFCML
 from efcml.learner import Learner
+from efcml.reading import explanation
+from efcml.rivals import GlobalRLS, LabelFrequencies
 
 ROWS = 3000  # scored by each call; enough that calls overlap
 CHUNK = 40
@@ -182,6 +194,99 @@ def test_every_call_waits_for_the_learner(name, rng, tmp_path, monkeypatch):
         busy.result()
         call.result()
     assert waited
+
+
+X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
+FACES = {
+    "fit": lambda clf: clf.fit(X, Y),
+    "partial_fit": lambda clf: clf.partial_fit(X, Y),
+    "begin_stream": lambda clf: clf.begin_stream(X, Y),
+    "check_features": lambda clf: clf.check_features(X),
+    "check_labels": lambda clf: clf.check_labels(Y, 12),
+    "name_columns": lambda clf: clf.name_columns("ab", "cd"),
+    "decision_function": lambda clf: clf.decision_function(X),
+    "predict": lambda clf: clf.predict(X),
+    "predict_proba": lambda clf: clf.predict_proba(X),
+    "score": lambda clf: clf.score(X, Y),
+}
+LEARNERS = {
+    "fit": lambda learner: learner.fit(X, Y),
+    "learn": lambda learner: learner.learn(X, Y),
+    "score": lambda learner: learner.score(X),
+    "copy": lambda learner: learner.copy(),
+    "pickle": lambda learner: pickle.dumps(learner),
+}
+RIVER = {
+    "learn_one": lambda model: model.learn_one({"a": 1.0}, {"b": True}),
+    "predict_one": lambda model: model.predict_one({"a": 1.0}),
+    "predict_proba_one": lambda model: model.predict_proba_one({"a": 1.0}),
+    "rules": lambda model: model.rules,
+    "explain_one": lambda model: model.explain_one({"a": 1.0}),
+}
+
+
+def river_model():
+    model = RiverEFCML(warmup_rows=5)
+    model.learn_one({"a": 0.0}, {"b": False})
+    return model
+
+
+def assert_waits(thing, call):
+    """Check that a call waits while another thread is in the same object."""
+    begun, finish = threading.Event(), threading.Event()
+
+    def hold():
+        with guard.lock_of(thing):
+            begun.set()
+            assert finish.wait(20.0)
+
+    with ThreadPoolExecutor(2) as pool:
+        busy = pool.submit(hold)
+        assert begun.wait(20.0)
+        waiting = pool.submit(call, thing)
+        time.sleep(0.03)
+        waited = not waiting.done()
+        finish.set()
+        busy.result()
+        waiting.result()
+    assert waited
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_estimators_wait(name):
+    assert_waits(LabelFrequencies().fit(X, Y), FACES[name])
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("kind", [OneVsRestEFC, ChainEFC, GlobalRLS, LabelFrequencies])
+def test_learners_of_rivals_wait(kind, name):
+    assert_waits(kind().fit(X[:6], Y[:6]).learner_, LEARNERS[name])
+
+
+@pytest.mark.parametrize("name", RIVER)
+def test_models_of_river_wait(name):
+    assert_waits(river_model(), RIVER[name])
+
+
+def test_active_learners_wait():
+    clf = EFCMLClassifier(prior=1.0, max_rules=2).fit(X, Y)
+    assert_waits(ActiveLearner(), lambda active: active.ask(clf, X[0]))
+    assert_waits(ActiveLearner(), lambda active: active.tell(clf, X[0]))
+    assert_waits(ActiveLearner(), lambda active: prequential(clf, X, Y, active=active))
+
+
+def test_an_explanation_is_of_one_state(monkeypatch):
+    """All that it reads is read in one go."""
+    clf = EFCMLClassifier(prior=1.0, max_rules=2).fit(X, Y)
+    plain, inside = explanation.read_in_order, []
+
+    def watched(learner, *names):
+        inside.append(guard.lock_of(learner)._is_owned())
+        return plain(learner, *names)
+
+    monkeypatch.setattr(explanation, "read_in_order", watched)
+    clf.explain(X[0])
+    assert inside == [True]
 
 
 def test_the_guard_leaves_no_trace(rng, tmp_path):
