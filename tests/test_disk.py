@@ -44,11 +44,10 @@ def close_disk(path):
     elif kind == "gone":
         os.rename(path.parent, f"{path.parent}-moved")
     elif kind == "small":
-        with open(path.parent / "other", "wb") as other:
+        with open(path.parent / "other", "wb", buffering=0) as other:
             try:
                 while True:
                     other.write(bytes(512))
-                    other.flush()
             except OSError:
                 pass
 

@@ -92,7 +92,7 @@ def plans(draw):
             "activation": draw(st.sampled_from(["density", "distance"])),
             "product_space": draw(st.booleans()),
             "merge_overlap": draw(st.sampled_from([0.5, 0.8])),
-            "prior": draw(st.sampled_from([1.0, 1e-6, 1e-12, "auto"])),
+            "prior": draw(st.sampled_from([1.0, 1e-3, 1e-6, "auto"])),
             "birth_plane": draw(st.sampled_from(["nearest", "blend"])),
             "warmup_rows": draw(st.integers(1, 12)),
         },

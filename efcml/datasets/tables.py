@@ -135,7 +135,7 @@ def _check_names(names, where):
         raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(f"{where}: two columns are called {twice!r}: rename one")
+        raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
 
 
 def _find_labels(names, label_columns, where):
@@ -222,7 +222,7 @@ def read_row(path, line, row, names, is_label, taken=None):
             value = _read_word(path, line, field, names[i], is_label[i])
         if is_label[i] and value not in (0, 1) and field:
             raise ValueError(
-                f"{path}, line {line}: label {names[i]!r} is {short(field)}: labels are 0 or 1,"
+                f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or 1,"
                 " empty where unknown"
             )
         values[place] = value
@@ -234,11 +234,13 @@ def _read_word(path, line, field, name, is_label):
     if not field and is_label:
         return math.nan
     if not field:
-        raise ValueError(f"{path}, line {line}: feature {name!r} is empty: fill it or drop the row")
+        raise ValueError(
+            f"{path}, line {line}: feature {short(name)} is empty: fill it or drop the row"
+        )
     value = _WORDS.get(field.lower())
     if value is None:
         raise ValueError(
-            f"{path}, line {line}: {short(field)} in column {name!r} is no number: replace it by"
+            f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it by"
             " a number or drop the column"
         )
     return value
@@ -253,7 +255,7 @@ def _as_numbers(pandas, column, name):
     types = pandas.api.types
     if not types.is_numeric_dtype(column) or types.is_complex_dtype(column):
         raise ValueError(
-            f"column {name!r} of type {column.dtype} holds other things than numbers: encode it,"
+            f"column {short(name)} of type {column.dtype} holds other things than numbers: encode it,"
             " for example with pandas.get_dummies, or drop it"
         )
     return column.to_numpy(dtype=np.float64, na_value=math.nan)
@@ -269,4 +271,4 @@ def _check_column(values, name, is_label):
     if wrong.any():
         row = int(np.argmax(wrong))
         kind = "label" if is_label else "feature"
-        raise ValueError(f"{kind} {name!r} is {values[row]:g} in row {row}: {advice}")
+        raise ValueError(f"{kind} {short(name)} is {values[row]:g} in row {row}: {advice}")
