@@ -187,7 +187,6 @@ def summarise(figures):
         "second_pa": mean("pa", 2),
         "late_pa": mean("pa", TENTHS),
         "frozen_late_pa": mean("frozen_pa", TENTHS),
-        "microseconds_per_row": 1e6 * sum(b["seconds"] for b in blocks) / rows,
     }
 
 

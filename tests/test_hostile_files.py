@@ -166,7 +166,7 @@ BOMBS = {
     "net": '<!DOCTYPE l SYSTEM "http://127.0.0.1:9/x.dtd"><l><label name="a"/></l>',
     "parameters": '<!DOCTYPE l [<!ENTITY % a SYSTEM "file:///etc/passwd"> %a;]><l/>',
     "unknown": '<l><label name="&a;"/></l>',
-    "deep": "<a>" * 10**5 + "</a>" * 10**5,
+    "deep": "<a>" * 20_000 + "</a>" * 20_000,
     "attributes": "<l " + " ".join(f"a{i}='1'" for i in range(10**4)) + "/>",
     "the same": '<l><label name="a" name="a"/></l>',
 }

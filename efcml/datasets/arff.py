@@ -112,8 +112,8 @@ def read_mulan(arff, xml):
     for label in listed:
         if label not in places:
             raise ValueError(
-                f"{arff}: label {short(label)} of {xml} is no attribute here: give the XML that belongs"
-                " to this file"
+                f"{arff}: label {short(label)} of {xml} is no attribute here: give the XML that"
+                " belongs to this file"
             )
     is_label = np.isin(np.arange(len(names)), [places[label] for label in listed])
     if is_label.all():
@@ -208,8 +208,8 @@ def _read_attribute(path, number, text):
         if numbers and None not in numbers:
             return name, numbers
         raise ValueError(
-            f"{path}, line {number}: attribute {short(name)} has values that are no numbers: replace"
-            " them by numbers"
+            f"{path}, line {number}: attribute {short(name)} has values that are no numbers:"
+            " replace them by numbers"
         )
     raise ValueError(
         f"{path}, line {number}: attribute {short(name)} is of type {short(kind)}: only numeric and"

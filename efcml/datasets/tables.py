@@ -222,8 +222,8 @@ def read_row(path, line, row, names, is_label, taken=None):
             value = _read_word(path, line, field, names[i], is_label[i])
         if is_label[i] and value not in (0, 1) and field:
             raise ValueError(
-                f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or 1,"
-                " empty where unknown"
+                f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or"
+                " 1, empty where unknown"
             )
         values[place] = value
     return values
@@ -240,8 +240,8 @@ def _read_word(path, line, field, name, is_label):
     value = _WORDS.get(field.lower())
     if value is None:
         raise ValueError(
-            f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it by"
-            " a number or drop the column"
+            f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it"
+            " by a number or drop the column"
         )
     return value
 
@@ -255,8 +255,8 @@ def _as_numbers(pandas, column, name):
     types = pandas.api.types
     if not types.is_numeric_dtype(column) or types.is_complex_dtype(column):
         raise ValueError(
-            f"column {short(name)} of type {column.dtype} holds other things than numbers: encode it,"
-            " for example with pandas.get_dummies, or drop it"
+            f"column {short(name)} of type {column.dtype} holds other things than numbers: encode"
+            " it, for example with pandas.get_dummies, or drop it"
         )
     return column.to_numpy(dtype=np.float64, na_value=math.nan)
 
