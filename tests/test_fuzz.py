@@ -169,10 +169,11 @@ def check_budget(plan, clf, X, Y):
 def permuted(plan, X, Y, features, labels):
     """Return the scores of a permuted stream, put back into order, and the counts of its events.
 
-    Without the variance floor, which takes the features in turn, and with a prior that keeps the
-    Hessian well-conditioned, the order cannot matter.
+    Without the variance floor, which takes the features in turn, with a prior that keeps the
+    Hessian well-conditioned, and without proximal steps, the order cannot matter. The length of
+    these steps is an estimate, which goes by the order of features where eigenvalues are equal.
     """
-    changes = {"variance_floor": 0.0, "forgetting": 1.0, "prior": 1.0}
+    changes = {"variance_floor": 0.0, "forgetting": 1.0, "prior": 1.0, "correlation": "none"}
     X, Y = np.ascontiguousarray(X[:, features]), np.ascontiguousarray(Y[:, labels])
     clf = learn(plan, X, Y, **changes)
     return clf.learner_.score(X)[:, np.argsort(labels)], clf.learner_.counts
@@ -187,8 +188,7 @@ def check_order(plan, X, Y):
         turned, turned_counts = permuted(plan, X, Y, *order)
         if turned_counts != counts:
             return False
-        # The minimiser of a batch is left at a small residual, on another way for another order.
-        assert_allclose(turned, straight, rtol=1e-3, atol=1e-3)
+        assert_allclose(turned, straight, rtol=1e-5, atol=1e-5)
     return True
 
 
