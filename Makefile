@@ -8,10 +8,13 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 PYTEST := $(PY) -m pytest
+OLDEST := .venv-oldest
+SOAKED := $(addprefix tests/test_,fuzz.py guard.py disk.py hostile_files.py cli_checkpoint.py)
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format test-jit test-nojit test-boundscheck test-wheel demo bench docs docs-tables notebooks clean
+.PHONY: help venv venv-locked lock test lint format test-jit test-nojit test-boundscheck test-wheel
+.PHONY: test-oldest soak demo bench docs docs-tables notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -35,6 +38,16 @@ $(STAMP): pyproject.toml
 $(DEMO_STAMP): pyproject.toml
 	$(call install,.,efcml)
 	@touch $@
+
+venv-locked:  ## create .venv with exactly the versions of requirements-dev.lock
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PY) -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $(DEMO_STAMP) $(STAMP)
+
+lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after make test
+	$(PY) tools/write_lock.py > requirements-dev.lock.new
+	mv requirements-dev.lock.new requirements-dev.lock
 
 # Two at a time: every check is one process. Their output comes when each one ends.
 test: $(STAMP)  ## every check
@@ -63,6 +76,25 @@ test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
 test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
 	$(PYTEST) -q -m wheel tests/test_packaging.py
 
+# Old packages warn of new ones that they use: here no warning is an error. Pages, notebooks and
+# the site are made with the newest packages only.
+test-oldest: $(OLDEST)/.installed  ## tests with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python -m pytest -q -m "not wheel" -W default \
+		$(addprefix --ignore=tests/test_,docs.py notebooks.py site.py gallery.py)
+
+$(OLDEST)/.installed: pyproject.toml tools/oldest_versions.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/pins.txt
+	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/pins.txt
+	$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# One process at a time, behind everything else. Long streams are taken up where they ended.
+soak: $(STAMP)  ## long streams, faults and hostile files at length; half an hour
+	EFCML_CACHE=0 nice -n 19 $(PY) soak/long_streams.py --out soak/results/long_streams.json
+	EFCML_SOAK=1 nice -n 19 $(PYTEST) -q $(SOAKED)
+	$(PY) tools/write_docs.py
+
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
@@ -86,5 +118,5 @@ notebooks: $(STAMP)  ## execute the notebooks again, in place
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build
+	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build soak/state
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

@@ -34,7 +34,7 @@ def set_statistics(rules, X, Y, psi):
     for r in range(rules.n_rules):
         weighted = psi[:, r, None] * R
         arrays.B[r] = Y.T @ weighted
-        arrays.weight[r] = psi[:, r].sum()
+        arrays.weight[r] = arrays.use[r] = psi[:, r].sum()
         for group in range(rules.n_groups):
             rows = weighted if rules.n_groups == 1 else weighted * known[:, group, None]
             arrays.G[r, group] = symmetric(rows.T @ R)

@@ -4,6 +4,7 @@ The products of one row are small: handing them to several threads costs more th
 times more when the machine is busy, and makes the last digits depend on the number of threads.
 """
 
+import threading
 from contextlib import contextmanager
 from functools import cache
 
@@ -14,18 +15,39 @@ from threadpoolctl import ThreadpoolController
 def one_blas_thread():
     """Let BLAS use one thread within this block; then as many as before.
 
-    The number belongs to the process. A program that learns in several threads at once sets
-    OPENBLAS_NUM_THREADS=1 for itself, as Dask does for its workers.
+    The number belongs to the process: of several threads that are in such blocks at a time, the
+    last one that leaves puts it back.
     """
-    pools = [pool for pool in blas_pools() if pool.get_num_threads() != 1]
-    before = [pool.get_num_threads() for pool in pools]
+    _enter()
     try:
-        for pool in pools:
-            pool.set_num_threads(1)
         yield
     finally:
-        for pool, number in zip(pools, before, strict=True):
-            pool.set_num_threads(number)
+        _leave()
+
+
+_counting = threading.Lock()
+_inside = 0  # blocks entered and not yet left
+_changed = []  # (pool, number of threads before)
+
+
+def _enter():
+    global _inside
+    with _counting:
+        _inside += 1
+        if _inside == 1:
+            found = [(pool, pool.get_num_threads()) for pool in blas_pools()]
+            _changed[:] = [(pool, number) for pool, number in found if number != 1]
+            for pool, _ in _changed:
+                pool.set_num_threads(1)
+
+
+def _leave():
+    global _inside
+    with _counting:
+        _inside -= 1
+        if _inside == 0:
+            for pool, number in _changed:
+                pool.set_num_threads(number)
 
 
 @cache

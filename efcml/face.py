@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from efcml.guard import one_at_a_time
 from efcml.params import Params
 from efcml.probability import squash
 from efcml.targets import (
@@ -37,6 +38,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     # -- learning ---------------------------------------------------------------------------
 
+    @one_at_a_time
     def fit(self, X, y, **refused):
         """Learn an initial batch from nothing.
 
@@ -58,6 +60,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             self._remember(y, classes, flat, learner)
         return self
 
+    @one_at_a_time
     def partial_fit(self, X, y, classes=None, **refused):
         """Learn rows of a stream in order; any split into calls gives the same state.
 
@@ -77,6 +80,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         learner.learn(X, Y)
         return self
 
+    @one_at_a_time
     def begin_stream(self, X, y, classes=None, *, learn=True):
         """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop.
 
@@ -92,17 +96,20 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
                 self._remember(y, found, flat, learner)
         return self.learner_, X, Y
 
+    @one_at_a_time
     def check_features(self, X):
         """Return rows without labels, checked as in `predict`, as floats for the learner."""
         check_is_fitted(self, "learner_")
         return self._check_features(X, reset=False)
 
+    @one_at_a_time
     def check_labels(self, y, n_rows):
         """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
         check_is_fitted(self, "learner_")
         y, flat = self._check_target(y, n_rows, reset=False)
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
+    @one_at_a_time
     def name_columns(self, feature_names=None, label_names=None):
         """Name the columns of a model that was fitted with arrays, as data frames would have done.
 
@@ -204,12 +211,14 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     # -- answers ----------------------------------------------------------------------------
 
+    @one_at_a_time
     def decision_function(self, X):
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
         check_is_fitted(self, "learner_")
         decision = self.learner_.score(self._check_features(X, reset=False)) - 0.5
         return decision[:, 0] if self._binary else decision
 
+    @one_at_a_time
     def predict(self, X):
         """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets."""
         positive = self.decision_function(X) >= 0.0
@@ -217,6 +226,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             return self.classes_[positive * (len(self.classes_) - 1)]
         return positive.astype(int)
 
+    @one_at_a_time
     def predict_proba(self, X):
         """Return scores in (0, 1): (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
 
@@ -230,6 +240,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             return np.ones((len(probability), 1))
         return np.column_stack([1.0 - probability, probability])
 
+    @one_at_a_time
     def score(self, X, y, sample_weight=None):
         """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
 

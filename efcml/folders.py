@@ -59,7 +59,10 @@ def whole_files(folder):
 
 @contextmanager
 def replacing(path):
-    """Open a new file that takes the place of another one at the end; if that fails, it goes."""
+    """Open a new file that takes the place of another one at the end; if that fails, it goes.
+
+    An error of the disk names the file that was to be written.
+    """
     target = os.path.realpath(path)
     part = os.path.join(os.path.dirname(target), f".{uuid4().hex}.part")
     try:
@@ -70,7 +73,9 @@ def replacing(path):
         with suppress(FileNotFoundError):  # there is no old file
             shutil.copymode(target, part)
         os.replace(part, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(part)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise

@@ -10,6 +10,7 @@ import numpy as np
 
 from efcml import batch
 from efcml.blas import one_blas_thread
+from efcml.guard import Guarded, one_at_a_time
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
@@ -31,6 +32,7 @@ from efcml.rules.casebase import CaseBase
 from efcml.rules.divergence import warn_of_divergence
 from efcml.rules.merging import MergeTest, compare, may_merge, merge
 from efcml.rules.repair import repair_stale
+from efcml.rules.usage import find_least_used
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
 
@@ -54,7 +56,7 @@ class Trace:
         return cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
 
 
-class Learner:
+class Learner(Guarded):
     """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
 
     def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
@@ -91,6 +93,7 @@ class Learner:
         """Number of (alpha, beta) carried along."""
         return 1 if self.pairs is None else len(self.pairs)
 
+    @one_at_a_time
     @one_blas_thread()
     def fit(self, X, Y):
         """Learn an initial batch from nothing (Algorithm 1)."""
@@ -138,6 +141,7 @@ class Learner:
 
     # -- stream -----------------------------------------------------------------------------
 
+    @one_at_a_time
     @one_blas_thread()
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state.
@@ -282,11 +286,8 @@ class Learner:
     def _drop(self, row, with_consequents, events, at):
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         rules = self.rules
-        age = self.rows_seen + row - rules.born
-        used = rules.weight if with_consequents else rules.support
-        # A rule too young to judge counts as average: activations sum to one over the rules.
-        usage = (used + 1.0) / (age + rules.n_rules)
-        least = int(np.argmin(usage))
+        row_number = self.rows_seen + row
+        least = find_least_used(rules, row_number, with_consequents=with_consequents)
         events.append((at, "drop", int(rules.uid[least])))
         rules.swap_remove(least)
         self.counts["drops"] += 1
@@ -296,6 +297,7 @@ class Learner:
 
     # -- answers ----------------------------------------------------------------------------
 
+    @one_at_a_time
     @one_blas_thread()
     def score(self, X):
         """Return the (n, K) continuous outputs."""
@@ -312,6 +314,7 @@ class Learner:
         )  # fmt: skip
         return scores
 
+    @one_at_a_time
     @one_blas_thread()
     def find_question(self, X, draws, start, ask, state, scores, wanted):
         """Score scaled rows from ``start`` on until one is worth a question (kernels/querying.py).
@@ -324,6 +327,7 @@ class Learner:
             rules.work, rules.consequent_work, self.cases.arrays, ask, state, scores, wanted,
         )  # fmt: skip
 
+    @one_at_a_time
     def add_labels(self, count):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
@@ -337,6 +341,7 @@ class Learner:
             )
             self.cases.add_labels(count)
 
+    @one_at_a_time
     def copy(self):
         """Return an independent learner in the same state."""
         other = Learner(self.params, self.n_features, self.n_labels)
@@ -347,6 +352,7 @@ class Learner:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
         return other
 
+    @one_at_a_time
     def state(self):
         """Return facts and arrays for saving; settings and scratch follow from them."""
         if self.pairs is not None:

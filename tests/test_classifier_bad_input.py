@@ -62,7 +62,7 @@ BAD_ROWS = {
     "one string in X": (put(X, "a"), Y, "must hold numbers; row 2, column 1 is 'a': encode"),
     "complex X": (X * 1j, Y, "Complex data not supported: X must hold real numbers"),
     "1-D X": (X[0], Y[:1], r"X must be 2-D. Reshape your data: X.reshape\(1, -1\)"),
-    "3-D X": (X[None], Y[:1], "Found array with dim 3, while dim <= 2 is required"),
+    "3-D X": (X[None], Y[:1], "Found array with dim 3"),
     "0-D X": (1.0, Y[:1], "X must be 2-D"),
     "ragged X": ([[1.0], [1.0, 2.0]], Y[:2], "inhomogeneous shape"),
     "no rows": (X[:0], Y[:0], r"0 sample\(s\).*a minimum of 1 is required"),

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from amounts import amount, counted
 from cli_files import ROOT, csv_text, run_arguments, shell, write_csv
 from test_cli_run import interrupt_after, small_blocks
 
@@ -161,12 +162,22 @@ sys.exit(main())
 """
 
 
+KILLS = amount(3, 25)  # for each of the two kinds of runs
+ACTIVE = ["--budget", "0.2", "--criteria", "ambiguity,random"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--budget", "0.2", "--criteria", "ambiguity,random"]],
-                         ids=["all", "active"])  # fmt: skip
+@pytest.mark.parametrize("options", [[], ACTIVE], ids=["all", "active"])
 def test_killed_at_any_moment(options, tmp_path, rng):
-    """Kill the process three times after some writings; the rest ends like a whole run."""
-    ds = efcml.datasets.load("drifting-clusters-2d", n=1600)
+    """Kill the process at random moments; the rest ends like a whole run."""
+    name = f"kills, {'active' if options else 'all labels'}"
+    with counted(name) as figures:
+        figures |= kill_again_and_again(options, tmp_path, rng)
+
+
+def kill_again_and_again(options, tmp_path, rng):
+    n = 400 * (KILLS + 1)
+    ds = efcml.datasets.load("drifting-clusters-2d", n=n, n_initial=200)
     table = np.column_stack([ds.X, ds.Y])
     names = ",".join([*ds.feature_names, *ds.label_names])
     np.savetxt(tmp_path / "rows.csv", table, delimiter=",", header=names, comments="")
@@ -177,22 +188,26 @@ def test_killed_at_any_moment(options, tmp_path, rng):
     parts = [*arguments, "--out", "parts", "--checkpoint", "c.npz"]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = [-1]
-    for _ in range(3):
+    for number in range(KILLS):
         process = subprocess.Popen(
             [sys.executable, "-c", EAGER, *parts], cwd=tmp_path, env=env,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        wait_for_writings(process, tmp_path / "c.npz", int(rng.integers(2, 13)))
+        early = number % 5 == 4  # before anything is written, perhaps before the file is read
+        wait_for_writings(process, tmp_path / "c.npz", 0 if early else int(rng.integers(2, 12)))
+        time.sleep(rng.uniform(0.0, 1.5 if early else 0.03))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         done.append(read_archive(tmp_path / "c.npz", tables_of_file)[0]["content"]["run"]["done"])
-    assert done == sorted(set(done))
-    assert done[-1] < 1400
+    assert done == sorted(done)
+    assert len(set(done)) > 0.6 * KILLS
+    assert done[-1] < n - 200
     assert not (tmp_path / "parts" / "summary.json").exists()
     end = shell(parts, tmp_path, EAGER)
     assert end.returncode == 0, end.stderr
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
+    return {"kills": KILLS, "rows": n, "states taken up": len(set(done))}
 
 
 def wait_for_writings(process, path, count):

@@ -26,6 +26,7 @@ from efcml.batch import label_means
 from efcml.learner import Learner, Trace
 from efcml.rules.birth import start_variances
 from efcml.rules.divergence import DivergenceWarning
+from efcml.rules.usage import find_least_used
 
 ROWS = 300 if COMPILED else 60
 
@@ -75,7 +76,7 @@ def test_cap_is_kept_and_every_birth_makes_room(rng, changes, max_rules):
 
 def far_rule(learner, place, weight, born):
     rule = add_rule(learner, np.full(3, place), np.zeros((3, 1)))
-    learner.rules.weight[rule], learner.rules.born[rule] = weight, born
+    learner.rules.use[rule], learner.rules.born[rule] = weight, born
     return int(learner.rules.uid[rule])
 
 
@@ -96,6 +97,20 @@ def test_the_least_used_rule_is_dropped(weights, born, least):
     assert events[0] == (0, "drop", uids[least])
     assert events[1][1] == "birth"
     assert uids[least] not in learner.rules.uid
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.999])
+@pytest.mark.parametrize("batch", [False, True])
+def test_an_old_rule_in_use_outlives_a_young_idle_one(forgetting, batch):
+    """Forgetting lets weight and support of the old rule end at 1000, far below its age."""
+    learner = unscaled_learner(2, 1, max_rules=2, forgetting=forgetting)
+    learner.rows_seen = 10**6
+    old, young = far_rule(learner, 0.0, 3e5, 0), far_rule(learner, 50.0, 5.0, 10**6 - 1000)
+    rules = learner.rules
+    rules.weight[:] = rules.support[:] = 1000.0, 5.0
+    rules.updates[:] = 3 * 10**5, 4
+    least = find_least_used(rules, learner.rows_seen, with_consequents=not batch)
+    assert rules.uid[least] == young != old
 
 
 def test_the_closest_pair_is_merged_at_the_cap():

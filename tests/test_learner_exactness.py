@@ -10,6 +10,7 @@ from streams import (
     AsWritten,
     learn_rows,
     learner_with_rules,
+    make_params,
     polish,
     prior_precision,
     random_rows,
@@ -19,6 +20,7 @@ from streams import (
 
 from efcml import batch
 from efcml.kernels.rule_update import CHECK_EVERY
+from efcml.learner import Learner
 
 SHORT = 400 if COMPILED else 80
 LENGTHS = [SHORT, pytest.param(10_000, marks=pytest.mark.slow)]
@@ -247,6 +249,43 @@ def test_an_inverse_that_has_drifted_is_derived_anew(rng, share):
     assert not rules.unchecked.any()
     for P, G, Delta in zip(rules.P[1], rules.G[1], rules.Delta[1], strict=True):
         assert_allclose(P @ (G + np.diag(Delta)), np.eye(4), atol=1e-10)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+@pytest.mark.parametrize(("prior", "repaired"), [(1.0, False), (1e-7, True)])
+def test_an_update_that_takes_most_digits_is_made_good(rng, prior, repaired, share):
+    """The first rows take from P nearly all that a weak prior has given it."""
+    learner = unscaled_learner(2, 2, **(FIXED_RULES | {"prior": prior}))
+    rng = np.random.default_rng(3)
+    for t in range(12):
+        learner.learn(*random_rows(rng, 1, 2, 2, share if t else 1.0))
+        rules = learner.rules
+        for P, G, Delta in zip(rules.P[0], rules.G[0], rules.Delta[0], strict=True):
+            H = G + np.diag(Delta)
+            atol = 1e-8 + 20 * np.finfo(float).eps * np.linalg.cond(H)
+            assert_allclose(P @ H, np.eye(3), atol=atol)
+    assert (learner.counts["repairs"] > 0) == repaired
+
+
+# How much a rule is used
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.9])
+def test_use_forgets_nothing(rng, forgetting):
+    changes = FIXED_RULES | {"forgetting": forgetting, "activation_floor": 0.0}
+    learner = learner_with_rules(rng, 3, 2, 2, **changes)
+    learner.learn(*random_rows(rng, 40, 2, 2))
+    assert_allclose(learner.rules.use.sum(), 40.0)
+    assert np.array_equal(learner.rules.use, learner.rules.weight) == (forgetting == 1.0)
+
+
+def test_use_is_the_weight_where_nothing_is_forgotten(rng):
+    """Also after a batch, births, merges and drops."""
+    X, Y = random_rows(rng, 90, 2, 2)
+    params = make_params(vigilance=0.3, max_rules=4, merge_overlap=0.4)
+    learner = Learner(params, 2, 2).fit(X[:30], Y[:30]).learn(X[30:], Y[30:])
+    assert learner.counts["merges"] > 0
+    assert np.array_equal(learner.rules.use, learner.rules.weight)
 
 
 # The objective

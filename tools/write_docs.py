@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = "docs/results/defaults.json"
 EXPERIMENTS = "experiments/results/reproduce"
+LONG_STREAMS = "soak/results/long_streams.json"
+FAULTS = "soak/results/faults.json"
 
 
 def state_table():
@@ -73,6 +75,48 @@ def results_table(root=ROOT):
     return "\n".join(lines)
 
 
+def read_soak(file, root):
+    """Return what `make soak` has written, nothing before it ran."""
+    path = root / file
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def long_streams_table(root=ROOT):
+    """Return what was seen of the long streams, one column each."""
+    found = read_soak(LONG_STREAMS, root)
+    rows = {
+        "rows": lambda one: f"{one['rows']:,}".replace(",", " "),
+        "NaN or infinity in state or scores": lambda one: "none" if one["finite"] else "yes",
+        "P minus its transpose, largest entry": lambda one: f"{one['asymmetry']:g}",
+        "smallest eigenvalue of P": lambda one: f"{one['least_eigenvalue']:.1e}",
+        "P (G + Delta) minus I, largest entry": lambda one: f"{one['inverse_off']:.1e}",
+        "P derived anew, times": lambda one: one["repairs"],
+        "rules, at most": lambda one: one["most_rules"],
+        "births / merges / drops": lambda one: (
+            f"{one['births']} / {one['merges']} / {one['drops']}"
+        ),
+        "growth of memory": lambda one: f"{one['memory_growth']:.2%}",
+        "PA in the first tenth, after 500 rows of warm-up": lambda one: f"{one['first_pa']:.3f}",
+        "PA in the second tenth": lambda one: f"{one['second_pa']:.3f}",
+        "PA in the last tenth": lambda one: f"{one['late_pa']:.3f}",
+        "PA of the frozen twin there": lambda one: f"{one['frozen_late_pa']:.3f}",
+        "faults": lambda one: "; ".join(one["faults"]) or "none",
+    }
+    lines = [f"| | {' | '.join(found)} |", f"|---|{'---|' * len(found)}"]
+    for name, tell in rows.items():
+        lines.append(f"| {name} | {' | '.join(str(tell(one)) for one in found.values())} |")
+    return "\n".join(lines)
+
+
+def faults_table(root=ROOT):
+    """Return what the tests of faults did in their last full run."""
+    lines = ["| what | figures |", "|---|---|"]
+    for name, figures in read_soak(FAULTS, root).items():
+        told = [f"{what}: {value}" for what, value in figures.items() if what != "seconds"]
+        lines.append(f"| {name} | {'; '.join(told)} |")
+    return "\n".join(lines)
+
+
 def decision_list(root=ROOT):
     """Return links to all notes on decisions, with their titles."""
     pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
@@ -106,6 +150,7 @@ TABLES = {
     "README.md": {"results": results_table},
     "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
+    "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
     "docs/decisions/index.md": {"decisions": decision_list},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

@@ -10,6 +10,7 @@ from efcml.active.question import Query, Question
 from efcml.active.rows import find_learner, label_names_of, read_answer, read_row
 from efcml.active.store import OpenQuestions
 from efcml.active.stream import run_stream
+from efcml.guard import one_at_a_time
 from efcml.kernels import querying
 from efcml.params import check_whole
 
@@ -96,6 +97,7 @@ class ActiveLearner:
 
     # -- one row at a time ------------------------------------------------------------------
 
+    @one_at_a_time
     def ask(self, model, x):
         """Return the `Question` about the next row of the stream; nothing is changed.
 
@@ -108,6 +110,7 @@ class ActiveLearner:
         learner = find_learner(model)
         return self._question(learner, read_row(model, learner, x))
 
+    @one_at_a_time
     def tell(self, model, x, y=None, *, row=None):
         """Complete the next row of the stream, or answer an open question.
 
@@ -182,6 +185,7 @@ class ActiveLearner:
 
     # -- a whole stream ---------------------------------------------------------------------
 
+    @one_at_a_time
     def run_stream(self, model, X, Y, *, bar):
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 

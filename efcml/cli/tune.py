@@ -31,8 +31,8 @@ def add_command(commands):
 
 
 def run(options):
-    """Search and print the choice."""
-    from efcml.tuning import tune  # not above: it takes a second to import
+    """Search and print the choice; after Ctrl-C, the one among what was finished."""
+    from efcml.tuning import SearchInterrupted, tune  # not above: it takes a second to import
 
     ds = read_source(options)
     X, Y = ds.initial
@@ -40,14 +40,24 @@ def run(options):
         if options.rows < 1:
             raise ValueError(f"--rows is {options.rows}: choose at least 1.")
         X, Y = X[-options.rows :], Y[-options.rows :]
-    result = tune(
-        X, Y, grid=read_grid(options), folds=options.folds, jobs=options.jobs, dask=options.dask,
-        checkpoint=options.checkpoint,
-    )  # fmt: skip
+    try:
+        result = tune(
+            X, Y, grid=read_grid(options), folds=options.folds, jobs=options.jobs,
+            dask=options.dask, checkpoint=options.checkpoint,
+        )  # fmt: skip
+    except SearchInterrupted as interrupt:
+        if interrupt.partial is not None:
+            tell(options, ds.name, len(X), interrupt.partial, interrupted=True)
+        raise
+    tell(options, ds.name, len(X), result, interrupted=False)
+
+
+def tell(options, name, n_rows, result, *, interrupted):
+    """Print the choice and write all points."""
     choice = {
-        "dataset": ds.name, "rows": len(X), "folds": options.folds, "points": len(result.grid),
+        "dataset": name, "rows": n_rows, "folds": options.folds, "points": len(result.grid),
         "best": result.best_params, "pa": result.best_pa, "ap": result.best_ap,
-        "version": __version__,
+        "interrupted": interrupted, "version": __version__,
     }  # fmt: skip
     if options.out:
         Path(options.out).write_text(json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")

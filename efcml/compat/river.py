@@ -14,6 +14,7 @@ except ImportError as error:
     ) from error
 
 from efcml.compat.rows import in_order, read_features, read_labels
+from efcml.guard import one_at_a_time
 from efcml.learner import Learner
 from efcml.params import Params
 from efcml.probability import squash
@@ -89,6 +90,7 @@ class RiverEFCML(base.MultiLabelClassifier):
 
     # -- learning ---------------------------------------------------------------------------
 
+    @one_at_a_time
     def learn_one(self, x, y):
         """Learn one row; a row without any known label changes nothing.
 
@@ -126,7 +128,7 @@ class RiverEFCML(base.MultiLabelClassifier):
                 warnings.warn(
                     f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
                     "features are; unknown_features_ counts them.",
-                    stacklevel=3,
+                    stacklevel=4,
                 )
             self.unknown_features_.update(new)
             return
@@ -178,10 +180,12 @@ class RiverEFCML(base.MultiLabelClassifier):
         features = read_features(x)
         return self.learner.score(self._row(features))[0] if self._labels else np.empty(0)
 
+    @one_at_a_time
     def predict_one(self, x):
         """Return True or False for every label that has been seen; ``{}`` before the first."""
         return dict(zip(self._labels, (self._score(x) >= 0.5).tolist(), strict=True))
 
+    @one_at_a_time
     def predict_proba_one(self, x):
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
         probability = squash(self._score(x)).tolist()
@@ -208,11 +212,13 @@ class RiverEFCML(base.MultiLabelClassifier):
         return tuple(self._labels)
 
     @property
+    @one_at_a_time
     def rules(self):
         """The rules now, strongest first, to be read or printed: a `RuleList`."""
         self._refuse_unlearned()
         return read_rules(self.learner, self.feature_names, self.label_names)
 
+    @one_at_a_time
     def explain_one(self, x):
         """Return why the model says what it says of one row: an `Explanation`."""
         features = read_features(x)

@@ -57,7 +57,7 @@ def read_arff(path):
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"{path}, line {lines[row]}: {values[row, column]:g} is not a declared value of"
-                f" {names[column]!r}: correct the row or the @attribute line"
+                f" {short(names[column])}: correct the row or the @attribute line"
             )
     return names, values, lines
 
@@ -76,18 +76,18 @@ def read_label_names(path):
         raise ValueError(
             f"{path}, line {line}: no well-formed XML ({error}): get the file again"
         ) from None
-    names = []
+    names = {}  # in order; looked up, as a list of many would take long
     for element in root.iter():
         if element.tag.rpartition("}")[2] == "label":
             name = (element.get("name") or "").strip()
             if not name:
                 raise ValueError(f"{path}: a <label> without name: give it the attribute's name")
             if name in names:
-                raise ValueError(f"{path}: label {name!r} is listed twice: remove one")
-            names.append(name)
+                raise ValueError(f"{path}: label {short(name)} is listed twice: remove one")
+            names[name] = None
     if not names:
         raise ValueError(f'{path}: no <label name="..."> in it: give the XML of the data set')
-    return names
+    return list(names)
 
 
 def read_mulan(arff, xml):
@@ -108,13 +108,14 @@ def read_mulan(arff, xml):
     """
     listed = read_label_names(xml)
     names, values, lines = read_arff(arff)
+    places = {name: place for place, name in enumerate(names)}
     for label in listed:
-        if label not in names:
+        if label not in places:
             raise ValueError(
-                f"{arff}: label {label!r} of {xml} is no attribute here: give the XML that belongs"
-                " to this file"
+                f"{arff}: label {short(label)} of {xml} is no attribute here: give the XML that"
+                " belongs to this file"
             )
-    is_label = np.isin(np.arange(len(names)), [names.index(label) for label in listed])
+    is_label = np.isin(np.arange(len(names)), [places[label] for label in listed])
     if is_label.all():
         raise ValueError(f"{arff}: {xml} lists every attribute as a label: no features are left")
     X, Y, feature_names, label_names = split_columns(arff, names, values, lines, is_label)
@@ -122,7 +123,7 @@ def read_mulan(arff, xml):
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
-            f"{arff}, line {lines[row]}: label {label_names[column]!r} is {Y[row, column]:g}:"
+            f"{arff}, line {lines[row]}: label {short(label_names[column])} is {Y[row, column]:g}:"
             " labels must be 0 or 1"
         )
     return X, Y, feature_names, label_names
@@ -138,7 +139,7 @@ def split_columns(arff, names, values, lines, is_label):
     if missing.any():
         row, column = np.argwhere(missing)[0]
         raise ValueError(
-            f"{arff}, line {lines[row]}: feature {feature_names[column]!r} is missing ('?'):"
+            f"{arff}, line {lines[row]}: feature {short(feature_names[column])} is missing ('?'):"
             " fill it or drop the row"
         )
     return X, Y, feature_names, label_names
@@ -162,7 +163,7 @@ def read_text(path):
 
 def _read_header(path, numbered):
     """Read up to @data; return the names and the declared values of nominal attributes."""
-    names, allowed = [], []
+    allowed = {}  # by name, in order
     number = 0
     for number, line in numbered:
         line = line.strip()
@@ -173,21 +174,20 @@ def _read_header(path, numbered):
         if keyword == "@relation":
             continue
         if keyword == "@data":
-            if not names:
+            if not allowed:
                 raise ValueError(f"{path}, line {number}: @data before any @attribute: add them")
-            return names, allowed
+            return list(allowed), list(allowed.values())
         if keyword != "@attribute":
             raise ValueError(
                 f"{path}, line {number}: {short(line)} is neither @relation, @attribute nor @data:"
                 " give an ARFF file"
             )
         name, choice = _read_attribute(path, number, rest.strip())
-        if name in names:
+        if name in allowed:
             raise ValueError(
-                f"{path}, line {number}: attribute {name!r} is declared twice: rename one"
+                f"{path}, line {number}: attribute {short(name)} is declared twice: rename one"
             )
-        names.append(name)
-        allowed.append(choice)
+        allowed[name] = choice
     raise ValueError(f"{path}, line {number}: the file ends before @data: it is cut, get it again")
 
 
@@ -208,11 +208,11 @@ def _read_attribute(path, number, text):
         if numbers and None not in numbers:
             return name, numbers
         raise ValueError(
-            f"{path}, line {number}: attribute {name!r} has values that are no numbers: replace"
-            " them by numbers"
+            f"{path}, line {number}: attribute {short(name)} has values that are no numbers:"
+            " replace them by numbers"
         )
     raise ValueError(
-        f"{path}, line {number}: attribute {name!r} is of type {short(kind)}: only numeric and"
+        f"{path}, line {number}: attribute {short(name)} is of type {short(kind)}: only numeric and"
         " nominal ones with numbers as values can be read, remove it"
     )
 
@@ -236,7 +236,7 @@ def _read_row(path, number, line, names):
             value = math.nan if token == "?" else to_number(token.strip("'\""))
         if value is None:
             raise ValueError(
-                f"{path}, line {number}: {short(token)} as value of {name!r} is no number:"
+                f"{path}, line {number}: {short(token)} as value of {short(name)} is no number:"
                 " correct it"
             )
         row.append(value)

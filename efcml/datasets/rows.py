@@ -52,7 +52,8 @@ def read_rows(path, feature_names=None):
         if not table:
             raise ValueError(f"{path}: no rows after the header: give at least one")
         X = np.array(table)
-    ignored = [name for i, name in enumerate(names) if i not in set(taken)]
+    used = set(taken)
+    ignored = [name for i, name in enumerate(names) if i not in used]
     return X, ignored
 
 
@@ -60,10 +61,11 @@ def _find_columns(path, names, feature_names):
     """Return the positions of the columns to take."""
     if feature_names is None:
         return list(range(len(names)))
-    missing = [name for name in feature_names if name not in names]
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in feature_names if name not in places]
     if missing:
         raise ValueError(
             f"{path} has no column {short(', '.join(missing), 200)}, which the model needs; its"
             f" columns are {short(', '.join(names), 200)}"
         )
-    return [names.index(name) for name in feature_names]
+    return [places[name] for name in feature_names]

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,8 @@ def from_csv(path, label_columns, *, delimiter=",", name=None, n_initial=None, d
     rows = numbered_rows(path, delimiter)
     names = read_header(path, rows, delimiter)
     labels = _find_labels(names, label_columns, path)
-    is_label = [column in labels for column in range(len(names))]
+    chosen = set(labels)
+    is_label = [column in chosen for column in range(len(names))]
     values = [read_row(path, line, row, names, is_label) for line, row in rows]
     if not values:
         raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
@@ -115,7 +117,8 @@ def from_frame(frame, label_columns, *, name="data", n_initial=None, description
 
 
 def _split(values, names, labels, name, n_initial, description):
-    features = [column for column in range(len(names)) if column not in labels]
+    chosen = set(labels)
+    features = [column for column in range(len(names)) if column not in chosen]
     return Dataset(
         name,
         values[:, features],
@@ -131,8 +134,8 @@ def _check_names(names, where):
     if "" in names:
         raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{where}: two columns are called {twice!r}: rename one")
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
 
 
 def _find_labels(names, label_columns, where):
@@ -149,7 +152,8 @@ def _find_labels(names, label_columns, where):
         wanted = [whole] if whole in names else [part.strip() for part in whole.split(",")]
     else:
         wanted = [str(column) for column in label_columns]
-    missing = [column for column in wanted if column not in names]
+    places = {name: place for place, name in enumerate(names)}
+    missing = [column for column in wanted if column not in places]
     if missing:
         raise ValueError(
             f"{where} has no column {', '.join(map(repr, missing))}: choose the labels among"
@@ -161,7 +165,7 @@ def _find_labels(names, label_columns, where):
         raise ValueError(f"{where}: a label column is named twice: name each one once")
     if len(wanted) == len(names):
         raise ValueError(f"{where}: every column is a label: no features are left")
-    return [names.index(column) for column in wanted]
+    return [places[column] for column in wanted]
 
 
 def numbered_rows(path, delimiter):
@@ -218,8 +222,8 @@ def read_row(path, line, row, names, is_label, taken=None):
             value = _read_word(path, line, field, names[i], is_label[i])
         if is_label[i] and value not in (0, 1) and field:
             raise ValueError(
-                f"{path}, line {line}: label {names[i]!r} is {short(field)}: labels are 0 or 1,"
-                " empty where unknown"
+                f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or"
+                " 1, empty where unknown"
             )
         values[place] = value
     return values
@@ -230,12 +234,14 @@ def _read_word(path, line, field, name, is_label):
     if not field and is_label:
         return math.nan
     if not field:
-        raise ValueError(f"{path}, line {line}: feature {name!r} is empty: fill it or drop the row")
+        raise ValueError(
+            f"{path}, line {line}: feature {short(name)} is empty: fill it or drop the row"
+        )
     value = _WORDS.get(field.lower())
     if value is None:
         raise ValueError(
-            f"{path}, line {line}: {short(field)} in column {name!r} is no number: replace it by"
-            " a number or drop the column"
+            f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it"
+            " by a number or drop the column"
         )
     return value
 
@@ -249,8 +255,8 @@ def _as_numbers(pandas, column, name):
     types = pandas.api.types
     if not types.is_numeric_dtype(column) or types.is_complex_dtype(column):
         raise ValueError(
-            f"column {name!r} of type {column.dtype} holds other things than numbers: encode it,"
-            " for example with pandas.get_dummies, or drop it"
+            f"column {short(name)} of type {column.dtype} holds other things than numbers: encode"
+            " it, for example with pandas.get_dummies, or drop it"
         )
     return column.to_numpy(dtype=np.float64, na_value=math.nan)
 
@@ -265,4 +271,4 @@ def _check_column(values, name, is_label):
     if wrong.any():
         row = int(np.argmax(wrong))
         kind = "label" if is_label else "feature"
-        raise ValueError(f"{kind} {name!r} is {values[row]:g} in row {row}: {advice}")
+        raise ValueError(f"{kind} {short(name)} is {values[row]:g} in row {row}: {advice}")

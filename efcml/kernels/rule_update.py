@@ -29,6 +29,7 @@ from efcml.kernels.proximal import (
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
+MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 TINY = 1e-280  # squared steps below this have lost their digits
 
 
@@ -58,7 +59,7 @@ def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
         off = inverse_error(P, G, Delta, work.row, work.gain, work.scaled)
         if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
             cons.stale[rule] = 1
-    if Delta[0] < 0.5 * prior_slope:
+    if Delta[0] < 0.5 * prior_slope or activation > MOST_SHRINK * keep * factor:
         cons.stale[rule] = 1
 
 
@@ -178,6 +179,7 @@ def learn_rule(rule, activation, row_number, y, cons, settings, work):
         if groups == 1 or work.known[group]:
             learn_group(rule, group, activation, keep, y, cons, settings.prior_slope, work)
     cons.weight[rule] = keep * cons.weight[rule] + activation
+    cons.use[rule] += activation
     cons.penalty_slack[rule] = keep * cons.penalty_slack[rule] + activation
     weight, mean, cov = cons.label_weight[rule], cons.label_mean[rule], cons.label_cov[rule]
     if groups == 1:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from efcml.guard import one_at_a_time
 from efcml.kernels.scoring import activate_rows
 from efcml.markup import Safe, bar, faint, join, lines, table
 from efcml.reading.rulelist import RuleList, read_in_order
@@ -241,6 +242,7 @@ def align(rows):
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
+@one_at_a_time
 def explain_row(learner, x, feature_names=None, label_names=None):
     """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from efcml.guard import one_at_a_time
 from efcml.kernels.proximal import correlate
 from efcml.markup import bar, escape, faint, join, lines, table
 from efcml.reading.background import Background, name_all
@@ -120,6 +121,7 @@ class RuleList(Sequence):
         return table(["rule", "share", "rows", "IF", "THEN"], rows, caption=caption, right=(0, 2))
 
 
+@one_at_a_time
 def read_rules(learner, feature_names=None, label_names=None):
     """Return the rules of a learner, strongest first; none during the warm-up.
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from efcml.face import MultiLabelFace
+from efcml.guard import Guarded, one_at_a_time
 
 
-class FrequencyLearner:
+class FrequencyLearner(Guarded):
     """Answers with the share of ones of each label so far; 0 before a label is known."""
 
     n_rules = 0
@@ -19,11 +20,13 @@ class FrequencyLearner:
         self.ones = np.zeros(n_labels)
         self.known = np.zeros(n_labels)
 
+    @one_at_a_time
     def fit(self, X, Y):
         """Count an initial batch from nothing."""
         self.rows_seen, self.ones, self.known = 0, np.zeros(self.n_labels), np.zeros(self.n_labels)
         return self.learn(X, Y)
 
+    @one_at_a_time
     def learn(self, X, Y, trace=None):
         """Count rows in order."""
         known = ~np.isnan(Y)
@@ -36,16 +39,19 @@ class FrequencyLearner:
         self.rows_seen += len(X)
         return self
 
+    @one_at_a_time
     def score(self, X):
         """Return the frequencies, once per row."""
         return np.tile(self.ones / np.maximum(self.known, 1.0), (len(X), 1))
 
+    @one_at_a_time
     def add_labels(self, count):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.ones = np.append(self.ones, np.zeros(count))
         self.known = np.append(self.known, np.full(count, float(self.rows_seen)))
 
+    @one_at_a_time
     def copy(self):
         """Return an independent learner in the same state."""
         other = FrequencyLearner(self.n_features, self.n_labels)

@@ -8,13 +8,14 @@ import numpy as np
 from scipy.linalg import blas
 
 from efcml.batch import label_means, prior_planes
+from efcml.guard import Guarded, one_at_a_time
 from efcml.prior import INTERCEPT_SHARE
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
 from efcml.scaler import Scaler
 
 
-class LeastSquaresLearner:
+class LeastSquaresLearner(Guarded):
     """Recursive least squares with a ridge, on scaled features and perhaps Fourier features.
 
     ``P = (R'R + Delta)^-1`` is shared by all labels until a row is known in part; from then on
@@ -45,6 +46,7 @@ class LeastSquaresLearner:
         """Whether planes exist; before, label frequencies answer."""
         return self.W is not None
 
+    @one_at_a_time
     def fit(self, X, Y):
         """Learn an initial batch from nothing."""
         labelled = ~np.isnan(Y).all(axis=1)
@@ -75,6 +77,7 @@ class LeastSquaresLearner:
         else:
             self.W = np.array([P @ b for P, b in zip(self.P, target.T, strict=True)])
 
+    @one_at_a_time
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
         for t in range(len(X)):
@@ -118,6 +121,7 @@ class LeastSquaresLearner:
         """Return the regressors of one scaled row: features, Fourier features, 1."""
         return np.append(x if self.fourier is None else self.fourier(x), 1.0)
 
+    @one_at_a_time
     def score(self, X):
         """Return the (n, K) continuous outputs, row by row as in a stream."""
         if self.fitted:
@@ -126,10 +130,12 @@ class LeastSquaresLearner:
         held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
         return np.tile(label_means(held), (len(X), 1))
 
+    @one_at_a_time
     def add_labels(self, count):
         """Refuse: the rows so far are gone, and a new plane would need them."""
         raise NotImplementedError("least squares cannot take in late labels: fit again with all.")
 
+    @one_at_a_time
     def copy(self):
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))

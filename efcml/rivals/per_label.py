@@ -8,6 +8,7 @@ them back.
 
 import numpy as np
 
+from efcml.guard import Guarded, one_at_a_time
 from efcml.learner import Learner, Trace
 from efcml.states import nest, pick
 
@@ -25,7 +26,7 @@ def split_uid(uid):
     return divmod(uid, LABEL_STEP)
 
 
-class OneVsRestLearner:
+class OneVsRestLearner(Guarded):
     """K learners that know nothing of each other; each has its own rules in [x, y_c]."""
 
     def __init__(self, params, n_features, n_labels):
@@ -61,6 +62,7 @@ class OneVsRestLearner:
         """Rows learned so far, by the label that has seen most."""
         return max(model.rows_seen for model in self.models)
 
+    @one_at_a_time
     def copy(self):
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))
@@ -68,6 +70,7 @@ class OneVsRestLearner:
         other.models = [model.copy() for model in self.models]
         return other
 
+    @one_at_a_time
     def state(self):
         """Return facts and arrays for saving."""
         states = [model.state() for model in self.models]
@@ -89,6 +92,7 @@ class OneVsRestLearner:
         learner.models = models
         return learner
 
+    @one_at_a_time
     def add_labels(self, count):
         """Refuse: the rows so far are gone, and a new label's rules would need them."""
         raise NotImplementedError(
@@ -97,6 +101,7 @@ class OneVsRestLearner:
 
     # -- learning and answers ---------------------------------------------------------------
 
+    @one_at_a_time
     def fit(self, X, Y):
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         self.models = self._new_models()
@@ -104,6 +109,7 @@ class OneVsRestLearner:
             fit_known(model, X, Y[:, [label]])
         return self
 
+    @one_at_a_time
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
         rows = None if trace is None else trace.rows
@@ -116,6 +122,7 @@ class OneVsRestLearner:
             self._join(parts, trace)
         return self
 
+    @one_at_a_time
     def score(self, X):
         """Return the (n, K) continuous outputs."""
         return np.hstack([model.score(X) for model in self.models])
@@ -146,6 +153,7 @@ class ChainLearner(OneVsRestLearner):
         sizes = range(self.n_features, self.n_features + self.n_labels)
         return [Learner(self.params, size, 1) for size in sizes]
 
+    @one_at_a_time
     def fit(self, X, Y):
         """Learn an initial batch; the fitted chain stands in for labels that are unknown."""
         self.models = self._new_models()
@@ -158,6 +166,7 @@ class ChainLearner(OneVsRestLearner):
             true = np.hstack([true, np.where(np.isnan(y), decided, y)])
         return self
 
+    @one_at_a_time
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
         unknown = np.isnan(Y[:, self.order[:-1]]).any()
@@ -178,6 +187,7 @@ class ChainLearner(OneVsRestLearner):
             self._join(parts, trace)
         return self
 
+    @one_at_a_time
     def score(self, X):
         """Return the (n, K) continuous outputs; each label sees the decisions before it."""
         scores = np.empty((len(X), self.n_labels))

@@ -44,6 +44,7 @@ CONSEQUENT = (
     Field("W", ("L", "d"), "f8", 0.0, "W'", "consequents, one row per label, intercept last"),
     Field("D", ("L", "d"), "f8", 0.0, "D'", "gradient (G + Delta) W - (B + Delta W_prior)"),
     Field("weight", (), "f8", 0.0, "w", "sum of the activation over learned rows"),
+    Field("use", (), "f8", 0.0, "", "the same sum, of which nothing is forgotten"),
     Field("label_weight", ("g", "K"), "f8", 0.0, "", "activation over rows where both are known"),
     Field("label_mean", ("g", "K"), "f8", 0.0, "y_bar", "weighted label means, per group"),
     Field("label_cov", ("K", "K"), "f8", 0.0, "", "weighted label co-moments"),

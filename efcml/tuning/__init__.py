@@ -2,6 +2,6 @@
 
 from efcml.tuning.grid import PAPER_GRID, Grid
 from efcml.tuning.result import TuningResult
-from efcml.tuning.search import tune
+from efcml.tuning.search import SearchInterrupted, tune
 
-__all__ = ["PAPER_GRID", "Grid", "TuningResult", "tune"]
+__all__ = ["PAPER_GRID", "Grid", "SearchInterrupted", "TuningResult", "tune"]

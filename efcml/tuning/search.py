@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import closing
+from dataclasses import replace
 
 from efcml.progress import progress_bar
 from efcml.rules.divergence import DivergenceWarning
@@ -15,6 +16,14 @@ from efcml.tuning.task import make_tasks
 from efcml.warm import warmup
 
 MAX_RULES = 40  # of every point, so that low vigilances end
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search; ``partial`` is a `TuningResult` of what was finished, or None."""
+
+    def __init__(self, message, partial):
+        super().__init__(message)
+        self.partial = partial
 
 
 def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, checkpoint=None,
@@ -50,6 +59,8 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     Returns
     -------
     TuningResult
+        After Ctrl-C a `SearchInterrupted` is raised; its ``partial`` is the result for the
+        vigilances of which all folds are done.
 
     Examples
     --------
@@ -71,20 +82,13 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     tasks = make_tasks(grid, len(X), folds)
     rest = settings, grid.pairs, X, Y
     with Record(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
-        missing = [task for task in tasks if task.key not in record.lines]
-        if missing and dask is None:
-            warmup()  # compile once, not in every process
-        backend = (
-            run_local(missing, jobs, *rest) if dask is None else run_dask(missing, dask, *rest)
-        )
-        bar = progress_bar(
-            len(tasks), "tuning", unit="pass", show=progress, initial=len(record.lines)
-        )
-        # Closed at once, also after Ctrl-C: this ends what is still running.
-        with bar, closing(backend) as lines:
-            for line in lines:
-                record.add(line)
-                bar.update(1)
+        try:
+            run_tasks(tasks, record, rest, jobs=jobs, dask=dask, progress=progress)
+        except KeyboardInterrupt as interrupt:
+            raise SearchInterrupted(
+                f"after {len(record.lines)} of {len(tasks)} passes",
+                finished_part(grid, folds, record.lines, given),
+            ) from interrupt
     result = TuningResult.from_lines(grid, record.lines.values(), given)
     if result.diverged.any():
         warnings.warn(
@@ -95,3 +99,26 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
             stacklevel=2,
         )
     return result
+
+
+def run_tasks(tasks, record, rest, *, jobs, dask, progress):
+    """Run the tasks that the record lacks; ``rest`` goes to every task."""
+    missing = [task for task in tasks if task.key not in record.lines]
+    if missing and dask is None:
+        warmup()  # compile once, not in every process
+    backend = run_local(missing, jobs, *rest) if dask is None else run_dask(missing, dask, *rest)
+    bar = progress_bar(len(tasks), "tuning", unit="pass", show=progress, initial=len(record.lines))
+    # Closed at once, also after Ctrl-C: this ends what is still running.
+    with bar, closing(backend) as lines:
+        for line in lines:
+            record.add(line)
+            bar.update(1)
+
+
+def finished_part(grid, folds, lines, given):
+    """Return the result for the vigilances that have all their folds, or None if none has."""
+    whole = [v for v in grid.vigilance if all((v, fold) in lines for fold in range(folds))]
+    if not whole:
+        return None
+    done = [line for (vigilance, _), line in lines.items() if vigilance in whole]
+    return TuningResult.from_lines(replace(grid, vigilance=tuple(whole)), done, given)
