@@ -15,7 +15,7 @@ from streams import assert_balanced, assert_identical, state_of
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.batch import activations
-from efcml.learner import DivergenceWarning
+from efcml.rules.divergence import DivergenceWarning
 
 pytestmark = pytest.mark.slow
 

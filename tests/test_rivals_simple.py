@@ -341,7 +341,8 @@ def test_scikit_learn_checks_pass(model):
 def test_the_registry():
     kinds = {
         "efcml": EFCMLClassifier, "ovr": OneVsRestEFC, "chain": ChainEFC,
-        "static": EFCMLClassifier, "rfwls": EFCMLClassifier, "frequencies": LabelFrequencies,
+        "static": EFCMLClassifier, "rfwls": EFCMLClassifier, "rules": EFCMLClassifier,
+        "frequencies": LabelFrequencies,
         "rls": GlobalRLS, "rff": FourierRLS,
     }  # fmt: skip
     assert set(MODELS) == set(kinds)

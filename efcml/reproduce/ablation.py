@@ -36,11 +36,14 @@ def changes(p):
         "one rule": {"max_rules": 1},
         "10 rules": {"max_rules": 10},
         "blended birth plane": {"birth_plane": "blend"},
+        "no cases": {"cases": 0},
+        "400 cases": {"cases": 400},
         "all as printed": {key: printed[key] for key in printed if printed[key] != own[key]},
     }
 
 
 PAIRS = (
+    ("no cases", "forgetting .995"),
     ("no correlation", "bandwidth 1 (paper)"),
     ("correlation x 10", "bandwidth 1 (paper)"),
     ("no correlation", "bandwidth 2p"),
@@ -48,8 +51,11 @@ PAIRS = (
     ("L1 .01", "prior 1"),
     ("L1 .1", "prior 1"),
     ("no merging", "input space"),
+    ("no cases", "no correlation"),
+    ("no cases", "bandwidth 1 (paper)"),
+    ("no cases", "one rule"),
 )
-DRIFT_LINES = (BASE, "forgetting .999", "forgetting .995")
+DRIFT_LINES = (BASE, "forgetting .999", "forgetting .995", "no cases", "no cases + forgetting .995")
 
 
 def pair_name(pair):

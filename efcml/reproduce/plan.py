@@ -7,9 +7,9 @@ from efcml.reproduce.tuned import RIVALS, rival_searches, tuned_parameters
 
 NAMES = {
     "efcml": "EFC-ML", "ovr": "one-versus-rest", "chain": "chain", "static": "static",
-    "rfwls": "least squares only", "rls": "one global plane", "frequencies": "label frequencies",
+    "rules": "rules alone", "rfwls": "least squares only", "rls": "one global plane", "frequencies": "label frequencies",
 }  # fmt: skip
-COMPARED = ("efcml", "ovr", "chain", "static", "rfwls")
+COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
 BUDGETS = (0.1, 0.2, 0.3)
 UNITS = ("labels", "samples")
 TWO_CRITERIA = ("novelty", "ambiguity")
@@ -78,7 +78,7 @@ class Plan:
 
     def _mediamill(self):
         scale, lines = self.scale, {}
-        for model in ("efcml", "rfwls", "static"):
+        for model in ("efcml", "rules", "rfwls", "static"):
             lines[NAMES[model] + DEFAULT] = Line(make_run(LARGE, model, limits=scale.large_limits))
             tuned = tuned_parameters(LARGE, model, scale, self.choices, self.records)
             if tuned is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from efcml.reproduce.ablation import BASE, DRIFT_LINES, PAIRS, pair_name
-from efcml.reproduce.plan import DEFAULT, NAMES, SMALL
+from efcml.reproduce.plan import COMPARED, DEFAULT, NAMES, SMALL
 from efcml.reproduce.scale import DRIFTING, LARGE, SETS
 from efcml.tables import format_table
 
@@ -85,7 +85,7 @@ def across_sets(title, findings, experiment, names, cell, first="model"):
 
 def trend_tables(experiment, findings):
     """Return scores of all models, tuned and default, and what EFC-ML is above the others."""
-    names = [NAMES[model] for model in ("efcml", "ovr", "chain", "static", "rfwls")]
+    names = [NAMES[model] for model in COMPARED]
     both = names + [name + DEFAULT for name in names]
     tables = [
         across_sets("PA / AP, mean over the orders", findings, experiment, both,
