@@ -61,6 +61,16 @@ import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from efcml.params import Params  # noqa: E402
+
+# Uncompiled, a row takes as long as the square of the cases; a few have every branch. Faces take
+# their defaults from here when they are imported.
+if MODE == "nojit":
+    Params.cases = 6
+    Params.__init__.__defaults__ = tuple(
+        getattr(Params, name) for name in Params.__dataclass_fields__
+    )
+
 # The same examples in every run. Uncompiled kernels are hundreds of times slower.
 hypothesis.settings.register_profile(
     "efcml",

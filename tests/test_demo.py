@@ -63,6 +63,7 @@ def test_models_are_what_they_are_called(runs):
     assert runs["least squares"].parameters["correlation"] == "none"
     assert runs["rules"].parameters == demo.EFCMLClassifier().get_params()
     assert runs["narrow"].parameters["bandwidth"] == 1.0
+    assert runs["alone"].parameters["cases"] == runs["plane"].parameters["cases"] == 0
 
 
 def test_table_is_aligned_and_complete(runs):
@@ -73,13 +74,15 @@ def test_table_is_aligned_and_complete(runs):
 
 
 def test_sentences_follow_the_numbers(runs):
-    lead = 100 * (runs["rules"].result.pa - runs["plane"].result.pa)
+    lead = 100 * (runs["alone"].result.pa - runs["plane"].result.pa)
     first, second = demo.describe(runs)
     assert f"by {abs(lead):.1f} points" in first
     assert ("beat" in first) == (lead >= 0)
     narrow = 100 * (runs["narrow"].result.pa - runs["rules"].result.pa)
     assert f"change it by {round(narrow, 1) + 0.0:+.1f};" in second
-    swapped = runs | {"rules": runs["plane"], "plane": runs["rules"]}
+    cases = 100 * (runs["rules"].result.pa - runs["alone"].result.pa)
+    assert f"cases change it by {round(cases, 1) + 0.0:+.1f}," in first
+    swapped = runs | {"alone": runs["plane"], "plane": runs["alone"]}
     if abs(lead) > 0.05:
         assert ("beat" in demo.describe(swapped)[0]) != (lead >= 0)
 
@@ -116,6 +119,9 @@ def test_interrupt_has_its_exit_code(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_rules_beat_one_plane():
     stream = demo.load(demo.STREAM, seed=demo.SEED)
-    rules, plane = (demo.run_model(demo.MODELS[key], stream).result for key in ("rules", "plane"))
-    assert rules.pa > plane.pa + 0.03
-    assert rules.ap > plane.ap
+    results = {
+        key: demo.run_model(demo.MODELS[key], stream).result for key in ("rules", "alone", "plane")
+    }
+    for key in ("rules", "alone"):
+        assert results[key].pa > results["plane"].pa + 0.03
+        assert results[key].ap > results["plane"].ap

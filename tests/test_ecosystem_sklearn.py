@@ -31,7 +31,7 @@ def ranking(clf, X, Y):
 def test_grid_search_over_vigilance_in_a_pipeline(scoring):
     X, Y = stream(60)
     Y = Y.astype(int)
-    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK))
+    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK, cases=0))
     grid = {"efcmlclassifier__vigilance": [0.1, 2.0]}
     search = GridSearchCV(pipeline, grid, scoring=scoring, cv=KFold(2), error_score="raise")
     with np.errstate(all="raise"):

@@ -142,7 +142,7 @@ def test_one_rule_has_the_moments_of_the_data():
 
 def test_weights_are_in_the_units_of_the_data():
     X, Y = blocks()
-    clf = EFCMLClassifier(**ONE_RULE).fit(X, Y)
+    clf = EFCMLClassifier(**ONE_RULE, cases=0).fit(X, Y)
     (rule,) = clf.rules_
     scores = X @ rule.weights[:, :-1].T + rule.weights[:, -1]
     assert_allclose(scores, clf.decision_function(X) + 0.5, atol=1e-9)

@@ -269,7 +269,9 @@ def test_the_ablation_changes_one_thing_or_a_pair(tmp_path):
     assert lines["birds"]["default"].run == make_run("birds")
     both = lines["yeast"]["no merging + input space"].run
     assert both == make_run("yeast", merging=False, product_space=False)
-    assert list(lines["drifting-clusters"]) == ["default", "forgetting .999", "forgetting .995"]
+    assert list(lines["drifting-clusters"]) == [
+        "default", "forgetting .999", "forgetting .995", "no cases", "no cases + forgetting .995",
+    ]  # fmt: skip
     printed = dict(lines["yeast"]["all as printed"].run.parameters)
     assert EFCMLClassifier(**printed).get_params() == EFCMLClassifier.paper().get_params()
     keys = [line.run.key for line in lines["yeast"].values()]

@@ -353,7 +353,9 @@ def test_the_registry():
     rfwls = make_model("rfwls", vigilance=0.25)
     assert (rfwls.correlation, rfwls.alpha, rfwls.beta, rfwls.vigilance) == ("none", 0.0, 0.0, 0.25)
     assert make_model("efcml").get_params() == EFCMLClassifier().get_params()
-    with pytest.raises(ValueError, match="model must be one of efcml, ovr, chain.*; got 'svm'"):
+    with pytest.raises(
+        ValueError, match="model must be one of efcml, rules, ovr, chain.*; got 'svm'"
+    ):
         make_model("svm")
 
 

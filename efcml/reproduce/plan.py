@@ -7,7 +7,8 @@ from efcml.reproduce.tuned import RIVALS, rival_searches, tuned_parameters
 
 NAMES = {
     "efcml": "EFC-ML", "ovr": "one-versus-rest", "chain": "chain", "static": "static",
-    "rules": "rules alone", "rfwls": "least squares only", "rls": "one global plane", "frequencies": "label frequencies",
+    "rules": "rules alone", "rfwls": "least squares only", "rls": "one global plane",
+    "frequencies": "label frequencies",
 }  # fmt: skip
 COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
 BUDGETS = (0.1, 0.2, 0.3)

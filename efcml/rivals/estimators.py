@@ -1,6 +1,5 @@
 """OneVsRestEFC and ChainEFC: what EFC-ML is compared with, on the same engine."""
 
-from dataclasses import fields
 from inspect import Parameter, Signature
 from numbers import Integral
 
@@ -21,7 +20,7 @@ def engine_init(**changes):
     scikit-learn reads parameters from the signature. So it is built here, and a parameter that the
     engine gets is there at once.
     """
-    defaults = {field.name: field.default for field in fields(Params)}
+    defaults = {name: getattr(Params, name) for name in Params.names()}
     defaults |= changes | {"random_state": None}
     names = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     names += [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults]
