@@ -92,9 +92,15 @@ def look_at(learner):
             asymmetry = max(asymmetry, float(np.abs(P - P.T).max()))
             off = max(off, float(np.abs(P @ H - np.eye(len(P))).max()))
             least = min(least, float(np.linalg.eigvalsh(P)[0]))
-    arrays = (np.asarray(getattr(rules, name)) for name in rules.arrays._fields)
-    finite = all(bool(np.isfinite(array).all()) for array in arrays)
-    return {"asymmetry": asymmetry, "inverse_off": off, "least_eigenvalue": least, "finite": finite}
+    cases = learner.cases.state()
+    identity = np.eye(learner.cases.n_cases)
+    arrays = [np.asarray(getattr(rules, name)) for name in rules.arrays._fields]
+    finite = all(bool(np.isfinite(array).all()) for array in [*arrays, *cases.values()])
+    return {
+        "asymmetry": asymmetry, "inverse_off": off, "least_eigenvalue": least, "finite": finite,
+        "cases_off": float(np.abs(cases["inverse"] @ cases["kernel"] - identity).max()),
+        "cases_least": float(np.linalg.eigvalsh(cases["covariance"])[0]),
+    }  # fmt: skip
 
 
 def resident_megabytes():
@@ -176,6 +182,8 @@ def summarise(figures):
         "asymmetry": max(b["asymmetry"] for b in blocks),
         "least_eigenvalue": min(b["least_eigenvalue"] for b in blocks),
         "inverse_off": max(b["inverse_off"] for b in blocks),
+        "cases_off": max(b["cases_off"] for b in blocks),
+        "cases_least": min(b["cases_least"] for b in blocks),
         "repairs": blocks[-1]["repairs"],
         "most_rules": max(b["rules"] for b in blocks),
         "births": blocks[-1]["births"],
@@ -199,6 +207,8 @@ def faults_of(summary):
         faults.append("P is not symmetric and positive definite")
     if not summary["inverse_off"] <= 1e-6:
         faults.append("P is not the inverse of G + Delta")
+    if not summary["cases_off"] <= 1e-6 or summary["cases_least"] <= 0.0:
+        faults.append("the cases have lost their inverse, or their covariance is not positive")
     if summary["most_rules"] > RULE_CAP:
         faults.append("more rules than the cap")
     if summary["memory_growth"] > 0.05:

@@ -634,7 +634,8 @@ class NaiveLearner:
             psi = self.activations(x)
             if self.cases.capacity > 0:
                 errors = y - score_row(x, psi, [rule.W for rule in self.rules])
-                self.cases.learn(x, errors, self.row, self.forgetting)
+                kept = self.forgetting ** (1.0 / len(self.rules))
+                self.cases.learn(x, errors, self.row, kept)
             for rule, weight in zip(self.rules, psi, strict=True):
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, weight)

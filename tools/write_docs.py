@@ -91,6 +91,10 @@ def long_streams_table(root=ROOT):
         "smallest eigenvalue of P": lambda one: f"{one['least_eigenvalue']:.1e}",
         "P (G + Delta) minus I, largest entry": lambda one: f"{one['inverse_off']:.1e}",
         "P derived anew, times": lambda one: one["repairs"],
+        "similarities of the cases times their inverse, minus I": lambda one: (
+            f"{one['cases_off']:.1e}"
+        ),
+        "smallest eigenvalue of their covariance": lambda one: f"{one['cases_least']:.1e}",
         "rules, at most": lambda one: one["most_rules"],
         "births / merges / drops": lambda one: (
             f"{one['births']} / {one['merges']} / {one['drops']}"

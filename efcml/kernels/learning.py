@@ -123,9 +123,9 @@ def learn_errors_of_rules(x, y, n_known, row_number, cons, n_rules, settings, wo
         K = y.shape[0]
         for c in range(cases.errors.shape[0]):
             cases.errors[c] = y[c % K] - cases.errors[c]
-        learn_case(
-            x, cases.errors, cons_work.known, n_known, row_number, settings.forgetting, cases
-        )  # fmt: skip
+        # Activations sum to one, so this is how much a rule forgets on average.
+        kept = settings.forgetting ** (1.0 / n_rules)
+        learn_case(x, cases.errors, cons_work.known, n_known, row_number, kept, cases)
 
 
 @kernel
