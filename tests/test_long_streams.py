@@ -48,8 +48,8 @@ def test_without_forgetting_nothing_is_repaired(tmp_path):
 
 GOOD = {
     "finite": True, "asymmetry": 0.0, "least_eigenvalue": 1e-6, "inverse_off": 1e-9,
-    "most_rules": 30, "memory_growth": 0.01, "forgetting": 0.999, "first_pa": 0.8,
-    "second_pa": 0.815, "late_pa": 0.81, "frozen_late_pa": 0.6,
+    "cases_off": 1e-12, "cases_least": 1e-3, "most_rules": 30, "memory_growth": 0.01,
+    "forgetting": 0.999, "first_pa": 0.8, "second_pa": 0.815, "late_pa": 0.81, "frozen_late_pa": 0.6,
 }  # fmt: skip
 
 
@@ -61,6 +61,8 @@ GOOD = {
         ("least_eigenvalue", 0.0, "symmetric"),
         ("inverse_off", 2e-6, "inverse"),
         ("inverse_off", float("nan"), "inverse"),
+        ("cases_off", 2e-6, "cases"),
+        ("cases_least", 0.0, "cases"),
         ("most_rules", 31, "cap"),
         ("memory_growth", 0.06, "memory"),
         ("first_pa", 0.811, "worse"),
