@@ -49,7 +49,8 @@ def test_without_forgetting_nothing_is_repaired(tmp_path):
 GOOD = {
     "finite": True, "asymmetry": 0.0, "least_eigenvalue": 1e-6, "inverse_off": 1e-9,
     "cases_off": 1e-12, "cases_least": 1e-3, "most_rules": 30, "memory_growth": 0.01,
-    "forgetting": 0.999, "first_pa": 0.8, "second_pa": 0.815, "late_pa": 0.81, "frozen_late_pa": 0.6,
+    "forgetting": 0.999, "first_pa": 0.8, "second_pa": 0.815, "late_pa": 0.81,
+    "frozen_late_pa": 0.6,
 }  # fmt: skip
 
 
