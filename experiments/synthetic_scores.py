@@ -26,7 +26,10 @@ STREAMS = {
     "stationary-clusters": ("stationary-clusters", 0),
 }
 MODELS = {
-    "one plane": [{"vigilance": 1e9, "forgetting": f} for f in (1.0, 0.999, 0.99)],
+    "one plane": [{"vigilance": 1e9, "cases": 0, "forgetting": f} for f in (1.0, 0.999, 0.99)],
+    "rules alone": [{"cases": 0}],
+    "rules alone, bandwidth 1": [{"cases": 0, "bandwidth": 1.0}],
+    "one plane and cases": [{"vigilance": 1e9}],
     "default": [{}],
     "default, bandwidth 1": [{"bandwidth": 1.0}],
 }
