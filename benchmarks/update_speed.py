@@ -34,7 +34,7 @@ CASES = (
 PARAMETERS = dict(
     activation="density", alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1,
     forgetting=1.0, variance_floor=0.1, activation_floor=0.0, birth_learning=True,
-    product_space=True,
+    product_space=True, cases=0,
 )  # fmt: skip
 PRIOR = 10.0
 
@@ -58,7 +58,7 @@ def make_rival(kind, learner):
     for name in ("W", "B", "D", "W_prior"):  # the twins keep them as the formulas are written
         arrays[name] = arrays[name].transpose(0, 2, 1)
     rival = {"batched": naive.BatchedNumpyLearner, "loop": naive.LoopNumpyLearner}[kind]
-    names = [name for name in PARAMETERS if name not in ("birth_learning",)]
+    names = [name for name in PARAMETERS if name not in ("birth_learning", "cases")]
     return rival(
         naive.unstack_rules(arrays), p=learner.n_features, K=learner.n_labels,
         S_0=learner.start_variance, prior=PRIOR, prior_intercept=learner.prior_precision[-1],
