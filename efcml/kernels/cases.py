@@ -8,7 +8,7 @@ share the covariance. Slots behind the last case are zero.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_inline
 
 SIZE, CHANGES, WAIT = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
@@ -78,7 +78,7 @@ def recall(x, cases, scores):
     read_answer(cases.share, cases.answer, size, scores)
 
 
-@kernel
+@kernel_inline
 def forget(cases, forgetting):
     """Move the memory back towards what was expected before any row: no error anywhere."""
     root = np.sqrt(forgetting)
@@ -100,7 +100,7 @@ def find_oldest(age, size):
     return oldest
 
 
-@kernel
+@kernel_inline
 def clear_slot(slot, cases):
     """Take one case out; the others keep what they know."""
     inverse, size = cases.inverse, cases.count[SIZE]
@@ -116,7 +116,7 @@ def clear_slot(slot, cases):
     cases.similar[slot] = 0.0
 
 
-@kernel
+@kernel_inline
 def fill_slot(slot, x, number, novelty, cases):
     """Remember a row: ``similar`` and ``share`` are those of x, with 0 in the slot."""
     inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
@@ -160,7 +160,7 @@ def sweep_inverse(kernel_matrix, inverse, size):
             inverse[i, j] = inverse[j, i] = value
 
 
-@kernel
+@kernel_inline
 def take_in(errors, known, n_known, variance, cases):
     """Let all cases learn the errors of a row at which their variance is ``variance``.
 
@@ -183,7 +183,7 @@ def take_in(errors, known, n_known, variance, cases):
             cases.answer[j, c] += cases.gain[j] * errors[c]
 
 
-@kernel
+@kernel_inline
 def expect_errors(cases):
     """Fill ``share``, ``expected`` and ``gain`` for the row behind ``similar``.
 
@@ -198,13 +198,13 @@ def expect_errors(cases):
     return 1.0 - dot_first(cases.share, cases.similar, size)
 
 
-@kernel
+@kernel_inline
 def known_variance(cases):
     """Return the variance of the error at the row behind ``share`` as far as cases carry it."""
     return dot_first(cases.share, cases.gain, cases.count[SIZE])
 
 
-@kernel
+@kernel_inline
 def remember(x, number, cases):
     """Make a case of the row behind ``similar``, in place of the oldest if there is no room.
 

@@ -1,6 +1,6 @@
 """What the paper says of its figures and tables, as data.
 
-A claim is checked on every set it names, by a test of `efcml.reproduce.tests` on lines of an
+A claim is checked on every set it names, by a test of `efcml.reproduce.verdicts` on lines of an
 experiment. Margins are in the unit of the measure: .01 is one point.
 """
 
