@@ -109,7 +109,8 @@ class Learner(Guarded):
             delta = choose_prior(self, X, Y)
         self.build(X, Y, delta)
         self.cases = self._new_cases()
-        self.cases.fill(X, Y, self._score_scaled(X))
+        if self.cases.capacity:
+            self.cases.fill(X, Y, self._score_scaled(X))
         self.rows_seen += len(X)
         return self
 

@@ -27,8 +27,6 @@ SETTINGS = {
     "8 rules, no cases": {"max_rules": 8, "cases": 0},
     "50 rules": {"max_rules": 50},
     "blend": {"birth_plane": "blend"},
-    "15 rules, blend": {"max_rules": 15, "birth_plane": "blend"},
-    "8 rules, blend": {"max_rules": 8, "birth_plane": "blend"},
 }
 
 if __name__ == "__main__":

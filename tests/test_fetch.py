@@ -475,13 +475,15 @@ def test_server_that_speaks_no_http(server, folder):
     assert files_in(folder) == {}
 
 
-def test_interrupt_keeps_the_part(server, folder):
-    def interrupt(handler, content):
-        cut(handler, content)
-        time.sleep(0.2)
-        os.kill(os.getpid(), signal.SIGINT)
-        handler.server.closing.wait(20)
+def interrupt(handler, content):
+    """Send a half, then press Ctrl-C."""
+    cut(handler, content)
+    time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGINT)
+    handler.server.closing.wait(20)
 
+
+def test_interrupt_keeps_the_part(server, folder):
     server.answer(interrupt)
     with pytest.raises(KeyboardInterrupt):
         fetch(server, timeout=20)

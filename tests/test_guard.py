@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -231,8 +231,9 @@ def river_model():
     return model
 
 
-def assert_waits(thing, call):
-    """Check that a call waits while another thread is in the same object."""
+@contextmanager
+def another_thread_in(thing):
+    """Let another thread be inside of an object until the block ends."""
     begun, finish = threading.Event(), threading.Event()
 
     def hold():
@@ -240,14 +241,23 @@ def assert_waits(thing, call):
             begun.set()
             assert finish.wait(20.0)
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         busy = pool.submit(hold)
         assert begun.wait(20.0)
-        waiting = pool.submit(call, thing)
-        time.sleep(0.03)
-        waited = not waiting.done()
-        finish.set()
+        try:
+            yield
+        finally:
+            finish.set()
         busy.result()
+
+
+def assert_waits(thing, call):
+    """Check that a call waits while another thread is in the same object."""
+    with ThreadPoolExecutor(1) as pool:
+        with another_thread_in(thing):
+            waiting = pool.submit(call, thing)
+            time.sleep(0.03)
+            waited = not waiting.done()
         waiting.result()
     assert waited
 
@@ -358,20 +368,8 @@ def test_the_child_forgets_the_locks_of_threads_that_are_gone():
 
     held, free = Thing(), Thing()
     guard.lock_of(free)
-    begun, finish = threading.Event(), threading.Event()
-
-    def hold():
-        with guard.lock_of(held):
-            begun.set()
-            assert finish.wait(20.0)
-
-    with ThreadPoolExecutor(1) as pool:
-        busy = pool.submit(hold)
-        assert begun.wait(20.0)
-        with guard.lock_of(free):  # by the thread that forks
-            guard._after_fork()
-        finish.set()
-        busy.result()
+    with another_thread_in(held), guard.lock_of(free):  # by the thread that forks
+        guard._after_fork()
     with pytest.raises(RuntimeError, match="may be half changed: copy it before"):
         guard.one_at_a_time(lambda thing: None)(held)
     guard.one_at_a_time(lambda thing: None)(free)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cli_files import ROOT, write_csv
 from streams import random_rows
-from test_fetch import COMPLETE, CONTENT, HALF, cut, files_in, folder, nowhere, serve, server  # noqa: F401 - fixtures
+from test_fetch import COMPLETE, CONTENT, HALF, files_in, folder, interrupt, nowhere, serve, server  # noqa: F401, E501 - fixtures
 
 import efcml
 from efcml.cli import main
@@ -89,12 +89,6 @@ def test_tune(tmp_path):
 
 
 def test_fetch(server, folder, capsys):  # noqa: F811
-    def interrupt(handler, content):
-        cut(handler, content)
-        time.sleep(0.2)
-        os.kill(os.getpid(), signal.SIGINT)
-        handler.server.closing.wait(20)
-
     server.answer(interrupt)
     arguments = ["datasets", "fetch", "emotions", "--base", server.base]
     assert main(arguments) == 130
@@ -111,11 +105,8 @@ GRID = Grid(vigilance=[0.8, 0.3, 0.5], alpha=0.0, beta=[0.0, 1.0])
 SEARCH = {"grid": GRID, "folds": 2, "params": {"prior": 1.0}, "progress": False}
 
 
-@pytest.mark.parametrize(("done", "whole"), [(0, []), (1, []), (2, [0.3]), (5, [0.3, 0.5])])
-def test_what_is_finished_of_a_search(done, whole, rng, monkeypatch, tmp_path, capsys):
-    """Tasks begin with the lowest vigilance; only whole ones can be compared."""
-    X, Y = random_rows(rng, 16, 2, 2)
-    expected = tune(X, Y, **SEARCH)
+def stop_after(done, monkeypatch):
+    """Let a search be interrupted when so many of its tasks are done."""
     run_task, tasks = backends.run_task, []
 
     def stopping(task, *rest):
@@ -125,6 +116,14 @@ def test_what_is_finished_of_a_search(done, whole, rng, monkeypatch, tmp_path, c
         return run_task(task, *rest)
 
     monkeypatch.setattr(backends, "run_task", stopping)
+
+
+@pytest.mark.parametrize(("done", "whole"), [(0, []), (1, []), (2, [0.3]), (5, [0.3, 0.5])])
+def test_what_is_finished_of_a_search(done, whole, rng, monkeypatch, tmp_path, capsys):
+    """Tasks begin with the lowest vigilance; only whole ones can be compared."""
+    X, Y = random_rows(rng, 16, 2, 2)
+    expected = tune(X, Y, **SEARCH)
+    stop_after(done, monkeypatch)
     with pytest.raises(SearchInterrupted, match=f"after {done} of 6 passes") as caught:
         tune(X, Y, **SEARCH)
     partial = caught.value.partial
@@ -138,15 +137,7 @@ def test_what_is_finished_of_a_search(done, whole, rng, monkeypatch, tmp_path, c
 
 @pytest.mark.parametrize("done", [1, 3])
 def test_the_command_shows_what_is_finished(done, tmp_path, monkeypatch, capsys):
-    run_task, tasks = backends.run_task, []
-
-    def stopping(task, *rest):
-        if len(tasks) == done:
-            raise KeyboardInterrupt
-        tasks.append(task)
-        return run_task(task, *rest)
-
-    monkeypatch.setattr(backends, "run_task", stopping)
+    stop_after(done, monkeypatch)
     out = tmp_path / "points.json"
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
     arguments += ["--folds", "2", "--alpha", "0", "--beta", "0", "--vigilance", "0.3,0.9"]

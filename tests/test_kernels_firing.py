@@ -1,4 +1,4 @@
-"""Distances, the nearest rule and the softmax of activations."""
+"""Distances, and the softmax of activations."""
 
 import naive
 import numpy as np
@@ -26,13 +26,6 @@ def test_distances_to_the_used_rules(rng, p, K, n_rules, joint):
     expected = naive.distances(z, center[:n_rules, :n], precision[:n_rules])
     assert_allclose(distances[:n_rules], expected, rtol=1e-12)
     assert (distances[n_rules:] == -1.0).all()
-
-
-def test_nearest_is_the_first_of_equals_among_the_used():
-    distances = np.array([3.0, 1.0, 1.0, 2.0, 0.0])
-    assert firing.find_nearest(distances, 4) == 1
-    assert firing.find_nearest(distances, 1) == 0
-    assert firing.find_nearest(distances, 5) == 4
 
 
 @given(arrays(float, st.integers(1, 6), elements=squares), st.floats(0.05, 100.0))

@@ -80,3 +80,11 @@ def test_thousand_updates_stay_exact_symmetric_and_definite(rng):
     assert (np.linalg.eigvalsh(precision) > 0.0).all()
     assert_allclose(precision @ S, np.eye(n), atol=1e-9)
     assert_allclose(log_det, np.linalg.slogdet(S)[1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [float, np.int64])
+def test_least_is_the_first_of_equals_among_the_used(dtype):
+    values = np.array([3, 1, 1, 2, 0], dtype=dtype)
+    assert linalg.find_least(values, 4) == 1
+    assert linalg.find_least(values, 1) == 0
+    assert linalg.find_least(values, 5) == 4

@@ -39,6 +39,8 @@ STREAMS = {
             "bandwidth": 0.6,
         },
     ),
+    "cases": (("births",), {"vigilance": 0.5, "cases": 7, "forgetting": 0.95}),
+    "cases, partial labels": (("births",), {"vigilance": 0.5, "cases": 7, "share": 0.8}),
     "nobody learns a birth row": (("births",), {"vigilance": 0.3, "birth_learning": False}),
     "input space": (
         ("merges",),

@@ -9,6 +9,7 @@ share the covariance. Slots behind the last case are zero.
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml.kernels.linalg import dot, downdate, find_least, scale_and_add_outer
 
 SIZE, CHANGES, WAIT = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
@@ -29,34 +30,11 @@ def compare_with_cases(x, rows, size, width, similar):
         similar[j] = np.exp(scale * distance)
 
 
-@kernel_fast
-def multiply(A, v, size, out):
-    """Write ``A v``, of the first ``size`` rows and columns."""
-    for i in range(size):
-        row = A[i]
-        total = 0.0
-        for j in range(size):
-            total += row[j] * v[j]
-        out[i] = total
-
-
-@kernel_fast
-def add_outer(A, w, size, sign):
-    """Add ``sign * w w'`` to the first ``size`` rows and columns of A."""
-    for i in range(size):
-        row = A[i]
-        factor = sign * w[i]
-        for j in range(size):
-            row[j] += factor * w[j]
-
-
-@kernel_fast
-def dot_first(a, b, size):
-    """Return the inner product of the first ``size`` entries."""
-    total = 0.0
-    for i in range(size):
-        total += a[i] * b[i]
-    return total
+@kernel
+def multiply(A, v, out):
+    """Write the leading part of ``A v``; the vectors may be shorter than A."""
+    for i in range(v.shape[0]):
+        out[i] = dot(v, A[i])
 
 
 @kernel_fast
@@ -74,7 +52,7 @@ def recall(x, cases, scores):
     if size == 0:
         return
     compare_with_cases(x, cases.rows, size, cases.width, cases.similar)
-    multiply(cases.inverse, cases.similar, size, cases.share)
+    multiply(cases.inverse, cases.similar[:size], cases.share)
     read_answer(cases.share, cases.answer, size, scores)
 
 
@@ -90,40 +68,29 @@ def forget(cases, forgetting):
             cases.answer[i, c] *= root
 
 
-@kernel
-def find_oldest(age, size):
-    """Return the slot of the oldest case."""
-    oldest = 0
-    for j in range(1, size):
-        if age[j] < age[oldest]:
-            oldest = j
-    return oldest
-
-
 @kernel_inline
 def clear_slot(slot, cases):
-    """Take one case out; the others keep what they know."""
+    """Take one case out; the others keep what they know.
+
+    With zeros in the inverse its share is 0, so whatever else the slot holds counts no more.
+    """
     inverse, size = cases.inverse, cases.count[SIZE]
     root = 1.0 / np.sqrt(inverse[slot, slot])
     for j in range(size):
         cases.step[j] = root * inverse[slot, j]
-    add_outer(inverse, cases.step, size, -1.0)
+    downdate(inverse, cases.step[:size], 1.0)
     for j in range(size):
         inverse[slot, j] = inverse[j, slot] = 0.0
-        cases.covariance[slot, j] = cases.covariance[j, slot] = 0.0
-    for c in range(cases.answer.shape[1]):
-        cases.answer[slot, c] = 0.0
-    cases.similar[slot] = 0.0
 
 
 @kernel_inline
 def fill_slot(slot, x, number, novelty, cases):
-    """Remember a row: ``similar`` and ``share`` are those of x, with 0 in the slot."""
+    """Remember a row: ``similar`` and ``share`` are those of x, the share of the slot is 0."""
     inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
     root = 1.0 / np.sqrt(novelty)
     for j in range(size):
         cases.step[j] = root * share[j]
-    add_outer(inverse, cases.step, size, 1.0)
+    scale_and_add_outer(inverse, cases.step[:size], 1.0)
     for j in range(size):
         inverse[slot, j] = inverse[j, slot] = -share[j] / novelty
         cases.kernel[slot, j] = cases.kernel[j, slot] = cases.similar[j]
@@ -172,7 +139,7 @@ def take_in(errors, known, n_known, variance, cases):
     root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
     for j in range(size):
         cases.step[j] = root * cases.gain[j]
-    add_outer(cases.covariance, cases.step, size, -1.0)
+    downdate(cases.covariance, cases.step[:size], 1.0)
     for c in range(errors.shape[0]):
         if known[c % K]:
             errors[c] = (errors[c] - cases.expected[c]) / (variance + cases.noise)
@@ -190,34 +157,35 @@ def expect_errors(cases):
     Returns its novelty: the variance of its error that knowing all cases would leave.
     """
     size = cases.count[SIZE]
-    multiply(cases.inverse, cases.similar, size, cases.share)
+    multiply(cases.inverse, cases.similar[:size], cases.share)
     for c in range(cases.expected.shape[0]):
         cases.expected[c] = 0.0
     read_answer(cases.share, cases.answer, size, cases.expected)
-    multiply(cases.covariance, cases.share, size, cases.gain)
-    return 1.0 - dot_first(cases.share, cases.similar, size)
+    multiply(cases.covariance, cases.share[:size], cases.gain)
+    return 1.0 - dot(cases.share[:size], cases.similar[:size])
 
 
 @kernel_inline
 def known_variance(cases):
     """Return the variance of the error at the row behind ``share`` as far as cases carry it."""
-    return dot_first(cases.share, cases.gain, cases.count[SIZE])
+    size = cases.count[SIZE]
+    return dot(cases.share[:size], cases.gain[:size])
 
 
 @kernel_inline
-def remember(x, number, cases):
-    """Make a case of the row behind ``similar``, in place of the oldest if there is no room.
+def remember(x, number, novelty, cases):
+    """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
 
     The variance that the row's error has, given all rows learned so far, is returned.
     """
     slot = cases.count[SIZE]
     if slot < cases.rows.shape[0]:
-        cases.similar[slot] = 0.0
         cases.count[SIZE] += 1
+        cases.similar[slot] = cases.share[slot] = 0.0
     else:
-        slot = find_oldest(cases.age, slot)
+        slot = find_least(cases.age, slot)
         clear_slot(slot, cases)
-    novelty = expect_errors(cases)
+        novelty = expect_errors(cases)
     variance = novelty + known_variance(cases)
     fill_slot(slot, x, number, novelty, cases)
     cases.gain[slot] = variance
@@ -246,7 +214,7 @@ def learn_case(x, errors, known, n_known, number, forgetting, cases):
     count[WAIT] += 1
     turn = count[SIZE] < cases.rows.shape[0] or count[WAIT] >= RENEWAL
     if turn and novelty > LEAST_NOVELTY:
-        variance = remember(x, number, cases)
+        variance = remember(x, number, novelty, cases)
     else:
         variance = known_variance(cases)
     take_in(errors, known, n_known, variance, cases)
@@ -257,11 +225,9 @@ def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned."""
     for t in chosen:
         compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
-        if expect_errors(cases) > LEAST_NOVELTY:
-            remember(X[t], t, cases)
-    for i in range(cases.count[SIZE]):  # no error is known yet, so the prior holds
-        for j in range(cases.count[SIZE]):
-            cases.covariance[i, j] = cases.kernel[i, j]
+        novelty = expect_errors(cases)
+        if novelty > LEAST_NOVELTY:
+            remember(X[t], t, novelty, cases)
 
 
 @kernel

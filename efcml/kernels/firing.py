@@ -5,8 +5,8 @@ Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (inpu
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
-from efcml.kernels.linalg import quadratic_form
+from efcml._jit import kernel
+from efcml.kernels.linalg import find_least, quadratic_form
 
 
 @kernel
@@ -21,16 +21,6 @@ def measure_distances(z, center, precision, n_rules, e, distances):
         for j in range(n):
             e[j] = z[j] - center[r, j]
         distances[r] = quadratic_form(precision[r], e[:n])
-
-
-@kernel_inline
-def find_nearest(distances, n_rules):
-    """Return the index of the smallest distance, the lowest index on ties."""
-    best = 0
-    for r in range(1, n_rules):
-        if distances[r] < distances[best]:
-            best = r
-    return best
 
 
 @kernel
@@ -57,7 +47,7 @@ def activate(distances, n_rules, bandwidth, activation):
 
     ``exp`` of the plain distance underflows from about 100 features on.
     """
-    smallest = distances[find_nearest(distances, n_rules)]
+    smallest = distances[find_least(distances, n_rules)]
     total = 0.0
     for r in range(n_rules):
         activation[r] = np.exp((smallest - distances[r]) / (2.0 * bandwidth))

@@ -12,7 +12,8 @@ import numpy as np
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
 from efcml.kernels.cases import learn_case
-from efcml.kernels.firing import find_nearest, fire, measure_distances
+from efcml.kernels.firing import fire, measure_distances
+from efcml.kernels.linalg import find_least
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import learn_rule
 from efcml.kernels.scoring import blend, fill_row, score_row
@@ -62,7 +63,7 @@ def choose_winner(ante, n_rules, all_known, settings, work):
     precision = ante.joint_precision if joint else ante.input_precision
     z = work.z if joint else work.z[: ante.input_precision.shape[1]]
     measure_distances(z, ante.center, precision, n_rules, work.e, work.distances)
-    winner = find_nearest(work.distances, n_rules)
+    winner = find_least(work.distances, n_rules)
     dimension = float(z.shape[0])
     distance = work.distances[winner]
     return winner, is_novel(distance, dimension, ante.support[winner], settings.vigilance)

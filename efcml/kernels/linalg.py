@@ -18,6 +18,16 @@ def dot(a, b):
     return total
 
 
+@kernel
+def find_least(values, n):
+    """Return the index of the smallest of the first ``n`` values, the lowest index on ties."""
+    best = 0
+    for i in range(1, n):
+        if values[i] < values[best]:
+            best = i
+    return best
+
+
 @kernel_fast
 def quadratic_form(A, e):
     """Return ``e' A e`` of a symmetric matrix, reading its lower triangle only."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import is_novel
-from efcml.kernels.firing import find_nearest
-from efcml.kernels.linalg import dot
+from efcml.kernels.linalg import dot, find_least
 from efcml.kernels.scoring import score_row
 
 ROWS = 0  # rows seen
@@ -116,7 +115,7 @@ def find_reasons(x, scores, n_ambiguous, draw, ante, cons, n_rules, settings, wo
     """Return the bits of all criteria that fire for a row that was just scored."""
     reasons = ALWAYS if ask.always else 0
     if ask.novelty:
-        nearest = find_nearest(work.distances, n_rules)
+        nearest = find_least(work.distances, n_rules)
         support = ante.support[nearest]
         distance = work.distances[nearest]
         if is_novel(distance, float(x.shape[0]), support, settings.vigilance):

@@ -16,6 +16,7 @@ CASE_FIELDS = (
     Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
     Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
 )
+MATRICES = tuple(field.name for field in CASE_FIELDS if field.dims == ("m", "m"))
 
 
 class CaseBase:
@@ -56,8 +57,6 @@ class CaseBase:
 
     def fill(self, X, Y, scores):
         """Remember rows of a batch, evenly spread, and learn what the rules' scores get wrong."""
-        if self.capacity == 0:
-            return
         chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
         remember_rows(X, chosen, self.arrays)
         errors = np.tile(Y, scores.shape[1] // Y.shape[1]) - scores
@@ -93,9 +92,7 @@ class CaseBase:
         n = self.n_cases
         keep = {name: array[:n].copy() for name, array in self._fields().items()}
         keep["count"] = self.arrays.count.copy()
-        for name in ("kernel", "inverse", "covariance"):
-            keep[name] = np.ascontiguousarray(keep[name][:, :n])
-        return keep
+        return keep | {name: np.ascontiguousarray(keep[name][:, :n]) for name in MATRICES}
 
     @staticmethod
     def state_shapes(n_features, n_labels, n_cases):
@@ -108,12 +105,9 @@ class CaseBase:
 
     def restore(self, fields):
         """Take over what :meth:`state` returned, into a case base that is empty."""
-        n = len(fields["rows"])
         for name, array in self._fields().items():
-            part = slice(None) if name == "count" else slice(0, n)
-            array[(part, part) if name in ("kernel", "inverse", "covariance") else part] = fields[
-                name
-            ]
+            kept = fields[name]
+            array[tuple(map(slice, kept.shape))] = kept
         return self
 
     def __getstate__(self):

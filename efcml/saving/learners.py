@@ -8,7 +8,7 @@ from efcml.kernels import cases
 from efcml.params import Params
 from efcml.rivals.per_label import ChainLearner
 from efcml.rules import RuleBase
-from efcml.rules.casebase import CaseBase
+from efcml.rules.casebase import MATRICES, CaseBase
 from efcml.rules.fields import FIELDS
 from efcml.saving.checks import (
     INT64,
@@ -24,7 +24,7 @@ from efcml.saving.checks import (
 )
 from efcml.states import from_plain, nest, pick
 
-CASE_MATRICES = ("cases/kernel", "cases/inverse", "cases/covariance")
+CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
 ROUNDING = 1e-9  # what is known of the cases for certain has no variance but this
 PLANES = ("cases/answer", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
 
