@@ -33,8 +33,8 @@ CASES = (
 )
 PARAMETERS = dict(
     activation="density", alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1,
-    forgetting=1.0, variance_floor=0.1, activation_floor=0.0, birth_learning=True,
-    product_space=True, cases=0,
+    step_interval=0.0, forgetting=1.0, variance_floor=0.1, activation_floor=0.0,
+    birth_learning=True, product_space=True, cases=0,
 )  # fmt: skip
 PRIOR = 10.0
 

@@ -155,11 +155,13 @@ class Learner(Guarded):
             start = self._hold(X, Y, trace)
             if start == len(X):
                 return self
-        watch = Watch(NOTHING, NOTHING)
+        rows = self.scaler.transform(X[start:])
+        watch = Watch(NOTHING, NOTHING, False)
         if trace is not None:
-            rows = X if trace.rows is None else trace.rows
-            watch = Watch(self.scaler.transform(rows[start:]), trace.scores[start:])
-        self._run(self.scaler.transform(X[start:]), Y[start:], trace, start, watch)
+            own = trace.rows is None
+            seen = rows if own else self.scaler.transform(trace.rows[start:])
+            watch = Watch(seen, trace.scores[start:], own)
+        self._run(rows, Y[start:], trace, start, watch)
         self.rows_seen += len(X) - start
         self._warn_of_divergence()
         return self
@@ -311,7 +313,7 @@ class Learner(Guarded):
         scores, rules = np.empty((len(X), self.n_labels * self.n_pairs)), self.rules
         score_rows(
             X, rules.antecedents, rules.consequents.W, rules.n_rules, self.settings, rules.work,
-            rules.consequent_work.row, self.cases.arrays, scores,
+            rules.consequent_work, self.cases.arrays, scores,
         )  # fmt: skip
         return scores
 

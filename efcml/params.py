@@ -34,6 +34,7 @@ class Params:
     activation: str = "density"
     lipschitz: str = "exact"
     n_steps: int = 1
+    step_interval: float = 1.0
     forgetting: float = 1.0
     prior: float | str = "auto"
     birth_width: float = 0.2
@@ -63,6 +64,7 @@ class Params:
         check_choice("activation", self.activation, ("density", "distance"))
         check_choice("lipschitz", self.lipschitz, ("exact", "paper"))
         check_whole("n_steps", self.n_steps, least=1)
+        check_number("step_interval", self.step_interval, least=0.0)
         check_number("forgetting", self.forgetting, above=0.0, most=1.0)
         check_number("prior", self.prior, above=0.0, words=("auto",))
         check_number("birth_width", self.birth_width, above=0.0)
@@ -135,6 +137,7 @@ class Params:
             correlation=CORRELATIONS[self.correlation],
             exact_length=self.lipschitz == "exact",
             n_steps=int(self.n_steps),
+            step_interval=float(self.step_interval),
             weight_limit=float(self.weight_limit),
             birth_learning=bool(self.birth_learning),
             merging=bool(self.merging),

@@ -480,6 +480,7 @@ class Rule:
     penalty: np.ndarray
     penalty_top: float
     penalty_slack: float
+    uncorrected: float
     curvature: np.ndarray
     curvature_direction: np.ndarray
     stopped: int
@@ -507,7 +508,8 @@ def stack_rules(rules):
 def unstack_rules(arrays):
     """Rules from arrays by field name, leading axis = rule."""
     plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
-    plain |= {"penalty_top": float, "penalty_slack": float, "stopped": int, "uid": int, "born": int}
+    plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
+    plain |= {"stopped": int, "uid": int, "born": int}
     rules = []
     for i in range(len(arrays["support"])):
         values = {}
@@ -537,6 +539,7 @@ class NaiveLearner:
         correlation="shift",
         lipschitz="exact",
         n_steps=1,
+        step_interval=0.0,
         forgetting=1.0,
         variance_floor=0.0,
         activation_floor=0.0,
@@ -559,6 +562,7 @@ class NaiveLearner:
         self.vigilance, self.tau, self.density = vigilance, bandwidth, activation == "density"
         self.alpha, self.beta = alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
+        self.step_interval = step_interval
         self.forgetting, self.variance_floor = forgetting, variance_floor
         self.activation_floor = activation_floor
         self.merging, self.merge_overlap = merging, merge_overlap
@@ -738,6 +742,7 @@ class NaiveLearner:
             penalty=np.zeros((K, K)),
             penalty_top=0.0,
             penalty_slack=0.0,
+            uncorrected=0.0,
             curvature=np.full(g, self.prior.max()),
             curvature_direction=np.zeros((g, d)),
             stopped=0,
@@ -759,10 +764,13 @@ class NaiveLearner:
         """RFWLS, moments, penalty, curvature and proximal steps of one rule, in this order."""
         self.learn_weights(rule, r, y, known, psi)
         self.learn_moments(rule, y, known, psi)
-        self.correct(rule, r, known)
+        rule.uncorrected += psi
+        if rule.uncorrected >= self.step_interval:
+            self.correct(rule, r, known)
 
     def correct(self, rule, r, known):
         """Penalty and curvature if due, then the proximal steps; nothing if the mode has none."""
+        rule.uncorrected = 0.0
         idle = self.correlation == "none" or (self.alpha == 0.0 and self.beta == 0.0)
         if idle or rule.stopped:
             return
@@ -961,6 +969,7 @@ class NaiveLearner:
             penalty_top=0.0,
             # The pooled labels ask for a new penalty.
             penalty_slack=weight,
+            uncorrected=one.uncorrected + two.uncorrected,
             # G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
             curvature=one.curvature + two.curvature,
             curvature_direction=one.curvature_direction.copy(),
@@ -1000,6 +1009,7 @@ class FixedRules:
         correlation="shift",
         lipschitz="exact",
         n_steps=1,
+        step_interval=0.0,
         forgetting=1.0,
         variance_floor=0.0,
         activation_floor=0.0,
@@ -1012,6 +1022,7 @@ class FixedRules:
         self.tau, self.alpha, self.beta = bandwidth, alpha, beta
         self.density = activation == "density"
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
+        self.step_interval = step_interval
         self.forgetting, self.variance_floor = forgetting, variance_floor
         self.activation_floor, self.product_space = activation_floor, product_space
         self.weight_limit = weight_limit

@@ -31,6 +31,7 @@ PARAMETERS = {
     "activation": "density",
     "lipschitz": "exact",
     "n_steps": 1,
+    "step_interval": 0.0,
     "forgetting": 1.0,
     "prior": 1.0,
     "birth_width": 0.3,

@@ -317,6 +317,7 @@ BAD_PARAMETERS = [
     ("lipschitz", "none", "lipschitz must be one of 'exact', 'paper'; got 'none'"),
     ("n_steps", 0, "n_steps must be a whole number >= 1; got 0"),
     ("n_steps", 1.5, "n_steps must be a whole number >= 1; got 1.5"),
+    ("step_interval", -1.0, "step_interval must be a number >= 0; got -1.0"),
     ("forgetting", 0.0, "forgetting must be a number > 0 and <= 1; got 0.0"),
     ("forgetting", 1.01, "forgetting must be a number > 0 and <= 1; got 1.01"),
     ("prior", -3, "prior must be 'auto' or a number > 0; got -3"),

@@ -22,7 +22,9 @@ def learn(base, X, errors, forgetting=1.0, first=0):
     """Let a case base learn a stream of errors."""
     for t, (x, e) in enumerate(zip(X, errors, strict=True)):
         known = ~np.isnan(e)
+        kernels.compare_with_cases(x, base.arrays)
         kernels.learn_case(x, e.copy(), known, known.sum(), first + t, forgetting, base.arrays)
+    kernels.bring_covariance(base.arrays)
 
 
 def recalled(base, X):
@@ -41,7 +43,7 @@ def test_no_cases_add_nothing():
 def test_similarities(rng):
     rows, x = rng.normal(size=(5, 3)), rng.normal(size=3)
     similar = np.full(5, -1.0)
-    kernels.compare_with_cases(x, rows, 4, WIDTH, similar)
+    kernels.measure_similarity(x, rows, 4, WIDTH, similar)
     assert_allclose(similar[:4], similarity(x[None], rows[:4], WIDTH)[0], rtol=1e-12)
     assert similar[4] == -1.0
 

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from streams import random_rows
 
-from efcml.kernels import consequent
+from efcml.kernels import consequent, waiting
+from efcml.rules import RuleBase
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 FORGETTING = [1.0, 0.9]
@@ -25,14 +26,23 @@ def random_state(rng, p, K, n=12):
 
 
 def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, first, last):
-    """Both kernels of one row; B, D and W are stored with one row per label."""
-    keep, d = forgetting**psi, len(row)
-    gain = np.zeros(d)
-    factor = consequent.absorb_row(P, G, Delta, row, psi, keep, gain, np.zeros(d))
-    stored = [np.ascontiguousarray(a.T) for a in (W, B, D)]
-    consequent.learn_labels(*stored, row, y, gain, factor, psi, keep, first, last)
-    W, B, D = (a.T for a in stored)
-    return P, G, B, D, Delta, W
+    """Both kernels of one row, nothing left to wait; B, D and W are stored with a row per label."""
+    keep, (d, K) = forgetting**psi, W.shape
+    rules = RuleBase(d - 1, K)
+    rule = rules.append()
+    cons, work = rules.consequents, rules.consequent_work
+    for name, value in {"P": P, "G": G, "B": B.T, "D": D.T, "Delta": Delta, "W": W.T}.items():
+        getattr(cons, name)[rule] = value
+    work.row[:] = row
+    waiting.open_slot(work.row, work.waiting)
+    factor = consequent.absorb_row(rule, 0, psi, keep, cons, work)
+    consequent.learn_labels(
+        cons.W[rule], cons.B[rule], cons.D[rule], row, cons.W[rule] @ row, y, work.gain, factor,
+        psi, keep, first, last,
+    )  # fmt: skip
+    waiting.bring_all(cons.P, cons.G, 1, work.row, work.gain, work.waiting)
+    P[:], G[:], Delta[:] = cons.P[rule, 0], cons.G[rule, 0], cons.Delta[rule, 0]
+    return P, G, cons.B[rule].T, cons.D[rule].T, Delta, cons.W[rule].T
 
 
 @pytest.mark.parametrize(("p", "K"), SHAPES)

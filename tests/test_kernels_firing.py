@@ -28,6 +28,34 @@ def test_distances_to_the_used_rules(rng, p, K, n_rules, joint):
     assert (distances[n_rules:] == -1.0).all()
 
 
+@pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
+def test_nearest_rule_by_lower_bounds(rng, p, K, n_rules):
+    q = p + K
+    for _ in range(50):
+        z, center = rng.normal(size=q), rng.normal(size=(n_rules + 1, q))
+        joint = random_precisions(rng, n_rules + 1, q)
+        marginal = np.linalg.inv(np.linalg.inv(joint)[:, :p, :p])
+        expected = naive.distances(z, center[:n_rules], joint[:n_rules])
+        bounds = naive.distances(z[:p], center[:n_rules, :p], marginal[:n_rules])
+        bounds = np.append(bounds, 0.0)  # of a rule that is not in use
+        nearest = firing.find_nearest(z, center, joint, bounds, n_rules, np.zeros(q))
+        assert nearest[0] == expected.argmin()
+        assert_allclose(nearest[1], expected.min(), rtol=1e-12)
+
+
+def test_of_two_nearest_rules_the_first_wins():
+    z, center, e = np.zeros(2), np.array([[3.0, 0.0], [1.0, 2.0], [1.0, -2.0]]), np.zeros(2)
+    precision = np.array([np.eye(2)] * 3)
+    bounds = np.array([9.0, 5.0, 1.0])  # the last is looked at first
+    assert firing.find_nearest(z, center, precision, bounds, 3, e) == (1, 5.0)
+
+
+def test_rules_beyond_the_nearest_are_not_looked_at():
+    z, center, e = np.zeros(1), np.array([[2.0], [1.0]]), np.zeros(1)
+    precision = np.array([[[np.nan]], [[1.0]]])
+    assert firing.find_nearest(z, center, precision, np.array([1.1, 0.5]), 2, e) == (1, 1.0)
+
+
 @given(arrays(float, st.integers(1, 6), elements=squares), st.floats(0.05, 100.0))
 def test_activation_is_a_softmax(distances, bandwidth):
     psi = np.full(len(distances) + 1, -1.0)

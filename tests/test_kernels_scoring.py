@@ -37,7 +37,7 @@ def test_scores_and_activations_of_rows(rng, p, K, n_rules, activation):
 def test_blend_passes_over_rules_that_do_not_fire():
     W = np.array([[[1.0, 2.0]], [[np.inf, np.nan]]])
     scores = np.full(1, np.nan)
-    scoring.blend(np.array([3.0, 1.0]), np.array([1.0, 0.0]), W, 2, scores)
+    scoring.blend(np.array([1.0, 0.0]), W @ np.array([3.0, 1.0]), 2, scores)
     assert scores[0] == 5.0
 
 

@@ -45,6 +45,7 @@ STREAMS = {
     "input space": (
         ("merges",),
         {"vigilance": 0.4, "product_space": False, "n_steps": 2, "merge_overlap": 0.5},
+        {"vigilance": 0.4, "step_interval": 0.7, "forgetting": 0.98},
     ),
 }
 

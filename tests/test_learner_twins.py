@@ -20,6 +20,8 @@ from efcml.rules.divergence import DivergenceWarning
 VARIANTS = {
     "base": {},
     "three steps": {"n_steps": 3},
+    "seldom corrected": {"step_interval": 0.8, "forgetting": 0.97},
+    "partial, seldom corrected": {"step_interval": 0.8, "share": 0.6},
     "laplacian": {"correlation": "laplacian"},
     "signed, input space": {"correlation": "signed", "product_space": False},
     "raw": {"correlation": "paper"},

@@ -27,6 +27,7 @@ RANGES = {
     "bandwidth": ("'dimension' or a number > 0", [0, -1, "p", NAN, INF], ["dimension", 1, 0.5]),
     "activation": ("'density', 'distance'", ["Density", 1, None], ["density", "distance"]),
     "lipschitz": ("'exact', 'paper'", ["sqrt", True, 0], ["exact", "paper"]),
+    "step_interval": ("number >= 0", [-0.1, NAN, INF, "1", None, True], [0.0, 1, 2.5]),
     "n_steps": ("whole number >= 1", [0, 1.0, 1.5, True, "1", NAN], [1, 5, np.int64(2)]),
     "forgetting": ("> 0 and <= 1", [0, -0.5, 1.001, NAN, "slow"], [1, 0.5, 1e-3]),
     "prior": ("'auto' or a number > 0", [0, -1.0, "Auto", NAN, INF], ["auto", 10, 0.1]),

@@ -10,15 +10,16 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.linalg import dot, downdate, find_least, scale_and_add_outer
+from efcml.kernels.waiting import shrink_and_multiply
 
-SIZE, CHANGES, WAIT = 0, 1, 2  # entries of `count`
+SIZE, CHANGES, PAUSE = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
 LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row is not worth a slot
 REFRESH = 1000  # changes after which the inverse is derived anew: its rounding errors add up
 
 
 @kernel_fast
-def compare_with_cases(x, rows, size, width, similar):
+def measure_similarity(x, rows, size, width, similar):
     """Write the similarity ``exp(-|x - row|^2 / (2 p width))`` of every case."""
     p = x.shape[0]
     scale = -0.5 / (p * width)
@@ -37,6 +38,14 @@ def multiply(A, v, out):
         out[i] = dot(v, A[i])
 
 
+@kernel
+def compare_with_cases(x, cases):
+    """Fill ``similar`` and ``share`` for a row."""
+    size = cases.count[SIZE]
+    measure_similarity(x, cases.rows, size, cases.width, cases.similar)
+    multiply(cases.inverse, cases.similar[:size], cases.share)
+
+
 @kernel_fast
 def read_answer(share, answer, size, scores):
     """Add what the cases say, each with its share, to the scores."""
@@ -51,14 +60,14 @@ def recall(x, cases, scores):
     size = cases.count[SIZE]
     if size == 0:
         return
-    compare_with_cases(x, cases.rows, size, cases.width, cases.similar)
-    multiply(cases.inverse, cases.similar[:size], cases.share)
+    compare_with_cases(x, cases)
     read_answer(cases.share, cases.answer, size, scores)
 
 
 @kernel_inline
 def forget(cases, forgetting):
     """Move the memory back towards what was expected before any row: no error anywhere."""
+    bring_covariance(cases)
     root = np.sqrt(forgetting)
     for i in range(cases.count[SIZE]):
         for j in range(cases.count[SIZE]):
@@ -66,6 +75,24 @@ def forget(cases, forgetting):
             cases.covariance[i, j] = kept + (1.0 - forgetting) * cases.kernel[i, j]
         for c in range(cases.answer.shape[1]):
             cases.answer[i, c] *= root
+
+
+@kernel_inline
+def bring_covariance(cases):
+    """Carry out the change of the covariance that waits, if any (as in kernels/waiting.py)."""
+    if cases.waits[0]:
+        multiply_covariance(cases)
+
+
+@kernel_inline
+def multiply_covariance(cases):
+    """Fill ``gain``, the product of covariance and share, the change that waits carried out."""
+    size = cases.count[SIZE]
+    if not cases.waits[0]:
+        cases.step[:size] = 0.0
+    share, step = cases.share[:size], cases.step[:size]
+    shrink_and_multiply(cases.covariance, step, 1.0, share, cases.gain)
+    cases.waits[0] = False
 
 
 @kernel_inline
@@ -139,7 +166,7 @@ def take_in(errors, known, n_known, variance, cases):
     root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
     for j in range(size):
         cases.step[j] = root * cases.gain[j]
-    downdate(cases.covariance, cases.step[:size], 1.0)
+    cases.waits[0] = True  # the covariance loses step step' when it is read next
     for c in range(errors.shape[0]):
         if known[c % K]:
             errors[c] = (errors[c] - cases.expected[c]) / (variance + cases.noise)
@@ -152,16 +179,15 @@ def take_in(errors, known, n_known, variance, cases):
 
 @kernel_inline
 def expect_errors(cases):
-    """Fill ``share``, ``expected`` and ``gain`` for the row behind ``similar``.
+    """Fill ``expected`` and ``gain`` for the row behind ``similar`` and ``share``.
 
     Returns its novelty: the variance of its error that knowing all cases would leave.
     """
     size = cases.count[SIZE]
-    multiply(cases.inverse, cases.similar[:size], cases.share)
     for c in range(cases.expected.shape[0]):
         cases.expected[c] = 0.0
     read_answer(cases.share, cases.answer, size, cases.expected)
-    multiply(cases.covariance, cases.share[:size], cases.gain)
+    multiply_covariance(cases)
     return 1.0 - dot(cases.share[:size], cases.similar[:size])
 
 
@@ -185,6 +211,7 @@ def remember(x, number, novelty, cases):
     else:
         slot = find_least(cases.age, slot)
         clear_slot(slot, cases)
+        multiply(cases.inverse, cases.similar[: cases.count[SIZE]], cases.share)
         novelty = expect_errors(cases)
     variance = novelty + known_variance(cases)
     fill_slot(slot, x, number, novelty, cases)
@@ -193,7 +220,7 @@ def remember(x, number, novelty, cases):
         cases.covariance[slot, j] = cases.covariance[j, slot] = cases.gain[j]
     for c in range(cases.answer.shape[1]):
         cases.answer[slot, c] = cases.expected[c]
-    cases.count[WAIT] = 0
+    cases.count[PAUSE] = 0
     if cases.count[CHANGES] >= REFRESH:
         sweep_inverse(cases.kernel, cases.inverse, cases.count[SIZE])
         cases.count[CHANGES] = 0
@@ -204,15 +231,15 @@ def remember(x, number, novelty, cases):
 def learn_case(x, errors, known, n_known, number, forgetting, cases):
     """Learn the errors (L,) that the rules made at x, and remember the row if it is its turn.
 
-    ``errors`` is used up. ``number`` is the row's number in the stream.
+    The row must have been compared with the cases. ``errors`` is used up. ``number`` is the row's
+    number in the stream.
     """
     if forgetting < 1.0:
         forget(cases, forgetting)
     count = cases.count
-    compare_with_cases(x, cases.rows, count[SIZE], cases.width, cases.similar)
     novelty = expect_errors(cases)
-    count[WAIT] += 1
-    turn = count[SIZE] < cases.rows.shape[0] or count[WAIT] >= RENEWAL
+    count[PAUSE] += 1
+    turn = count[SIZE] < cases.rows.shape[0] or count[PAUSE] >= RENEWAL
     if turn and novelty > LEAST_NOVELTY:
         variance = remember(x, number, novelty, cases)
     else:
@@ -224,7 +251,7 @@ def learn_case(x, errors, known, n_known, number, forgetting, cases):
 def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned."""
     for t in chosen:
-        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        compare_with_cases(X[t], cases)
         novelty = expect_errors(cases)
         if novelty > LEAST_NOVELTY:
             remember(X[t], t, novelty, cases)
@@ -237,6 +264,7 @@ def learn_errors(X, errors, known, cases):
         n_known = 0
         for c in range(known.shape[1]):
             n_known += known[t, c]
-        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        compare_with_cases(X[t], cases)
         expect_errors(cases)
         take_in(errors[t], known[t], n_known, known_variance(cases), cases)
+    bring_covariance(cases)

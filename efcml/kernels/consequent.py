@@ -7,45 +7,45 @@ labelled, one label each from the first partly labelled row on.
 import numpy as np
 
 from efcml._jit import kernel_fast, kernel_inline
-from efcml.kernels.linalg import dot, downdate, scale_and_add_outer
+from efcml.kernels.linalg import dot
+from efcml.kernels.waiting import multiply_P
 
 
 @kernel_inline
-def absorb_row(P, G, Delta, row, activation, keep, gain, scaled):
-    """Update the Hessian of one group with ``row`` and its inverse with it.
+def absorb_row(rule, group, activation, keep, cons, work):
+    """Let a label group learn ``work.row``: its inverse Hessian now, its Hessian when it is read.
 
-    Writes ``P_old r`` into ``gain`` and returns the factor ``Psi / (l + Psi r'P r)`` that turns it
-    into the gain of RFWLS. ``keep`` is l = lambda^Psi; ``scaled`` is a workspace.
+    Writes ``P_old r`` into ``work.gain`` and returns the factor ``Psi / (l + Psi r'P r)`` that
+    turns it into the gain of RFWLS. ``keep`` is l = lambda^Psi. The row must have a slot
+    (kernels/waiting.py).
     """
-    np.dot(P, row, gain)
+    row, gain, waiting = work.row, work.gain, work.waiting
+    multiply_P(cons.P, rule, group, row, gain, waiting)
     factor = activation / (keep + activation * dot(row, gain))
     root = np.sqrt(factor)
     for i in range(row.shape[0]):
-        scaled[i] = root * gain[i]
-    downdate(P, scaled, 1.0 / keep)
-    root = np.sqrt(activation)
-    for i in range(row.shape[0]):
-        scaled[i] = root * row[i]
-        Delta[i] *= keep
-    scale_and_add_outer(G, scaled, keep)
+        waiting.shrink[rule, group, i] = root * gain[i]
+        cons.Delta[rule, group, i] *= keep
+    waiting.scale[rule, group] = 1.0 / keep
+    slot = waiting.count[0] - 1
+    waiting.weight[rule, group, slot] = activation
+    waiting.keep[rule, group, slot] = keep
     return factor
 
 
 @kernel_fast
-def learn_labels(W, B, D, row, y, gain, factor, activation, keep, first, last):
+def learn_labels(W, B, D, row, heights, y, gain, factor, activation, keep, first, last):
     """Move the planes of the labels ``first:last`` towards ``y`` and add the row to B.
 
-    W and D may carry several planes of every label, one for each pair (alpha, beta). ``D``, the
-    least-squares gradient, is only scaled: RFWLS leaves it unchanged.
+    ``heights`` are the planes at the row. W and D may carry several planes of every label, one for
+    each pair (alpha, beta). ``D``, the least-squares gradient, is only scaled: RFWLS leaves it
+    unchanged.
     """
     d = row.shape[0]
     for c in range(first, last):
         for k in range(c, W.shape[0], y.shape[0]):
             plane = W[k]
-            error = y[c]
-            for i in range(d):
-                error -= row[i] * plane[i]
-            move = factor * error
+            move = factor * (y[c] - heights[k])
             for i in range(d):
                 plane[i] += move * gain[i]
             if keep != 1.0:

@@ -5,8 +5,19 @@ Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (inpu
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_inline
 from efcml.kernels.linalg import find_least, quadratic_form
+
+ROUNDING = 1e-9  # by which a lower bound may lie too high
+
+
+@kernel_inline
+def measure_distance(z, center, precision, e):
+    """Return the squared Mahalanobis distance of ``z`` to one rule; ``e`` is a workspace."""
+    n = z.shape[0]
+    for j in range(n):
+        e[j] = z[j] - center[j]
+    return quadratic_form(precision, e[:n])
 
 
 @kernel
@@ -16,11 +27,26 @@ def measure_distances(z, center, precision, n_rules, e, distances):
     The length of ``z`` chooses the space: a joint row [x, y] or the input part x alone, which is
     the leading part of every center.
     """
-    n = z.shape[0]
     for r in range(n_rules):
-        for j in range(n):
-            e[j] = z[j] - center[r, j]
-        distances[r] = quadratic_form(precision[r], e[:n])
+        distances[r] = measure_distance(z, center[r], precision[r], e)
+
+
+@kernel
+def find_nearest(z, center, precision, least, n_rules, e):
+    """Return the rule that is nearest to ``z``, the lowest of equals, and its squared distance.
+
+    ``least`` are lower bounds of the distances: those in the input space, if ``z`` is a joint row.
+    A rule whose bound lies beyond the nearest so far is not looked at.
+    """
+    nearest = find_least(least, n_rules)
+    smallest = measure_distance(z, center[nearest], precision[nearest], e)
+    first = nearest
+    for r in range(n_rules):
+        if r != first and least[r] * (1.0 - ROUNDING) <= smallest:
+            distance = measure_distance(z, center[r], precision[r], e)
+            if distance < smallest or (distance == smallest and r < nearest):
+                nearest, smallest = r, distance
+    return nearest, smallest
 
 
 @kernel
@@ -28,12 +54,19 @@ def fire(x, ante, n_rules, settings, work):
     """Write the activation of every rule for the row ``x`` into ``work.activation``.
 
     ``work.distances`` then holds the squared distances in the input space.
+    """
+    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
+    activate_rules(ante, n_rules, settings, work)
+
+
+@kernel
+def activate_rules(ante, n_rules, settings, work):
+    """Write the activation of every rule from the distances in the input space.
 
     With ``settings.density`` a rule counts by its Gaussian density, not by the distance alone:
     the log-determinant of its input covariance joins the squared distance, so that a wide rule
     does not drown a narrow one where both are near.
     """
-    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
     for r in range(n_rules):
         work.activation[r] = work.distances[r]
         if settings.density:

@@ -11,12 +11,18 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
-from efcml.kernels.cases import learn_case
-from efcml.kernels.firing import fire, measure_distances
+from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
+from efcml.kernels.firing import (
+    activate_rules,
+    find_nearest,
+    measure_distance,
+    measure_distances,
+)
 from efcml.kernels.linalg import find_least
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import learn_rule
-from efcml.kernels.scoring import blend, fill_row, score_row
+from efcml.kernels.scoring import blend, score_row, view_row
+from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, open_slot
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -42,14 +48,10 @@ def complete_joint_row(x, y, known, expected, z):
 
 
 @kernel_inline
-def expect_labels(x, W, expected):
-    """Write what a rule expects of the labels: its planes at x, clipped to [0, 1]."""
-    p = x.shape[0]
+def expect_labels(heights, expected):
+    """Write what a rule expects of the labels: its planes at the row, clipped to [0, 1]."""
     for c in range(expected.shape[0]):
-        value = W[c, p]
-        for j in range(p):
-            value += x[j] * W[c, j]
-        expected[c] = min(1.0, max(0.0, value))
+        expected[c] = min(1.0, max(0.0, heights[c]))
 
 
 @kernel_inline
@@ -57,15 +59,17 @@ def choose_winner(ante, n_rules, all_known, settings, work):
     """Return the nearest rule and whether the row in ``work.z`` is novel to it.
 
     Joint space when all labels are known, else input space, where the distance is the smallest
-    one that any labels could give.
+    one that any labels could give. The distances in the input space must be known.
     """
-    joint = settings.product_space and all_known
-    precision = ante.joint_precision if joint else ante.input_precision
-    z = work.z if joint else work.z[: ante.input_precision.shape[1]]
-    measure_distances(z, ante.center, precision, n_rules, work.e, work.distances)
-    winner = find_least(work.distances, n_rules)
-    dimension = float(z.shape[0])
-    distance = work.distances[winner]
+    if settings.product_space and all_known:
+        winner, distance = find_nearest(
+            work.z, ante.center, ante.joint_precision, work.distances, n_rules, work.e
+        )
+        dimension = float(work.z.shape[0])
+    else:
+        winner = find_least(work.distances, n_rules)
+        distance = work.distances[winner]
+        dimension = float(ante.input_precision.shape[1])
     return winner, is_novel(distance, dimension, ante.support[winner], settings.vigilance)
 
 
@@ -101,31 +105,36 @@ def look_for_merge(winner, ante, n_rules, settings, work):
 
 
 @kernel_inline
-def learn_consequents(newborn, row_number, x, y, ante, cons, n_rules, settings, work, cons_work):
+def learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work):
     """Let every active rule learn the row, the newborn excepted; return whether one is stale.
 
     The rules have fired for the row.
     """
     stale = False
+    open_slot(cons_work.row, cons_work.waiting)
     for rule in range(n_rules):
         activation = work.activation[rule]
         if rule != newborn and activation >= settings.activation_floor:
             learn_rule(rule, activation, row_number, y, cons, settings, cons_work)
             stale = stale or cons.stale[rule] != 0
+    if cons_work.waiting.count[0] == ROWS:
+        bring_all_G(cons.G, n_rules, cons_work.waiting)
     return stale
 
 
 @kernel_inline
-def learn_errors_of_rules(x, y, n_known, row_number, cons, n_rules, settings, work, cons_work,
+def learn_errors_of_rules(x, y, n_known, recalled, row_number, n_rules, settings, work, cons_work,
                           cases):  # fmt: skip
     """Let the cases, if there are any, learn what the rules, which have just fired, get wrong."""
     if cases.rows.shape[0] > 0:
-        blend(cons_work.row, work.activation, cons.W, n_rules, cases.errors)
+        blend(work.activation, cons_work.heights, n_rules, cases.errors)
         K = y.shape[0]
         for c in range(cases.errors.shape[0]):
             cases.errors[c] = y[c % K] - cases.errors[c]
         # Activations sum to one, so this is how much a rule forgets on average.
         kept = settings.forgetting ** (1.0 / n_rules)
+        if not recalled:
+            compare_with_cases(x, cases)
         learn_case(x, cases.errors, cons_work.known, n_known, row_number, kept, cases)
 
 
@@ -144,6 +153,7 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
         if n_rules == 0:
             return BIRTH, t, -1, -1
         complete_joint_row(x, y, known, y, work.z)
+        measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
         winner, novel = choose_winner(ante, n_rules, n_known == K, settings, work)
         if novel:
             return BIRTH, t, winner, -1
@@ -159,30 +169,30 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
 
 
 @kernel
-def learn_until_event(
+def learn_rows(
     X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
     cons_work, cases, watch,
 ):  # fmt: skip
-    """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
-
-    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. Before row t is
-    learned, row t of ``watch.rows``, if there is one, gets its scores.
-    """
+    """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
     K = Y.shape[1]
     known = cons_work.known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
         resumed = t == start and newborn >= 0
+        viewed = False
         if t < watch.rows.shape[0] and not resumed:
             score_row(
-                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row, cases,
+                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work, cases,
                 watch.scores[t],
             )  # fmt: skip
+            viewed = watch.own
         n_known = note_known(y, known)
         if n_known == 0:
             continue
         winner, other = newborn, -1
         stale = False
+        if not viewed:
+            view_row(x, ante, cons.W, n_rules, work, cons_work)
         if not resumed:
             if n_known < K and cons.P.shape[1] == 1:
                 return SPLIT_GROUPS, t, -1, -1
@@ -193,22 +203,43 @@ def learn_until_event(
             if novel:
                 return BIRTH, t, winner, -1
             if n_known < K:
-                expect_labels(x, cons.W[winner], cons_work.error)
+                expect_labels(cons_work.heights[winner], cons_work.error)
                 complete_joint_row(x, y, known, cons_work.error, work.z)
             floor = settings.variance_floor
             update_winner(winner, ante, start_variance, settings.max_support, floor, work)
+            work.distances[winner] = measure_distance(
+                x, ante.center[winner], ante.input_precision[winner], work.e
+            )
         if not resumed or settings.birth_learning:
-            fire(x, ante, n_rules, settings, work)
-            fill_row(x, cons_work.row)
+            activate_rules(ante, n_rules, settings, work)
             learn_errors_of_rules(
-                x, y, n_known, row_offset + t, cons, n_rules, settings, work, cons_work, cases
+                x, y, n_known, viewed, row_offset + t, n_rules, settings, work, cons_work, cases
             )
             stale = learn_consequents(
-                newborn if resumed else -1, row_offset + t, x, y, ante, cons, n_rules, settings,
-                work, cons_work,
+                newborn if resumed else -1, row_offset + t, y, cons, n_rules, settings, work,
+                cons_work,
             )  # fmt: skip
         if settings.merging and not resumed:
             other = look_for_merge(winner, ante, n_rules, settings, work)
         if stale or other >= 0:
             return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
+
+
+@kernel
+def learn_until_event(
+    X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+    cons_work, cases, watch,
+):  # fmt: skip
+    """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
+
+    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. Before row t is
+    learned, row t of ``watch.rows``, if there is one, gets its scores. Nothing waits afterwards.
+    """
+    event = learn_rows(
+        X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+        cons_work, cases, watch,
+    )  # fmt: skip
+    bring_all(cons.P, cons.G, n_rules, cons_work.row, cons_work.gain, cons_work.waiting)
+    bring_covariance(cases)
+    return event

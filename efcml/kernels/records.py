@@ -8,17 +8,22 @@ Settings = namedtuple(
     "Settings",
     "vigilance bandwidth density joint_bandwidth forgetting max_support activation_floor "
     "variance_floor product_space alpha beta corrects correlation exact_length n_steps "
-    "weight_limit birth_learning merging merge_overlap prior_slope",
+    "step_interval weight_limit birth_learning merging merge_overlap prior_slope",
 )
 
 AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation")
 
 ConsequentWork = namedtuple(
     "ConsequentWork",
-    "row gain scaled known error step product label_product corr squares bounds",
+    "row heights gain scaled known error step product label_product corr squares bounds waiting",
 )
 
-Watch = namedtuple("Watch", "rows scores")  # rows to be scored on the way, and their scores
+# Changes of P and G that wait (kernels/waiting.py): the vector and scale of each P, the rows for
+# all G with weight and forgetting by rule, how many rows wait and how many of them each G has.
+Waiting = namedtuple("Waiting", "shrink scale rows weight keep done count scaled")
+
+# Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
+Watch = namedtuple("Watch", "rows scores own")
 
 # What an active learner wants; the words behind the numbers are in kernels/querying.py.
 Ask = namedtuple(
@@ -30,5 +35,5 @@ Ask = namedtuple(
 Cases = namedtuple(
     "Cases",
     "rows kernel inverse covariance answer age count width noise "
-    "similar share gain step expected errors",
+    "similar share gain step waits expected errors",
 )

@@ -25,6 +25,7 @@ from efcml.kernels.proximal import (
     settle,
     take_step,
 )
+from efcml.kernels.waiting import bring_G, multiply_P
 
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
@@ -44,18 +45,19 @@ def group_span(group, groups, K):
 @kernel_inline
 def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
     """RFWLS of one label group of one rule."""
-    P = cons.P[rule, group]
-    G = cons.G[rule, group]
-    Delta = cons.Delta[rule, group]
     first, last = group_span(group, cons.P.shape[1], y.shape[0])
-    factor = absorb_row(P, G, Delta, work.row, activation, keep, work.gain, work.scaled)
+    factor = absorb_row(rule, group, activation, keep, cons, work)
     learn_labels(
-        cons.W[rule], cons.B[rule], cons.D[rule], work.row, y, work.gain, factor, activation,
-        keep, first, last,
+        cons.W[rule], cons.B[rule], cons.D[rule], work.row, work.heights[rule], y, work.gain,
+        factor, activation, keep, first, last,
     )  # fmt: skip
+    Delta = cons.Delta[rule, group]
     cons.unchecked[rule, group] += 1
     if cons.unchecked[rule, group] >= CHECK_EVERY:
         cons.unchecked[rule, group] = 0
+        multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
+        bring_G(cons.G, rule, group, work.waiting)
+        P, G = cons.P[rule, group], cons.G[rule, group]
         off = inverse_error(P, G, Delta, work.row, work.gain, work.scaled)
         if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
             cons.stale[rule] = 1
@@ -74,6 +76,7 @@ def refresh_bounds(rule, cons, correlation, work):
     groups = cons.P.shape[1]
     for group in range(groups):
         if groups == 1 or work.known[group]:
+            bring_G(cons.G, rule, group, work.waiting)
             cons.curvature[rule, group] = refresh_curvature(
                 cons.G[rule, group], cons.Delta[rule, group], work.row,
                 cons.curvature_direction[rule, group], work.gain,
@@ -141,7 +144,8 @@ def step_group(rule, group, cons, settings, work):
 
 @kernel_inline
 def correct_rule(rule, row_number, cons, settings, work):
-    """All proximal steps of one rule for one row, with the divergence guard."""
+    """All proximal steps of one rule, with the divergence guard."""
+    cons.uncorrected[rule] = 0.0
     if not settings.corrects or cons.stopped[rule] != 0:
         return
     refresh_bounds(rule, cons, settings.correlation, work)
@@ -163,6 +167,7 @@ def correct_rule(rule, row_number, cons, settings, work):
             cons.stopped[rule] = row_number + 1
             for group in range(groups):
                 first, last = group_span(group, groups, K)
+                multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
                 settle(
                     cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
                     cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,
@@ -186,7 +191,10 @@ def learn_rule(rule, activation, row_number, y, cons, settings, work):
         absorb_labels(y, activation, keep, weight, mean, cov, work.error)
     else:
         absorb_label_pairs(y, work.known, activation, keep, weight, mean, cov)
-    correct_rule(rule, row_number, cons, settings, work)
+    # RFWLS leaves D as it is, so a rule that waits loses nothing but the steps themselves.
+    cons.uncorrected[rule] += activation
+    if cons.uncorrected[rule] >= settings.step_interval:
+        correct_rule(rule, row_number, cons, settings, work)
 
 
 @kernel

@@ -2,22 +2,19 @@
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.cases import recall
-from efcml.kernels.firing import fire
+from efcml.kernels.firing import activate_rules, fire, measure_distances
 
 
-@kernel_fast
-def blend(row, activation, W, n_rules, scores):
-    """Write ``sum_i Psi_i r W_i`` for one extended row ``r = [x, 1]``."""
+@kernel
+def blend(activation, heights, n_rules, scores):
+    """Write ``sum_i Psi_i r W_i`` from the heights of all planes at a row."""
     for c in range(scores.shape[0]):
         scores[c] = 0.0
     for r in range(n_rules):
         share = activation[r]
         if share > 0.0:
             for c in range(scores.shape[0]):
-                height = 0.0
-                for i in range(row.shape[0]):
-                    height += row[i] * W[r, c, i]
-                scores[c] += share * height
+                scores[c] += share * heights[r, c]
 
 
 @kernel_inline
@@ -29,20 +26,39 @@ def fill_row(x, row):
     row[p] = 1.0
 
 
+@kernel_fast
+def measure_heights(row, W, n_rules, heights):
+    """Write the height of every plane of every rule at the extended row ``r = [x, 1]``."""
+    for r in range(n_rules):
+        for c in range(W.shape[1]):
+            height = 0.0
+            for i in range(row.shape[0]):
+                height += row[i] * W[r, c, i]
+            heights[r, c] = height
+
+
 @kernel
-def score_row(x, ante, W, n_rules, settings, work, row, cases, scores):
+def view_row(x, ante, W, n_rules, work, cons_work):
+    """Write what scoring and learning a row both need: distances in the input space, heights."""
+    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
+    fill_row(x, cons_work.row)
+    measure_heights(cons_work.row, W, n_rules, cons_work.heights)
+
+
+@kernel
+def score_row(x, ante, W, n_rules, settings, work, cons_work, cases, scores):
     """Write the continuous outputs of one row (how_it_works.md 2), corrected by the cases."""
-    fire(x, ante, n_rules, settings, work)
-    fill_row(x, row)
-    blend(row, work.activation, W, n_rules, scores)
+    view_row(x, ante, W, n_rules, work, cons_work)
+    activate_rules(ante, n_rules, settings, work)
+    blend(work.activation, cons_work.heights, n_rules, scores)
     recall(x, cases, scores)
 
 
 @kernel
-def score_rows(X, ante, W, n_rules, settings, work, row, cases, scores):
+def score_rows(X, ante, W, n_rules, settings, work, cons_work, cases, scores):
     """Write the continuous outputs of every row of X."""
     for t in range(X.shape[0]):
-        score_row(X[t], ante, W, n_rules, settings, work, row, cases, scores[t])
+        score_row(X[t], ante, W, n_rules, settings, work, cons_work, cases, scores[t])
 
 
 @kernel

@@ -38,6 +38,7 @@ class CaseBase:
         capacity, n_planes = fields["answer"].shape
         scratch = {name: np.zeros(capacity) for name in ("similar", "share", "gain", "step")}
         scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
+        scratch["waits"] = np.zeros(1, dtype=np.bool_)
         self.arrays = Cases(**fields, width=float(width), noise=float(noise), **scratch)
 
     @property

@@ -51,6 +51,7 @@ CONSEQUENT = (
     Field("penalty", ("K", "K"), "f8", 0.0, "M", "correlation penalty, renewed as weight grows"),
     Field("penalty_top", (), "f8", 0.0, "", "largest eigenvalue of the penalty"),
     Field("penalty_slack", (), "f8", 0.0, "", "activation since the penalty was derived"),
+    Field("uncorrected", (), "f8", 0.0, "", "activation since the last proximal steps"),
     Field("curvature", ("g",), "f8", 0.0, "U", "estimated bound of the eigenvalues of G + Delta"),
     Field("curvature_direction", ("g", "d"), "f8", 0.0, "", "vector of the power iteration"),
     Field("unchecked", ("g",), "i8", 0, "", "updates of P since it was last checked"),

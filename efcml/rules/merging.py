@@ -120,7 +120,7 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     arrays.W_prior[a] = share[0] * arrays.W_prior[a] + share[1] * arrays.W_prior[b]
     labels = pool_labels(arrays, a, b)
     arrays.label_weight[a], arrays.label_mean[a], arrays.label_cov[a] = labels
-    for name in ("G", "B", "weight", "use", "curvature"):
+    for name in ("G", "B", "weight", "use", "uncorrected", "curvature"):
         getattr(arrays, name)[a] += getattr(arrays, name)[b]
     arrays.penalty_slack[a] = arrays.weight[a]  # the pooled labels ask for a new penalty
     arrays.penalty[a] = arrays.penalty_top[a] = 0.0

@@ -4,7 +4,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from efcml.kernels.records import AntecedentWork, ConsequentWork
+from efcml.kernels import waiting
+from efcml.kernels.records import AntecedentWork, ConsequentWork, Waiting
 from efcml.rules.fields import ANTECEDENT, CONSEQUENT, FIELDS
 
 RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
@@ -82,10 +83,21 @@ class RuleBase:
             activation=np.zeros(self.capacity),
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
-            row=np.zeros(d), gain=np.zeros(d), scaled=np.zeros(d),
+            row=np.zeros(d), heights=np.zeros((self.capacity, L)), gain=np.zeros(d),
+            scaled=np.zeros(d),
             known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((L, d)),
             product=np.zeros((L, d)), label_product=np.zeros((L, d)), corr=np.zeros((K, K)),
             squares=np.zeros(self.n_pairs), bounds=np.zeros((self.n_pairs, self.n_groups)),
+            waiting=self._new_waiting(d),
+        )  # fmt: skip
+
+    def _new_waiting(self, d):
+        each, rows = (self.capacity, self.n_groups), waiting.ROWS
+        return Waiting(
+            shrink=np.zeros((*each, d)), scale=np.zeros(each), rows=np.zeros((rows, d)),
+            weight=np.zeros((*each, rows)), keep=np.ones((*each, rows)),
+            done=np.zeros(each, dtype=np.int64), count=np.zeros(1, dtype=np.int64),
+            scaled=np.zeros((rows, d)),
         )  # fmt: skip
 
     def _rebuild(self, fill_field):

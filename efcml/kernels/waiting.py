@@ -1,0 +1,118 @@
+"""Changes of P and G that wait until the matrix is read again.
+
+A row changes every entry of P and G of every active rule. To carry this out at once means to go
+through each matrix twice a row, and with many features memory is what takes the time. So
+
+- the change ``P := scale (P - w w')`` waits for the next product ``P r`` and is carried out on the
+  way, entry by entry;
+- rows wait for G, which is read much less often, and up to ``ROWS`` of them are added in one go.
+
+Each entry sees the same operations in the same order whenever they are carried out, so where a
+stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing waits.
+"""
+
+import numpy as np
+
+from efcml._jit import kernel, kernel_fast, kernel_inline
+
+ROWS = 4  # more gain little: the sums then take the time
+NOTHING = 0.0  # as a scale: no change waits
+
+
+@kernel_fast
+def shrink_and_multiply(P, w, scale, row, product):
+    """Replace P by ``scale * (P - w w')`` and write ``P r``."""
+    n = row.shape[0]
+    for i in range(n):
+        entries, factor, total = P[i], w[i], 0.0
+        for j in range(n):
+            value = scale * (entries[j] - factor * w[j])
+            entries[j] = value
+            total += value * row[j]
+        product[i] = total
+
+
+@kernel
+def add_row(G, w, keep):
+    """Replace G by ``keep * G + w w'``."""
+    for i in range(w.shape[0]):
+        entries, factor = G[i], w[i]
+        for j in range(w.shape[0]):
+            entries[j] = keep * entries[j] + factor * w[j]
+
+
+@kernel
+def add_four_rows(G, w, keep):
+    """Do the same with four rows one after the other, in one go through G."""
+    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
+    k0, k1, k2, k3 = keep[0], keep[1], keep[2], keep[3]
+    for i in range(w.shape[1]):
+        entries = G[i]
+        f0, f1, f2, f3 = w0[i], w1[i], w2[i], w3[i]
+        for j in range(w.shape[1]):
+            value = k0 * entries[j] + f0 * w0[j]
+            value = k1 * value + f1 * w1[j]
+            value = k2 * value + f2 * w2[j]
+            entries[j] = k3 * value + f3 * w3[j]
+
+
+@kernel_inline
+def multiply_P(P, rule, group, row, product, waiting):
+    """Write ``P r`` of a label group, the change that waits carried out."""
+    w = waiting.shrink[rule, group]
+    scale = waiting.scale[rule, group]
+    if scale == NOTHING:
+        w[:] = 0.0
+        scale = 1.0
+    shrink_and_multiply(P[rule, group], w, scale, row, product)
+    waiting.scale[rule, group] = NOTHING
+
+
+@kernel_inline
+def open_slot(row, waiting):
+    """Let a row wait for G; no rule has a weight for it yet."""
+    slot = waiting.count[0]
+    waiting.rows[slot] = row
+    waiting.weight[:, :, slot] = 0.0
+    waiting.keep[:, :, slot] = 1.0
+    waiting.count[0] = slot + 1
+
+
+@kernel
+def bring_G(G, rule, group, waiting):
+    """Add the rows that wait for one G."""
+    first, last = waiting.done[rule, group], waiting.count[0]
+    weight, keep = waiting.weight[rule, group], waiting.keep[rule, group]
+    some = False
+    for s in range(first, last):
+        root = np.sqrt(weight[s])
+        some = some or root > 0.0
+        for i in range(waiting.rows.shape[1]):
+            waiting.scaled[s, i] = root * waiting.rows[s, i]
+    if some and last - first == ROWS:
+        add_four_rows(G[rule, group], waiting.scaled, keep)
+    elif some:
+        for s in range(first, last):
+            if weight[s] > 0.0:
+                add_row(G[rule, group], waiting.scaled[s], keep[s])
+    waiting.done[rule, group] = last
+
+
+@kernel
+def bring_all_G(G, n_rules, waiting):
+    """Add all rows that wait for any G."""
+    for rule in range(n_rules):
+        for group in range(G.shape[1]):
+            bring_G(G, rule, group, waiting)
+            waiting.done[rule, group] = 0
+    waiting.count[0] = 0
+
+
+@kernel
+def bring_all(P, G, n_rules, row, product, waiting):
+    """Carry out everything that waits; ``row`` and ``product`` are workspaces."""
+    bring_all_G(G, n_rules, waiting)
+    for rule in range(n_rules):
+        for group in range(P.shape[1]):
+            if waiting.scale[rule, group] != NOTHING:
+                multiply_P(P, rule, group, row, product, waiting)

@@ -1,0 +1,101 @@
+"""Changes of P and G that wait: the same as carried out at once, entry by entry."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from efcml.kernels import waiting
+from efcml.rules import RuleBase
+
+P, K, N_RULES = 3, 2, 2
+D = P + 1
+
+
+def make_rules(rng, groups):
+    """A rule base with random symmetric P and G."""
+    rules = RuleBase(P, K, n_groups=groups)
+    for _ in range(N_RULES):
+        rules.append()
+    for name in ("P", "G"):
+        A = rng.normal(size=(N_RULES, groups, D, D))
+        getattr(rules, name)[:] = A + A.swapaxes(2, 3)
+    return rules
+
+
+def test_shrink_on_the_way_to_a_product(rng):
+    A = rng.normal(size=(D, D))
+    A += A.T
+    w, row, product = rng.normal(size=D), rng.normal(size=D), np.zeros(D)
+    expected = 1.5 * (A - np.outer(w, w))
+    waiting.shrink_and_multiply(A, w, 1.5, row, product)
+    assert_allclose(A, expected, rtol=1e-12, atol=1e-14)
+    assert_allclose(product, expected @ row, rtol=1e-12, atol=1e-14)
+    assert np.array_equal(A, A.T)
+
+
+def test_four_rows_are_four_times_one_row_bit_for_bit(rng):
+    A = rng.normal(size=(7, 7))
+    one, four = A.copy(), A.copy()
+    w, keep = rng.normal(size=(4, 7)), rng.uniform(0.9, 1.0, size=4)
+    for s in range(4):
+        waiting.add_row(one, w[s], keep[s])
+    waiting.add_four_rows(four, w, keep)
+    assert np.array_equal(one, four)
+    expected = A
+    for s in range(4):
+        expected = keep[s] * expected + np.outer(w[s], w[s])
+    assert_allclose(one, expected, rtol=1e-12)
+
+
+def test_a_product_with_nothing_waiting_changes_nothing(rng):
+    rules = make_rules(rng, 1)
+    before, product = rules.P.copy(), np.zeros(D)
+    work = rules.consequent_work.waiting
+    work.shrink[0, 0] = np.nan  # left from long ago
+    row = rng.normal(size=D)
+    waiting.multiply_P(rules.arrays.P, 0, 0, row, product, work)
+    assert np.array_equal(rules.P, before)
+    assert_allclose(product, before[0, 0] @ row, rtol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, K])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 4])
+@pytest.mark.parametrize("early", [False, True])
+def test_rows_wait_for_their_matrices(rng, groups, n_rows, early):
+    """Rows with weights by rule and group; one G is read in between, ahead of the others."""
+    rules = make_rules(rng, groups)
+    G, expected, work = rules.arrays.G, rules.G.copy(), rules.consequent_work.waiting
+    for s in range(n_rows):
+        row = rng.normal(size=D)
+        waiting.open_slot(row, work)
+        for rule in range(N_RULES):
+            for group in range(groups):
+                if rng.uniform() < 0.7:
+                    weight, keep = rng.uniform(0.1, 1.0), rng.uniform(0.9, 1.0)
+                    work.weight[rule, group, s], work.keep[rule, group, s] = weight, keep
+                    expected[rule, group] *= keep
+                    expected[rule, group] += weight * np.outer(row, row)
+        if early and s == 1:
+            waiting.bring_G(G, 1, 0, work)
+            assert_allclose(rules.G[1, 0], expected[1, 0], rtol=1e-12)
+    waiting.bring_all_G(G, N_RULES, work)
+    assert_allclose(rules.G, expected, rtol=1e-12)
+    before = rules.G.copy()
+    waiting.bring_all_G(G, N_RULES, work)  # nothing is added twice
+    assert np.array_equal(rules.G, before)
+
+
+def test_everything_is_brought(rng):
+    rules = make_rules(rng, 1)
+    arrays, work = rules.arrays, rules.consequent_work.waiting
+    expected_P, expected_G = rules.P.copy(), rules.G.copy()
+    row, w = rng.normal(size=D), rng.normal(size=D)
+    waiting.open_slot(row, work)
+    work.weight[0, 0, 0] = 0.5
+    expected_G[0, 0] += 0.5 * np.outer(row, row)
+    work.shrink[1, 0], work.scale[1, 0] = w, 2.0
+    expected_P[1, 0] = 2.0 * (expected_P[1, 0] - np.outer(w, w))
+    for _ in range(2):  # the second time there is nothing to do
+        waiting.bring_all(arrays.P, arrays.G, N_RULES, row.copy(), np.zeros(D), work)
+        assert_allclose(rules.P, expected_P, rtol=1e-12, atol=1e-14)
+        assert_allclose(rules.G, expected_G, rtol=1e-12, atol=1e-14)
