@@ -1,7 +1,8 @@
 """One learned row: the kernels against the same work in numpy, in one run.
 
 The rivals are the twins of ``tests/naive.py``: all rules at once in stacked numpy operations, and a
-numpy loop over the rules. Every rule is active and the correlation penalty is on. Compilation is
+numpy loop over the rules. Every rule is active, the correlation penalty is on, and proximal steps
+are taken as by default. Compilation is
 not counted. Usage: ``python benchmarks/update_speed.py [--out FILE]``.
 """
 
@@ -33,7 +34,7 @@ CASES = (
 )
 PARAMETERS = dict(
     activation="density", alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1,
-    step_interval=0.0, forgetting=1.0, variance_floor=0.1, activation_floor=0.0,
+    step_interval=1.0, forgetting=1.0, variance_floor=0.1, activation_floor=0.0,
     birth_learning=True, product_space=True, cases=0,
 )  # fmt: skip
 PRIOR = 10.0

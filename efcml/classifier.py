@@ -167,8 +167,9 @@ class EFCMLClassifier(EngineFace):
         printed = dict(
             vigilance=0.5, alpha=0.1, beta=1.0, correlation="paper", bandwidth=1.0,
             activation="distance", lipschitz="paper", n_steps=1, step_interval=0.0,
-            forgetting=1.0, prior=1.0, birth_width=0.1, variance_floor=0.0, merge_volume="paper", merge_consequents="paper",
-            activation_floor=0.0, birth_learning=False, birth_plane="nearest", cases=0,
+            forgetting=1.0, prior=1.0, birth_width=0.1, variance_floor=0.0,
+            merge_volume="paper", merge_consequents="paper", activation_floor=0.0,
+            birth_learning=False, birth_plane="nearest", cases=0,
         )  # fmt: skip
         return cls(**(printed | changes))
 

@@ -22,7 +22,6 @@ from efcml.kernels.learning import (
 from efcml.kernels.pairs import find_closest_pair
 from efcml.kernels.querying import scan_rows
 from efcml.kernels.records import Watch
-from efcml.kernels.rule_update import polish_rule
 from efcml.kernels.scoring import score_rows
 from efcml.params import Params
 from efcml.prior import INTERCEPT_SHARE, choose_prior
@@ -30,7 +29,7 @@ from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth, start_variances
 from efcml.rules.casebase import CaseBase
 from efcml.rules.divergence import warn_of_divergence
-from efcml.rules.merging import MergeTest, compare, may_merge, merge
+from efcml.rules.merging import MergeTest, compare, may_merge, merge, polish
 from efcml.rules.repair import repair_stale
 from efcml.rules.usage import find_least_used
 from efcml.scaler import Scaler
@@ -270,8 +269,7 @@ class Learner(Guarded):
         self.counts["merges"] += 1
         events.append((at, "merge", int(self.rules.uid[rule])))
         if with_consequents and not paper:
-            row_number, rules = self.rows_seen + row, self.rules
-            polish_rule(rule, row_number, rules.consequents, self.settings, rules.consequent_work)
+            polish(self.rules, rule, self.rows_seen + row, self.settings)
 
     def _make_room(self, row, with_consequents, events, at):
         """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
@@ -313,7 +311,7 @@ class Learner(Guarded):
         scores, rules = np.empty((len(X), self.n_labels * self.n_pairs)), self.rules
         score_rows(
             X, rules.antecedents, rules.consequents.W, rules.n_rules, self.settings, rules.work,
-            rules.consequent_work, self.cases.arrays, scores,
+            rules.consequent_work.row, rules.consequent_work.heights, self.cases.arrays, scores,
         )  # fmt: skip
         return scores
 

@@ -563,6 +563,7 @@ class NaiveLearner:
         self.alpha, self.beta = alpha, beta
         self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
         self.step_interval = step_interval
+        self.idle = correlation == "none" or (alpha == 0.0 and beta == 0.0)
         self.forgetting, self.variance_floor = forgetting, variance_floor
         self.activation_floor = activation_floor
         self.merging, self.merge_overlap = merging, merge_overlap
@@ -764,15 +765,14 @@ class NaiveLearner:
         """RFWLS, moments, penalty, curvature and proximal steps of one rule, in this order."""
         self.learn_weights(rule, r, y, known, psi)
         self.learn_moments(rule, y, known, psi)
-        rule.uncorrected += psi
+        rule.uncorrected += 0.0 if self.idle else psi
         if rule.uncorrected >= self.step_interval:
             self.correct(rule, r, known)
 
     def correct(self, rule, r, known):
         """Penalty and curvature if due, then the proximal steps; nothing if the mode has none."""
         rule.uncorrected = 0.0
-        idle = self.correlation == "none" or (self.alpha == 0.0 and self.beta == 0.0)
-        if idle or rule.stopped:
+        if self.idle or rule.stopped:
             return
         if rule.weight >= 1.0 and rule.penalty_slack >= 0.1 * rule.weight:
             self.derive_penalty(rule)
@@ -1132,9 +1132,14 @@ class BatchedNumpyLearner(FixedRules):
         self.learn_weights(rows, r, y, psi, forget)
         self.learn_moments(rows, y, psi, forget)
         if self.moves:
-            self.refresh(rows, r)
-            for _ in range(self.n_steps):
-                self.step(rows)
+            self.uncorrected[rows] += psi
+            due = active & (self.uncorrected >= self.step_interval)
+            rows = slice(None) if due.all() else np.flatnonzero(due)
+            self.uncorrected[rows] = 0.0
+            if due.any():
+                self.refresh(rows, r)
+                for _ in range(self.n_steps):
+                    self.step(rows)
         if self.forgetting != 1.0:
             self.hold_prior()
         self.row += 1
@@ -1257,7 +1262,10 @@ class LoopNumpyLearner(FixedRules):
         for i in np.flatnonzero(psi >= self.activation_floor):
             self.learn_weights(i, r, y, psi[i], outer, plane)
             self.learn_moments(i, y, psi[i])
-            if self.moves and not self.stopped[i]:
+            self.uncorrected[i] += psi[i] if self.moves else 0.0
+            due = self.uncorrected[i] >= self.step_interval
+            if due and self.moves and not self.stopped[i]:
+                self.uncorrected[i] = 0.0
                 self.refresh(i, r)
                 for _ in range(self.n_steps):
                     self.step(i)

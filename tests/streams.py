@@ -9,10 +9,9 @@ import naive
 import numpy as np
 from numpy.testing import assert_allclose
 
-from efcml.kernels.rule_update import polish_rule
 from efcml.learner import Learner
 from efcml.params import Params
-from efcml.rules import RuleBase
+from efcml.rules import RuleBase, merging
 from efcml.rules.birth import give_birth
 from efcml.rules.casebase import CaseBase
 from efcml.rules.fields import FIELDS
@@ -149,8 +148,7 @@ def add_rule(learner, z, W):
 
 def polish(learner, rule):
     """Proximal steps of one rule outside of a stream."""
-    rules = learner.rules
-    polish_rule(rule, learner.rows_seen, rules.consequents, learner.settings, rules.consequent_work)
+    merging.polish(learner.rules, rule, learner.rows_seen, learner.settings)
 
 
 def learn_rows(learner, X, Y):

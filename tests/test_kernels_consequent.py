@@ -25,24 +25,31 @@ def random_state(rng, p, K, n=12):
     return 0.5 * (P + P.T), G, B, D, Delta, W
 
 
-def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, first, last):
-    """Both kernels of one row, nothing left to wait; B, D and W are stored with a row per label."""
-    keep, (d, K) = forgetting**psi, W.shape
-    rules = RuleBase(d - 1, K)
+def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, groups=1):
+    """What one rule learns from one row, nothing left to wait; (d, K) as the formulas have it."""
+    d, K = W.shape
+    rules = RuleBase(d - 1, K, n_groups=groups)
     rule = rules.append()
     cons, work = rules.consequents, rules.consequent_work
+    queue = work.waiting
     for name, value in {"P": P, "G": G, "B": B.T, "D": D.T, "Delta": Delta, "W": W.T}.items():
         getattr(cons, name)[rule] = value
-    work.row[:] = row
-    waiting.open_slot(work.row, work.waiting)
-    factor = consequent.absorb_row(rule, 0, psi, keep, cons, work)
-    consequent.learn_labels(
-        cons.W[rule], cons.B[rule], cons.D[rule], row, cons.W[rule] @ row, y, work.gain, factor,
-        psi, keep, first, last,
+    known = ~np.isnan(y)
+    work.heights[rule] = cons.W[rule] @ row
+    rates = np.array([psi]), np.array([forgetting**psi]), 1
+    waiting.queue_row(row, *rates, known, queue.rows, queue.weight, queue.keep, queue.count)
+    consequent.shrink_inverses(
+        *rates, row, known, cons.P, cons.Delta, 0.0, cons.stale, queue.shrink, queue.scale,
+        queue.roots, work.gain,
     )  # fmt: skip
-    waiting.bring_all(cons.P, cons.G, 1, work.row, work.gain, work.waiting)
-    P[:], G[:], Delta[:] = cons.P[rule, 0], cons.G[rule, 0], cons.Delta[rule, 0]
-    return P, G, cons.B[rule].T, cons.D[rule].T, Delta, cons.W[rule].T
+    weights, keeps, _ = rates
+    consequent.forget_sums(keeps, 1, known, cons.B, cons.D)
+    consequent.learn_planes(
+        weights, 1, row, work.heights, y, known, queue.shrink, queue.roots, cons.W, cons.B
+    )
+    waiting.bring_all(cons.P, cons.G, 1, work.row, work.gain, queue)
+    B, D, W = (getattr(cons, name)[rule].T for name in ("B", "D", "W"))
+    return *(getattr(cons, name)[rule] for name in ("P", "G")), B, D, cons.Delta[rule], W
 
 
 @pytest.mark.parametrize(("p", "K"), SHAPES)
@@ -52,12 +59,20 @@ def test_least_squares_of_all_labels(rng, p, K, forgetting, psi):
     state = random_state(rng, p, K)
     row, y = np.append(rng.normal(size=p), 1.0), rng.integers(0, 2, size=K).astype(float)
     wanted = naive.rfwls(*state, row, y, psi, forgetting)
-    learned = learn(*state, row, y, psi, forgetting, 0, K)
+    learned = learn(*state, row, y, psi, forgetting)
     for actual, expected in zip(learned, wanted, strict=True):
-        assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
-    P, G = learned[:2]
+        assert_allclose(np.squeeze(actual), np.squeeze(expected), rtol=1e-9, atol=1e-11)
+    P, G = learned[0][0], learned[1][0]
     assert np.array_equal(P, P.T)
     assert np.array_equal(G, G.T)
+
+
+def test_rules_that_do_not_fire_and_the_newborn_learn_nothing():
+    weights, keeps = np.full(4, np.nan), np.full(4, np.nan)
+    activation = np.array([0.5, 0.2, 0.009, 0.3])
+    consequent.weigh_rules(activation, 3, 1, 0.01, 0.81, weights, keeps)
+    assert_allclose(weights, [0.5, 0.0, 0.0, np.nan])
+    assert_allclose(keeps, [0.9, 1.0, 1.0, np.nan])
 
 
 def test_least_squares_of_one_label_leaves_the_others(rng):
@@ -68,8 +83,11 @@ def test_least_squares_of_one_label_leaves_the_others(rng):
     y[c] = 1.0
     B, D, W = (a[:, [c]] for a in (B, D, W))
     wanted = naive.rfwls(P, G, B, D, Delta, W, row, y[[c]], 0.4, 0.9)
-    learned = learn(*state, row, y, 0.4, 0.9, c, c + 1)
+    learned = learn(*state, row, y, 0.4, 0.9, groups=K)
     others = np.arange(K) != c
+    for old, index in zip((P, G, Delta), (0, 1, 4), strict=True):
+        assert_allclose(learned[index][c], wanted[index], rtol=1e-9, atol=1e-12)
+        assert all(np.array_equal(part, old) for part in learned[index][others])
     for old, index in zip(before, (2, 3, 5), strict=True):
         assert_allclose(learned[index][:, c], wanted[index][:, 0], rtol=1e-9, atol=1e-12)
         assert np.array_equal(learned[index][:, others], old[:, others])

@@ -22,6 +22,12 @@ def make_rules(rng, groups):
     return rules
 
 
+def queue(row, weights, keeps, known, work):
+    """Let a row wait for every G."""
+    slots = work.rows, work.weight, work.keep, work.count
+    waiting.queue_row(row, weights, keeps, N_RULES, known, *slots)
+
+
 def test_shrink_on_the_way_to_a_product(rng):
     A = rng.normal(size=(D, D))
     A += A.T
@@ -67,14 +73,16 @@ def test_rows_wait_for_their_matrices(rng, groups, n_rows, early):
     G, expected, work = rules.arrays.G, rules.G.copy(), rules.consequent_work.waiting
     for s in range(n_rows):
         row = rng.normal(size=D)
-        waiting.open_slot(row, work)
+        weights, keeps = rng.uniform(0.1, 1.0, size=(2, N_RULES))
+        weights[rng.integers(N_RULES)] = 0.0
+        keeps[weights == 0.0] = 1.0
+        known = rng.uniform(size=K) < 0.7
+        queue(row, weights, keeps, known, work)
         for rule in range(N_RULES):
             for group in range(groups):
-                if rng.uniform() < 0.7:
-                    weight, keep = rng.uniform(0.1, 1.0), rng.uniform(0.9, 1.0)
-                    work.weight[rule, group, s], work.keep[rule, group, s] = weight, keep
-                    expected[rule, group] *= keep
-                    expected[rule, group] += weight * np.outer(row, row)
+                if groups == 1 or known[group]:
+                    expected[rule, group] *= keeps[rule]
+                    expected[rule, group] += weights[rule] * np.outer(row, row)
         if early and s == 1:
             waiting.bring_G(G, 1, 0, work)
             assert_allclose(rules.G[1, 0], expected[1, 0], rtol=1e-12)
@@ -90,8 +98,7 @@ def test_everything_is_brought(rng):
     arrays, work = rules.arrays, rules.consequent_work.waiting
     expected_P, expected_G = rules.P.copy(), rules.G.copy()
     row, w = rng.normal(size=D), rng.normal(size=D)
-    waiting.open_slot(row, work)
-    work.weight[0, 0, 0] = 0.5
+    queue(row, np.array([0.5, 0.0]), np.ones(2), np.ones(K, dtype=bool), work)
     expected_G[0, 0] += 0.5 * np.outer(row, row)
     work.shrink[1, 0], work.scale[1, 0] = w, 2.0
     expected_P[1, 0] = 2.0 * (expected_P[1, 0] - np.outer(w, w))

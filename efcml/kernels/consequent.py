@@ -1,66 +1,123 @@
-"""Recursive fuzzily weighted least squares and label moments of one rule (how_it_works.md 4).
+"""Recursive fuzzily weighted least squares and label moments of all rules (how_it_works.md 4).
 
 A *group* is a set of labels that share one inverse Hessian: all labels while every row was fully
-labelled, one label each from the first partly labelled row on.
+labelled, one label each from the first partly labelled row on. Every kernel goes through all rules:
+``weights`` is how much each learns from the row (0: nothing), ``keeps`` what forgetting leaves it.
+They take plain arrays; tuples of arrays would be counted in and out for every rule.
 """
 
 import numpy as np
 
-from efcml._jit import kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.linalg import dot
-from efcml.kernels.waiting import multiply_P
+from efcml.kernels.waiting import NOTHING, shrink_and_multiply
+
+MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 
 
-@kernel_inline
-def absorb_row(rule, group, activation, keep, cons, work):
-    """Let a label group learn ``work.row``: its inverse Hessian now, its Hessian when it is read.
+@kernel
+def weigh_rules(activation, n_rules, newborn, floor, forgetting, weights, keeps):
+    """Write how much each rule learns and keeps: nothing and all, if it is new or hardly fires."""
+    for rule in range(n_rules):
+        weights[rule], keeps[rule] = 0.0, 1.0
+        if rule != newborn and activation[rule] >= floor:
+            weights[rule] = activation[rule]
+            keeps[rule] = forgetting ** activation[rule]
 
-    Writes ``P_old r`` into ``work.gain`` and returns the factor ``Psi / (l + Psi r'P r)`` that
-    turns it into the gain of RFWLS. ``keep`` is l = lambda^Psi. The row must have a slot
-    (kernels/waiting.py).
+
+@kernel
+def shrink_inverses(weights, keeps, n_rules, row, known, P, Delta, prior_slope, stale, shrink,
+                    scale, roots, gain):  # fmt: skip
+    """Let every label group learn ``row``: what P loses is noted and carried out when it is read.
+
+    ``shrink`` then is ``w = root P r`` with ``root^2 = Psi / (l + Psi r'P r)``, so that P becomes
+    ``(P - w w') / l`` and the gain of RFWLS is ``root w``. ``l`` is lambda^Psi.
     """
-    row, gain, waiting = work.row, work.gain, work.waiting
-    multiply_P(cons.P, rule, group, row, gain, waiting)
-    factor = activation / (keep + activation * dot(row, gain))
-    root = np.sqrt(factor)
-    for i in range(row.shape[0]):
-        waiting.shrink[rule, group, i] = root * gain[i]
-        cons.Delta[rule, group, i] *= keep
-    waiting.scale[rule, group] = 1.0 / keep
-    slot = waiting.count[0] - 1
-    waiting.weight[rule, group, slot] = activation
-    waiting.keep[rule, group, slot] = keep
-    return factor
+    for rule in range(n_rules):
+        weight, keep = weights[rule], keeps[rule]
+        if weight == 0.0:
+            continue
+        for group in range(P.shape[1]):
+            if P.shape[1] > 1 and not known[group]:
+                continue
+            w = shrink[rule, group]
+            waits = scale[rule, group]
+            if waits == NOTHING:
+                w[:] = 0.0
+                waits = 1.0
+            shrink_and_multiply(P[rule, group], w, waits, row, gain)
+            factor = weight / (keep + weight * dot(row, gain))
+            root = np.sqrt(factor)
+            for i in range(row.shape[0]):
+                w[i] = root * gain[i]
+            roots[rule, group] = root
+            scale[rule, group] = 1.0 / keep
+            if keep != 1.0:
+                for i in range(row.shape[0]):
+                    Delta[rule, group, i] *= keep
+            if Delta[rule, group, 0] < 0.5 * prior_slope or weight > MOST_SHRINK * keep * factor:
+                stale[rule] = 1
 
 
 @kernel_fast
-def learn_labels(W, B, D, row, heights, y, gain, factor, activation, keep, first, last):
-    """Move the planes of the labels ``first:last`` towards ``y`` and add the row to B.
+def forget_sums(keeps, n_rules, known, B, D):
+    """Scale B and D of the known labels by what each rule keeps.
 
-    ``heights`` are the planes at the row. W and D may carry several planes of every label, one for
-    each pair (alpha, beta). ``D``, the least-squares gradient, is only scaled: RFWLS leaves it
-    unchanged.
+    B and D, of which D may have several rows for every label, are sums over the rows so far.
     """
-    d = row.shape[0]
-    for c in range(first, last):
-        for k in range(c, W.shape[0], y.shape[0]):
-            plane = W[k]
-            move = factor * (y[c] - heights[k])
-            for i in range(d):
-                plane[i] += move * gain[i]
-            if keep != 1.0:
+    K = known.shape[0]
+    for rule in range(n_rules):
+        for k in range(D.shape[1]):
+            if known[k % K]:
+                for i in range(D.shape[2]):
+                    D[rule, k, i] *= keeps[rule]
+        for c in range(K):
+            if known[c]:
+                for i in range(B.shape[2]):
+                    B[rule, c, i] *= keeps[rule]
+
+
+@kernel_fast
+def learn_planes(weights, n_rules, row, heights, y, known, shrink, roots, W, B):
+    """Move the planes of the known labels towards ``y`` and add the row to B.
+
+    ``heights`` are the planes at the row. W may carry several planes of every label, one for each
+    pair (alpha, beta). D, the gradient of least squares, stays as it is.
+    """
+    d, K, groups = row.shape[0], y.shape[0], roots.shape[1]
+    for rule in range(n_rules):
+        weight = weights[rule]
+        if weight == 0.0:
+            continue
+        for c in range(K):
+            if not known[c]:
+                continue
+            group = c if groups > 1 else 0
+            for k in range(c, W.shape[1], K):
+                move = roots[rule, group] * (y[c] - heights[rule, k])
                 for i in range(d):
-                    D[k, i] *= keep
-        if keep != 1.0:
-            for i in range(d):
-                B[c, i] *= keep
-        if y[c] != 0.0:
-            push = activation * y[c]
-            for i in range(d):
-                B[c, i] += push * row[i]
+                    W[rule, k, i] += move * shrink[rule, group, i]
+            if y[c] != 0.0:
+                push = weight * y[c]
+                for i in range(d):
+                    B[rule, c, i] += push * row[i]
 
 
-@kernel_inline
+@kernel
+def learn_moments(weights, keeps, n_rules, y, known, label_weight, label_mean, label_cov, old):
+    """Update the label moments of every rule; ``old`` is a workspace of K."""
+    shared = label_weight.shape[1] == 1
+    for rule in range(n_rules):
+        weight, keep = weights[rule], keeps[rule]
+        if weight > 0.0:
+            total, mean, cov = label_weight[rule], label_mean[rule], label_cov[rule]
+            if shared:
+                absorb_labels(y, weight, keep, total, mean, cov, old)
+            else:
+                absorb_label_pairs(y, known, weight, keep, total, mean, cov)
+
+
+@kernel
 def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old):
     """Update weighted mean and co-moments of fully known labels (shared form).
 
@@ -79,7 +136,7 @@ def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old)
             label_cov[k, c] = co
 
 
-@kernel_inline
+@kernel
 def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, label_cov):
     """Update the co-moments of every pair of labels that are both known (pair form).
 

@@ -12,6 +12,13 @@ import numpy as np
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
+from efcml.kernels.consequent import (
+    forget_sums,
+    learn_moments,
+    learn_planes,
+    shrink_inverses,
+    weigh_rules,
+)
 from efcml.kernels.firing import (
     activate_rules,
     find_nearest,
@@ -20,9 +27,9 @@ from efcml.kernels.firing import (
 )
 from efcml.kernels.linalg import find_least
 from efcml.kernels.pairs import find_due_pair
-from efcml.kernels.rule_update import learn_rule
+from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import blend, score_row, view_row
-from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, open_slot
+from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -106,20 +113,46 @@ def look_for_merge(winner, ante, n_rules, settings, work):
 
 @kernel_inline
 def learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work):
-    """Let every active rule learn the row, the newborn excepted; return whether one is stale.
+    """Let every active rule learn the row, the newborn excepted; the rules have fired for it."""
+    row, known, waiting = cons_work.row, cons_work.known, cons_work.waiting
+    weights, keeps = cons_work.weights, cons_work.keeps
+    weigh_rules(
+        work.activation, n_rules, newborn, settings.activation_floor, settings.forgetting, weights,
+        keeps,
+    )  # fmt: skip
+    queue_row(
+        row, weights, keeps, n_rules, known, waiting.rows, waiting.weight, waiting.keep,
+        waiting.count,
+    )  # fmt: skip
+    shrink_inverses(
+        weights, keeps, n_rules, row, known, cons.P, cons.Delta, settings.prior_slope, cons.stale,
+        waiting.shrink, waiting.scale, waiting.roots, cons_work.gain,
+    )  # fmt: skip
+    if settings.forgetting < 1.0:
+        forget_sums(keeps, n_rules, known, cons.B, cons.D)
+    learn_planes(
+        weights, n_rules, row, cons_work.heights, y, known, waiting.shrink, waiting.roots, cons.W,
+        cons.B,
+    )  # fmt: skip
+    learn_moments(
+        weights, keeps, n_rules, y, known, cons.label_weight, cons.label_mean, cons.label_cov,
+        cons_work.error,
+    )  # fmt: skip
+    count_weights(weights, keeps, n_rules, cons.weight, cons.use, cons.penalty_slack)
+    check_inverses(weights, n_rules, cons, cons_work)
+    if settings.corrects:
+        correct_due_rules(row_number, n_rules, cons, settings, cons_work)
+    if waiting.count[0] == ROWS:
+        bring_all_G(cons.G, n_rules, waiting)
 
-    The rules have fired for the row.
-    """
-    stale = False
-    open_slot(cons_work.row, cons_work.waiting)
+
+@kernel
+def any_stale(stale, n_rules):
+    """Tell whether the P of some rule is to be derived anew."""
     for rule in range(n_rules):
-        activation = work.activation[rule]
-        if rule != newborn and activation >= settings.activation_floor:
-            learn_rule(rule, activation, row_number, y, cons, settings, cons_work)
-            stale = stale or cons.stale[rule] != 0
-    if cons_work.waiting.count[0] == ROWS:
-        bring_all_G(cons.G, n_rules, cons_work.waiting)
-    return stale
+        if stale[rule] != 0:
+            return True
+    return False
 
 
 @kernel_inline
@@ -135,7 +168,7 @@ def learn_errors_of_rules(x, y, n_known, recalled, row_number, n_rules, settings
         kept = settings.forgetting ** (1.0 / n_rules)
         if not recalled:
             compare_with_cases(x, cases)
-        learn_case(x, cases.errors, cons_work.known, n_known, row_number, kept, cases)
+        learn_case(x, cases.errors, cons_work.known, float(n_known), row_number, kept, cases)
 
 
 @kernel
@@ -168,7 +201,28 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
     return DONE, X.shape[0], -1, -1
 
 
-@kernel
+@kernel_inline
+def find_and_move_winner(x, y, n_known, ante, n_rules, start_variance, settings, work, cons_work):
+    """Return the winner of a row that was viewed, and whether the row is novel to it.
+
+    If it is not, the winner has moved, and its distance to the row is that from where it is now.
+    """
+    known, all_known = cons_work.known, n_known == y.shape[0]
+    complete_joint_row(x, y, known, y, work.z)
+    winner, novel = choose_winner(ante, n_rules, all_known, settings, work)
+    if not novel:
+        if not all_known:
+            expect_labels(cons_work.heights[winner], cons_work.error)
+            complete_joint_row(x, y, known, cons_work.error, work.z)
+        floor = settings.variance_floor
+        update_winner(winner, ante, start_variance, settings.max_support, floor, work)
+        work.distances[winner] = measure_distance(
+            x, ante.center[winner], ante.input_precision[winner], work.e
+        )
+    return winner, novel
+
+
+@kernel_inline
 def learn_rows(
     X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
     cons_work, cases, watch,
@@ -182,46 +236,38 @@ def learn_rows(
         viewed = False
         if t < watch.rows.shape[0] and not resumed:
             score_row(
-                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work, cases,
-                watch.scores[t],
+                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row,
+                cons_work.heights, cases, watch.scores[t],
             )  # fmt: skip
             viewed = watch.own
         n_known = note_known(y, known)
         if n_known == 0:
             continue
         winner, other = newborn, -1
-        stale = False
         if not viewed:
-            view_row(x, ante, cons.W, n_rules, work, cons_work)
+            view_row(x, ante, cons.W, n_rules, work, cons_work.row, cons_work.heights)
         if not resumed:
             if n_known < K and cons.P.shape[1] == 1:
                 return SPLIT_GROUPS, t, -1, -1
             if n_rules == 0:
                 return BIRTH, t, -1, -1
-            complete_joint_row(x, y, known, y, work.z)
-            winner, novel = choose_winner(ante, n_rules, n_known == K, settings, work)
+            winner, novel = find_and_move_winner(
+                x, y, n_known, ante, n_rules, start_variance, settings, work, cons_work
+            )
             if novel:
                 return BIRTH, t, winner, -1
-            if n_known < K:
-                expect_labels(cons_work.heights[winner], cons_work.error)
-                complete_joint_row(x, y, known, cons_work.error, work.z)
-            floor = settings.variance_floor
-            update_winner(winner, ante, start_variance, settings.max_support, floor, work)
-            work.distances[winner] = measure_distance(
-                x, ante.center[winner], ante.input_precision[winner], work.e
-            )
         if not resumed or settings.birth_learning:
             activate_rules(ante, n_rules, settings, work)
             learn_errors_of_rules(
                 x, y, n_known, viewed, row_offset + t, n_rules, settings, work, cons_work, cases
             )
-            stale = learn_consequents(
+            learn_consequents(
                 newborn if resumed else -1, row_offset + t, y, cons, n_rules, settings, work,
                 cons_work,
             )  # fmt: skip
         if settings.merging and not resumed:
             other = look_for_merge(winner, ante, n_rules, settings, work)
-        if stale or other >= 0:
+        if other >= 0 or any_stale(cons.stale, n_rules):
             return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
 

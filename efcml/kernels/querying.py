@@ -205,7 +205,10 @@ def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, c
     """
     K = scores.shape[1]
     for t in range(start, X.shape[0]):
-        score_row(X[t], ante, cons.W, n_rules, settings, work, cons_work, cases, scores[t])
+        score_row(
+            X[t], ante, cons.W, n_rules, settings, work, cons_work.row, cons_work.heights, cases,
+            scores[t],
+        )  # fmt: skip
         allowed = allowance(ask, state, K)
         state[USED_AMBIGUITY_THRESHOLD] = state[AMBIGUITY_THRESHOLD]
         state[USED_INSTABILITY_THRESHOLD] = state[INSTABILITY_THRESHOLD]

@@ -15,12 +15,14 @@ AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation")
 
 ConsequentWork = namedtuple(
     "ConsequentWork",
-    "row heights gain scaled known error step product label_product corr squares bounds waiting",
+    "row heights weights keeps gain scaled known error step product label_product corr squares "
+    "bounds waiting",
 )
 
-# Changes of P and G that wait (kernels/waiting.py): the vector and scale of each P, the rows for
-# all G with weight and forgetting by rule, how many rows wait and how many of them each G has.
-Waiting = namedtuple("Waiting", "shrink scale rows weight keep done count scaled")
+# Changes of P and G that wait (kernels/waiting.py): the vector of each P with its scale and with
+# its root (kernels/consequent.py); the rows for all G with weight and forgetting by rule, how many
+# rows wait and how many of them each G has.
+Waiting = namedtuple("Waiting", "shrink scale roots rows weight keep done count scaled")
 
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
 Watch = namedtuple("Watch", "rows scores own")

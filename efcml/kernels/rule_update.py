@@ -1,4 +1,4 @@
-"""Everything one rule learns from one row: least squares, label moments, proximal steps.
+"""What follows least squares in a row: sums, checks of P, proximal steps.
 
 The order within a row is that of how_it_works.md 4. ``cons`` are the consequent arrays of all
 rules, ``work`` the scratch arrays; ``work.row`` holds r = [x, 1], ``work.known`` the known labels.
@@ -7,13 +7,7 @@ rules, ``work`` the scratch arrays; ``work.row`` holds r = [x, 1], ``work.known`
 import numpy as np
 
 from efcml._jit import kernel, kernel_inline
-from efcml.kernels.consequent import (
-    absorb_label_pairs,
-    absorb_labels,
-    absorb_row,
-    inverse_error,
-    learn_labels,
-)
+from efcml.kernels.consequent import inverse_error
 from efcml.kernels.proximal import (
     MARGIN,
     bend,
@@ -30,7 +24,6 @@ from efcml.kernels.waiting import bring_G, multiply_P
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
-MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 TINY = 1e-280  # squared steps below this have lost their digits
 
 
@@ -40,29 +33,6 @@ def group_span(group, groups, K):
     if groups == 1:
         return 0, K
     return group, group + 1
-
-
-@kernel_inline
-def learn_group(rule, group, activation, keep, y, cons, prior_slope, work):
-    """RFWLS of one label group of one rule."""
-    first, last = group_span(group, cons.P.shape[1], y.shape[0])
-    factor = absorb_row(rule, group, activation, keep, cons, work)
-    learn_labels(
-        cons.W[rule], cons.B[rule], cons.D[rule], work.row, work.heights[rule], y, work.gain,
-        factor, activation, keep, first, last,
-    )  # fmt: skip
-    Delta = cons.Delta[rule, group]
-    cons.unchecked[rule, group] += 1
-    if cons.unchecked[rule, group] >= CHECK_EVERY:
-        cons.unchecked[rule, group] = 0
-        multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
-        bring_G(cons.G, rule, group, work.waiting)
-        P, G = cons.P[rule, group], cons.G[rule, group]
-        off = inverse_error(P, G, Delta, work.row, work.gain, work.scaled)
-        if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
-            cons.stale[rule] = 1
-    if Delta[0] < 0.5 * prior_slope or activation > MOST_SHRINK * keep * factor:
-        cons.stale[rule] = 1
 
 
 @kernel_inline
@@ -146,7 +116,7 @@ def step_group(rule, group, cons, settings, work):
 def correct_rule(rule, row_number, cons, settings, work):
     """All proximal steps of one rule, with the divergence guard."""
     cons.uncorrected[rule] = 0.0
-    if not settings.corrects or cons.stopped[rule] != 0:
+    if cons.stopped[rule] != 0:
         return
     refresh_bounds(rule, cons, settings.correlation, work)
     groups = cons.P.shape[1]
@@ -176,32 +146,42 @@ def correct_rule(rule, row_number, cons, settings, work):
 
 
 @kernel
-def learn_rule(rule, activation, row_number, y, cons, settings, work):
-    """Let one rule learn the row in ``work.row`` with the labels ``y``."""
-    groups = cons.P.shape[1]
-    keep = settings.forgetting**activation
-    for group in range(groups):
-        if groups == 1 or work.known[group]:
-            learn_group(rule, group, activation, keep, y, cons, settings.prior_slope, work)
-    cons.weight[rule] = keep * cons.weight[rule] + activation
-    cons.use[rule] += activation
-    cons.penalty_slack[rule] = keep * cons.penalty_slack[rule] + activation
-    weight, mean, cov = cons.label_weight[rule], cons.label_mean[rule], cons.label_cov[rule]
-    if groups == 1:
-        absorb_labels(y, activation, keep, weight, mean, cov, work.error)
-    else:
-        absorb_label_pairs(y, work.known, activation, keep, weight, mean, cov)
-    # RFWLS leaves D as it is, so a rule that waits loses nothing but the steps themselves.
-    cons.uncorrected[rule] += activation
-    if cons.uncorrected[rule] >= settings.step_interval:
-        correct_rule(rule, row_number, cons, settings, work)
+def count_weights(weights, keeps, n_rules, weight, use, penalty_slack):
+    """Add what every rule learns to its sums."""
+    for rule in range(n_rules):
+        weight[rule] = keeps[rule] * weight[rule] + weights[rule]
+        penalty_slack[rule] = keeps[rule] * penalty_slack[rule] + weights[rule]
+        use[rule] += weights[rule]
 
 
 @kernel
-def polish_rule(rule, row_number, cons, settings, work):
-    """Proximal steps of one rule outside the row loop, after a merge; all labels take part."""
-    for c in range(work.known.shape[0]):
-        work.known[c] = True
-    for i in range(work.row.shape[0]):
-        work.row[i] = 1.0
-    correct_rule(rule, row_number, cons, settings, work)
+def check_inverses(weights, n_rules, cons, work):
+    """Compare P with G + Delta along the row, for every group whose turn it is."""
+    groups = cons.P.shape[1]
+    for rule in range(n_rules):
+        for group in range(groups):
+            if weights[rule] == 0.0 or (groups > 1 and not work.known[group]):
+                continue
+            cons.unchecked[rule, group] += 1
+            if cons.unchecked[rule, group] >= CHECK_EVERY:
+                cons.unchecked[rule, group] = 0
+                multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
+                bring_G(cons.G, rule, group, work.waiting)
+                off = inverse_error(
+                    cons.P[rule, group], cons.G[rule, group], cons.Delta[rule, group], work.row,
+                    work.gain, work.scaled,
+                )  # fmt: skip
+                if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
+                    cons.stale[rule] = 1
+
+
+@kernel
+def correct_due_rules(row_number, n_rules, cons, settings, work):
+    """Let the rules that have learned enough since the last time take proximal steps.
+
+    RFWLS leaves D as it is, so a rule that waits loses nothing but the steps themselves.
+    """
+    for rule in range(n_rules):
+        cons.uncorrected[rule] += work.weights[rule]
+        if work.weights[rule] > 0.0 and cons.uncorrected[rule] >= settings.step_interval:
+            correct_rule(rule, row_number, cons, settings, work)

@@ -37,28 +37,28 @@ def measure_heights(row, W, n_rules, heights):
             heights[r, c] = height
 
 
-@kernel
-def view_row(x, ante, W, n_rules, work, cons_work):
+@kernel_inline
+def view_row(x, ante, W, n_rules, work, row, heights):
     """Write what scoring and learning a row both need: distances in the input space, heights."""
     measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-    fill_row(x, cons_work.row)
-    measure_heights(cons_work.row, W, n_rules, cons_work.heights)
+    fill_row(x, row)
+    measure_heights(row, W, n_rules, heights)
 
 
 @kernel
-def score_row(x, ante, W, n_rules, settings, work, cons_work, cases, scores):
+def score_row(x, ante, W, n_rules, settings, work, row, heights, cases, scores):
     """Write the continuous outputs of one row (how_it_works.md 2), corrected by the cases."""
-    view_row(x, ante, W, n_rules, work, cons_work)
+    view_row(x, ante, W, n_rules, work, row, heights)
     activate_rules(ante, n_rules, settings, work)
-    blend(work.activation, cons_work.heights, n_rules, scores)
+    blend(work.activation, heights, n_rules, scores)
     recall(x, cases, scores)
 
 
 @kernel
-def score_rows(X, ante, W, n_rules, settings, work, cons_work, cases, scores):
+def score_rows(X, ante, W, n_rules, settings, work, row, heights, cases, scores):
     """Write the continuous outputs of every row of X."""
     for t in range(X.shape[0]):
-        score_row(X[t], ante, W, n_rules, settings, work, cons_work, cases, scores[t])
+        score_row(X[t], ante, W, n_rules, settings, work, row, heights, cases, scores[t])
 
 
 @kernel

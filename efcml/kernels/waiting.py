@@ -68,37 +68,51 @@ def multiply_P(P, rule, group, row, product, waiting):
     waiting.scale[rule, group] = NOTHING
 
 
-@kernel_inline
-def open_slot(row, waiting):
-    """Let a row wait for G; no rule has a weight for it yet."""
-    slot = waiting.count[0]
-    waiting.rows[slot] = row
-    waiting.weight[:, :, slot] = 0.0
-    waiting.keep[:, :, slot] = 1.0
-    waiting.count[0] = slot + 1
+@kernel
+def queue_row(row, weights, keeps, n_rules, known, rows, weight, keep, count):
+    """Let a row wait for G of all rules, with its weight in each label group."""
+    slot = count[0]
+    for i in range(row.shape[0]):
+        rows[slot, i] = row[i]
+    groups = weight.shape[1]
+    for rule in range(n_rules):
+        for group in range(groups):
+            learns = groups == 1 or known[group]
+            weight[rule, group, slot] = weights[rule] if learns else 0.0
+            keep[rule, group, slot] = keeps[rule] if learns else 1.0
+    count[0] = slot + 1
 
 
 @kernel
-def bring_G(G, rule, group, waiting):
-    """Add the rows that wait for one G."""
-    first, last = waiting.done[rule, group], waiting.count[0]
-    weight, keep = waiting.weight[rule, group], waiting.keep[rule, group]
+def add_rows(G, rows, weight, keep, first, last, scaled):
+    """Add the rows ``first:last``, each with its weight, to one G; ``scaled`` is a workspace."""
     some = False
     for s in range(first, last):
         root = np.sqrt(weight[s])
         some = some or root > 0.0
-        for i in range(waiting.rows.shape[1]):
-            waiting.scaled[s, i] = root * waiting.rows[s, i]
+        for i in range(rows.shape[1]):
+            scaled[s, i] = root * rows[s, i]
     if some and last - first == ROWS:
-        add_four_rows(G[rule, group], waiting.scaled, keep)
+        add_four_rows(G, scaled, keep)
     elif some:
         for s in range(first, last):
             if weight[s] > 0.0:
-                add_row(G[rule, group], waiting.scaled[s], keep[s])
-    waiting.done[rule, group] = last
+                add_row(G, scaled[s], keep[s])
 
 
-@kernel
+@kernel_inline
+def bring_G(G, rule, group, waiting):
+    """Add the rows that wait for one G."""
+    first, last = waiting.done[rule, group], waiting.count[0]
+    if first < last:
+        add_rows(
+            G[rule, group], waiting.rows, waiting.weight[rule, group], waiting.keep[rule, group],
+            first, last, waiting.scaled,
+        )  # fmt: skip
+        waiting.done[rule, group] = last
+
+
+@kernel_inline
 def bring_all_G(G, n_rules, waiting):
     """Add all rows that wait for any G."""
     for rule in range(n_rules):
@@ -108,7 +122,7 @@ def bring_all_G(G, n_rules, waiting):
     waiting.count[0] = 0
 
 
-@kernel
+@kernel_inline
 def bring_all(P, G, n_rules, row, product, waiting):
     """Carry out everything that waits; ``row`` and ``product`` are workspaces."""
     bring_all_G(G, n_rules, waiting)

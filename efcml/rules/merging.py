@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve
 
+from efcml.kernels.rule_update import correct_due_rules
 from efcml.rules.definite import factor, invert, invert_factor, log_det
 
 
@@ -153,3 +154,15 @@ def solve_weights(rules, rule, W=None):
             arrays.D[rule, labels] = W[labels] @ H - target
         arrays.unchecked[rule, group] = 0
     arrays.stale[rule] = 0
+
+
+def polish(rules, rule, row_number, settings):
+    """Let a rule that comes out of a merge take its proximal steps; all labels take part."""
+    if not settings.corrects:
+        return
+    work = rules.consequent_work
+    work.known[:], work.row[:] = True, 1.0
+    work.weights[:] = 0.0
+    work.weights[rule] = 1.0
+    at_once = settings._replace(step_interval=0.0)
+    correct_due_rules(row_number, rules.n_rules, rules.consequents, at_once, work)

@@ -84,7 +84,7 @@ class RuleBase:
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
             row=np.zeros(d), heights=np.zeros((self.capacity, L)), gain=np.zeros(d),
-            scaled=np.zeros(d),
+            weights=np.zeros(self.capacity), keeps=np.ones(self.capacity), scaled=np.zeros(d),
             known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((L, d)),
             product=np.zeros((L, d)), label_product=np.zeros((L, d)), corr=np.zeros((K, K)),
             squares=np.zeros(self.n_pairs), bounds=np.zeros((self.n_pairs, self.n_groups)),
@@ -94,8 +94,8 @@ class RuleBase:
     def _new_waiting(self, d):
         each, rows = (self.capacity, self.n_groups), waiting.ROWS
         return Waiting(
-            shrink=np.zeros((*each, d)), scale=np.zeros(each), rows=np.zeros((rows, d)),
-            weight=np.zeros((*each, rows)), keep=np.ones((*each, rows)),
+            shrink=np.zeros((*each, d)), scale=np.zeros(each), roots=np.zeros(each),
+            rows=np.zeros((rows, d)), weight=np.zeros((*each, rows)), keep=np.ones((*each, rows)),
             done=np.zeros(each, dtype=np.int64), count=np.zeros(1, dtype=np.int64),
             scaled=np.zeros((rows, d)),
         )  # fmt: skip
