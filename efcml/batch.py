@@ -9,6 +9,7 @@ from efcml.rules.definite import invert
 RESIDUAL = 1e-8  # relative proximal residual at which the optimiser stops
 MAX_ITERATIONS = 5000
 CROWDED = 0.8  # pairs that are done are taken out when fewer than this share is left
+LEAST_KEPT = 1e-3  # of an error, after its row is learned; less is rounding of an exact fit
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
 
 
@@ -126,6 +127,25 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             if not optimise(rules, r, np.stack(hessians), settings):
                 diverged.append(r)
     return diverged
+
+
+def errors_without_own_row(rules, X, Y, settings):
+    """Return what the rules would get wrong at each row, had their planes not learned it.
+
+    NaN where a label is unknown. A plane that has learned a row with the weight Psi keeps the share
+    ``1 - Psi r'P r`` of the error that it would make without it; for least squares this is exact.
+    """
+    blending = activations(rules, X, settings._replace(activation_floor=0.0))
+    learned = np.where(blending < settings.activation_floor, 0.0, blending)
+    arrays, R = rules.arrays, extended(X)
+    Y = np.tile(Y, rules.n_pairs)
+    errors = np.zeros(Y.shape)
+    for r in range(rules.n_rules):
+        moved = [learned[:, r] * ((R @ P) * R).sum(axis=1) for P in arrays.P[r]]
+        kept = np.maximum(1.0 - np.column_stack(moved), LEAST_KEPT)
+        kept = np.tile(kept, Y.shape[1] // rules.n_groups)
+        errors += blending[:, r, None] * (Y - R @ arrays.W[r].T) / kept
+    return errors
 
 
 def optimise(rules, r, hessians, settings):

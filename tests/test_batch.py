@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from naive_cases import process_posterior
 from numpy.testing import assert_allclose
 from scipy import optimize
 from streams import (
@@ -287,3 +288,64 @@ def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
     for name in names:
         assert np.array_equal(getattr(stream.rules, name), getattr(learner.rules, name))
     assert not stream.rules.G.any()
+
+
+def solve_least_squares(learner, X, Y, psi, base):
+    """Statistics and planes of some rows, without penalties."""
+    batch.set_statistics(learner.rules, X, Y, psi)
+    batch.set_weights(learner.rules, prior_precision(P_, 0.3), base, learner.settings)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_errors_without_own_row_are_those_of_a_fit_without_it(rng, share):
+    """Antecedents and the prior held fixed, every row is left out in turn."""
+    changes = {"correlation": "none", "activation_floor": 0.1, "bandwidth": 0.5}
+    learner, X, Y, psi = weighted_rules(rng, share, n_rules=3, **changes)
+    assert (psi == 0.0).any()  # such rules answer but have not learned the row
+    base, full = batch.prior_planes(Y, P_), learner.settings._replace(activation_floor=0.0)
+    solve_least_squares(learner, X, Y, psi, base)
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    blending, R = batch.activations(learner.rules, X, full), batch.extended(X)
+    for t in range(0, N, 4):
+        others = np.arange(N) != t
+        solve_least_squares(learner, X[others], Y[others], psi[others], base)
+        planes = np.tensordot(blending[t], learner.rules.W, axes=1)
+        assert_allclose(errors[t], Y[t] - planes @ R[t], rtol=1e-8, atol=1e-10)
+
+
+def test_errors_of_several_pairs_are_those_of_each_alone(rng):
+    X, Y = random_rows(rng, N, P_, K_)
+    pairs = [(0.0, 0.0), (0.1, 2.0)]
+
+    def errors(params, pairs=None):
+        learner = Learner(params, P_, K_, pairs=pairs).fit(X, Y)
+        scaled = learner.scaler.transform(X)
+        return batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+
+    alone = [errors(make_params(alpha=alpha, beta=beta)) for alpha, beta in pairs]
+    assert_allclose(errors(make_params(), pairs), np.hstack(alone), rtol=1e-6, atol=1e-8)
+
+
+def test_errors_of_an_exact_fit_stay_small(rng):
+    """Two rows, three numbers per plane, next to no prior: nothing is left to divide."""
+    learner = learner_with_rules(rng, 1, P_, K_, correlation="none")
+    X, Y = rng.normal(size=(2, P_)), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    psi = batch.activations(learner.rules, X, learner.settings)
+    batch.set_statistics(learner.rules, X, Y, psi)
+    base = batch.prior_planes(Y, P_)
+    batch.set_weights(learner.rules, prior_precision(P_, 1e-9), base, learner.settings)
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    assert np.abs(errors).max() < 1e-3
+
+
+def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
+    X, Y = random_rows(rng, 12, P_, K_)
+    width, noise = 0.05, 1.0  # so narrow that every row is novel
+    changes = {"case_width": width, "case_noise": noise}
+    learner = Learner(make_params(cases=12, **changes), P_, K_).fit(X, Y)
+    alone = Learner(make_params(cases=0), P_, K_).fit(X, Y)
+    assert learner.cases.n_cases == len(X)
+    scaled = learner.scaler.transform(X)
+    errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    expected = process_posterior(scaled, errors, scaled, width, noise)
+    assert_allclose(learner.score(X) - alone.score(X), expected, rtol=1e-8, atol=1e-10)

@@ -14,20 +14,26 @@ from efcml.kernels.linalg import dot, downdate, find_least, scale_and_add_outer
 SIZE, CHANGES, WAIT = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
 LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row is not worth a slot
+FAR = 3.0  # scaled values beyond count as this: one wild value would make a row like no other
 REFRESH = 1000  # changes after which the inverse is derived anew: its rounding errors add up
 
 
 @kernel_fast
-def compare_with_cases(x, rows, size, width, similar):
-    """Write the similarity ``exp(-|x - row|^2 / (2 p width))`` of every case."""
-    p = x.shape[0]
-    scale = -0.5 / (p * width)
-    for j in range(size):
+def compare_with_cases(x, cases):
+    """Write ``place``, x without far values, and its similarity to every case.
+
+    The similarity is ``exp(-|place - row|^2 / (2 p width))``; rows have no far values either.
+    """
+    p, place, rows = x.shape[0], cases.place, cases.rows
+    for i in range(p):
+        place[i] = min(FAR, max(-FAR, x[i]))
+    scale = -0.5 / (p * cases.width)
+    for j in range(cases.count[SIZE]):
         distance = 0.0
         for i in range(p):
-            e = x[i] - rows[j, i]
+            e = place[i] - rows[j, i]
             distance += e * e
-        similar[j] = np.exp(scale * distance)
+        cases.similar[j] = np.exp(scale * distance)
 
 
 @kernel
@@ -51,7 +57,7 @@ def recall(x, cases, scores):
     size = cases.count[SIZE]
     if size == 0:
         return
-    compare_with_cases(x, cases.rows, size, cases.width, cases.similar)
+    compare_with_cases(x, cases)
     multiply(cases.inverse, cases.similar[:size], cases.share)
     read_answer(cases.share, cases.answer, size, scores)
 
@@ -84,8 +90,8 @@ def clear_slot(slot, cases):
 
 
 @kernel_inline
-def fill_slot(slot, x, number, novelty, cases):
-    """Remember a row: ``similar`` and ``share`` are those of x, the share of the slot is 0."""
+def fill_slot(slot, number, novelty, cases):
+    """Remember the row behind ``place``, ``similar`` and ``share``; the share of the slot is 0."""
     inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
     root = 1.0 / np.sqrt(novelty)
     for j in range(size):
@@ -96,8 +102,8 @@ def fill_slot(slot, x, number, novelty, cases):
         cases.kernel[slot, j] = cases.kernel[j, slot] = cases.similar[j]
     inverse[slot, slot] = 1.0 / novelty
     cases.kernel[slot, slot] = 1.0
-    for i in range(x.shape[0]):
-        cases.rows[slot, i] = x[i]
+    for i in range(cases.place.shape[0]):
+        cases.rows[slot, i] = cases.place[i]
     cases.age[slot] = number
     cases.count[CHANGES] += 1
 
@@ -173,7 +179,7 @@ def known_variance(cases):
 
 
 @kernel_inline
-def remember(x, number, novelty, cases):
+def remember(number, novelty, cases):
     """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
 
     The variance that the row's error has, given all rows learned so far, is returned.
@@ -187,7 +193,7 @@ def remember(x, number, novelty, cases):
         clear_slot(slot, cases)
         novelty = expect_errors(cases)
     variance = novelty + known_variance(cases)
-    fill_slot(slot, x, number, novelty, cases)
+    fill_slot(slot, number, novelty, cases)
     cases.gain[slot] = variance
     for j in range(cases.count[SIZE]):
         cases.covariance[slot, j] = cases.covariance[j, slot] = cases.gain[j]
@@ -209,12 +215,12 @@ def learn_case(x, errors, known, n_known, number, forgetting, cases):
     if forgetting < 1.0:
         forget(cases, forgetting)
     count = cases.count
-    compare_with_cases(x, cases.rows, count[SIZE], cases.width, cases.similar)
+    compare_with_cases(x, cases)
     novelty = expect_errors(cases)
     count[WAIT] += 1
     turn = count[SIZE] < cases.rows.shape[0] or count[WAIT] >= RENEWAL
     if turn and novelty > LEAST_NOVELTY:
-        variance = remember(x, number, novelty, cases)
+        variance = remember(number, novelty, cases)
     else:
         variance = known_variance(cases)
     take_in(errors, known, n_known, variance, cases)
@@ -224,10 +230,10 @@ def learn_case(x, errors, known, n_known, number, forgetting, cases):
 def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned."""
     for t in chosen:
-        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        compare_with_cases(X[t], cases)
         novelty = expect_errors(cases)
         if novelty > LEAST_NOVELTY:
-            remember(X[t], t, novelty, cases)
+            remember(t, novelty, cases)
 
 
 @kernel
@@ -237,6 +243,6 @@ def learn_errors(X, errors, known, cases):
         n_known = 0
         for c in range(known.shape[1]):
             n_known += known[t, c]
-        compare_with_cases(X[t], cases.rows, cases.count[SIZE], cases.width, cases.similar)
+        compare_with_cases(X[t], cases)
         expect_errors(cases)
         take_in(errors[t], known[t], n_known, known_variance(cases), cases)

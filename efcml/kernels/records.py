@@ -30,5 +30,5 @@ Ask = namedtuple(
 Cases = namedtuple(
     "Cases",
     "rows kernel inverse covariance answer age count width noise "
-    "similar share gain step expected errors",
+    "place similar share gain step expected errors",
 )
