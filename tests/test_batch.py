@@ -290,8 +290,8 @@ def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
     assert not stream.rules.G.any()
 
 
-def solve_least_squares(learner, X, Y, psi, base):
-    """Statistics and planes of some rows, without penalties."""
+def refit(learner, X, Y, psi, base):
+    """Statistics and planes of some rows."""
     batch.set_statistics(learner.rules, X, Y, psi)
     batch.set_weights(learner.rules, prior_precision(P_, 0.3), base, learner.settings)
 
@@ -303,12 +303,12 @@ def test_errors_without_own_row_are_those_of_a_fit_without_it(rng, share):
     learner, X, Y, psi = weighted_rules(rng, share, n_rules=3, **changes)
     assert (psi == 0.0).any()  # such rules answer but have not learned the row
     base, full = batch.prior_planes(Y, P_), learner.settings._replace(activation_floor=0.0)
-    solve_least_squares(learner, X, Y, psi, base)
+    refit(learner, X, Y, psi, base)
     errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
     blending, R = batch.activations(learner.rules, X, full), batch.extended(X)
     for t in range(0, N, 4):
         others = np.arange(N) != t
-        solve_least_squares(learner, X[others], Y[others], psi[others], base)
+        refit(learner, X[others], Y[others], psi[others], base)
         planes = np.tensordot(blending[t], learner.rules.W, axes=1)
         assert_allclose(errors[t], Y[t] - planes @ R[t], rtol=1e-8, atol=1e-10)
 
@@ -349,3 +349,35 @@ def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
     errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
     expected = process_posterior(scaled, errors, scaled, width, noise)
     assert_allclose(learner.score(X) - alone.score(X), expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("share", "at_most"), [(1.0, 0.3), (0.6, 0.6)])
+def test_errors_without_own_row_under_a_penalty_are_close(rng, share, at_most):
+    """Closer than those that are left after learning; the penalty makes planes move less."""
+    learner, X, Y, psi = weighted_rules(rng, share, alpha=0.0, beta=20.0)
+    base, R = batch.prior_planes(Y, P_), batch.extended(X)
+    refit(learner, X, Y, psi, base)
+    settings = learner.settings
+    errors = batch.errors_without_own_row(learner.rules, X, Y, settings)
+    plain = batch.errors_without_own_row(learner.rules, X, Y, settings._replace(corrects=False))
+    left = Y - learner.score(X)
+    refitted = np.empty_like(errors)
+    for t in range(N):
+        others = np.arange(N) != t
+        refit(learner, X[others], Y[others], psi[others], base)
+        refitted[t] = Y[t] - np.tensordot(psi[t], learner.rules.W, axes=1) @ R[t]
+
+    def distance(other):
+        return np.nanmean((other - refitted) ** 2) ** 0.5
+
+    assert np.array_equal(np.isnan(errors), np.isnan(Y))
+    assert distance(errors) < at_most * distance(left)
+    assert distance(errors) < distance(plain)
+
+
+def test_under_thresholds_errors_are_those_that_are_left(rng):
+    X, Y = random_rows(rng, N, P_, K_)
+    learner = Learner(make_params(alpha=0.5, cases=0), P_, K_).fit(X, Y)
+    scaled = learner.scaler.transform(X)
+    errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    assert_allclose(errors, Y - learner.score(X), rtol=1e-10, atol=1e-12)
