@@ -290,10 +290,10 @@ def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
     assert not stream.rules.G.any()
 
 
-def refit(learner, X, Y, psi, base):
+def refit(learner, X, Y, psi, base, prior=0.3):
     """Statistics and planes of some rows."""
     batch.set_statistics(learner.rules, X, Y, psi)
-    batch.set_weights(learner.rules, prior_precision(P_, 0.3), base, learner.settings)
+    batch.set_weights(learner.rules, prior_precision(P_, prior), base, learner.settings)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
@@ -331,19 +331,38 @@ def test_errors_of_an_exact_fit_stay_small(rng):
     learner = learner_with_rules(rng, 1, P_, K_, correlation="none")
     X, Y = rng.normal(size=(2, P_)), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
     psi = batch.activations(learner.rules, X, learner.settings)
-    batch.set_statistics(learner.rules, X, Y, psi)
     base = batch.prior_planes(Y, P_)
-    batch.set_weights(learner.rules, prior_precision(P_, 1e-9), base, learner.settings)
+    refit(learner, X, Y, psi, base, 1e-9)
     errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
     assert np.abs(errors).max() < 1e-3
+    refit(learner, X, Y, psi, base, 0.001)  # a little is left, and says what it was
+    R, P = batch.extended(X), learner.rules.P[0, 0]
+    kept = 1.0 - np.diag(R @ P @ R.T)
+    assert 0.001 < kept.min() < 0.05
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    assert_allclose(errors, (Y - learner.score(X)) / kept[:, None], rtol=1e-8)
+
+
+def test_errors_under_a_penalty_that_is_not_convex(rng):
+    """Where the printed penalty lowers the curvature, planes move as without it."""
+    changes = {"alpha": 0.0, "beta": 5.0, "correlation": "paper"}
+    learner, X, Y, psi = weighted_rules(rng, n_rules=1, **changes)
+    refit(learner, X, Y, psi, batch.prior_planes(Y, P_))
+    strengths, axes = np.linalg.eigh(learner.rules.penalty[0])
+    assert strengths[0] < -0.1
+    errors, plain = (
+        batch.errors_without_own_row(learner.rules, X, Y, settings) @ axes[:, 0]
+        for settings in (learner.settings, learner.settings._replace(corrects=False))
+    )
+    assert_allclose(errors, plain, rtol=1e-8)
 
 
 def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
     X, Y = random_rows(rng, 12, P_, K_)
     width, noise = 0.05, 1.0  # so narrow that every row is novel
-    changes = {"case_width": width, "case_noise": noise}
+    changes = {"alpha": 0.0, "case_width": width, "case_noise": noise}
     learner = Learner(make_params(cases=12, **changes), P_, K_).fit(X, Y)
-    alone = Learner(make_params(cases=0), P_, K_).fit(X, Y)
+    alone = Learner(make_params(cases=0, alpha=0.0), P_, K_).fit(X, Y)
     assert learner.cases.n_cases == len(X)
     scaled = learner.scaler.transform(X)
     errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
