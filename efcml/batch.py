@@ -9,6 +9,7 @@ from efcml.rules.definite import invert
 RESIDUAL = 1e-8  # relative proximal residual at which the optimiser stops
 MAX_ITERATIONS = 5000
 CROWDED = 0.8  # pairs that are done are taken out when fewer than this share is left
+LEAST_KEPT = 1e-3  # of an error, after its row is learned; less is rounding of an exact fit
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
 
 
@@ -126,6 +127,63 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             if not optimise(rules, r, np.stack(hessians), settings):
                 diverged.append(r)
     return diverged
+
+
+def errors_without_own_row(rules, X, Y, settings):
+    """Return what the rules would get wrong at each row, had their planes not learned it.
+
+    NaN where a label is unknown. The planes of a rule that has learned a row keep a share of the
+    error that they would make without it. Under alpha > 0 the share is not known, so the errors
+    are those that are left.
+    """
+    blending = activations(rules, X, settings._replace(activation_floor=0.0))
+    learned = np.where(blending < settings.activation_floor, 0.0, blending)
+    R, known = extended(X), ~np.isnan(Y)
+    Y = np.where(known, Y, 0.0)
+    parts = np.zeros((rules.n_pairs, *Y.shape))
+    for r in range(rules.n_rules):
+        planes = rules.arrays.W[r].reshape(rules.n_pairs, Y.shape[1], R.shape[1])
+        shapes = pull_shapes(rules, r, R)
+        for part, W, alpha, beta in zip(parts, planes, settings.alpha, settings.beta, strict=True):
+            error = Y - R @ W.T
+            if not (settings.corrects and alpha > 0.0):
+                error = divide_by_kept(error, learned[:, r], shapes, beta * settings.corrects)
+            part += blending[:, r, None] * error
+    return np.hstack([np.where(known, part, np.nan) for part in parts])
+
+
+def pull_shapes(rules, r, R):
+    """Return what tells how far a row moves the planes of a rule at the row itself.
+
+    These are the curvatures of the rule along its main axes, the squared coordinates of the rows
+    there, for each group of labels, and the main axes of the penalty, with its strength on each.
+    Labels that have a group each are taken as if the penalty did not mix them.
+    """
+    penalty = rules.arrays.penalty[r]
+    strengths, axes = np.diag(penalty), np.eye(len(penalty))
+    if rules.n_groups == 1:
+        strengths, axes = np.linalg.eigh(penalty)
+    groups = []
+    for P in rules.arrays.P[r]:
+        values, vectors = np.linalg.eigh(P)
+        groups.append((1.0 / values, (R @ vectors) ** 2))
+    return groups, np.maximum(strengths, 0.0), axes
+
+
+def divide_by_kept(error, learned, shapes, beta):
+    """Return the errors that one rule would make at rows that it had not learned.
+
+    Without beta the share that it keeps is ``1 - Psi r'P r``, which is exact. A penalty beta M adds
+    to the curvature, on each axis of M as much as M is there (and, not quite true, also for the
+    intercept).
+    """
+    groups, strengths, axes = shapes
+    turned = error @ axes
+    for c, strength in enumerate(strengths):
+        curvatures, squares = groups[c % len(groups)]
+        moved = learned * (squares @ (1.0 / (curvatures + beta * strength)))
+        turned[:, c] /= np.maximum(1.0 - moved, LEAST_KEPT)
+    return turned @ axes.T
 
 
 def optimise(rules, r, hessians, settings):

@@ -109,7 +109,7 @@ class Learner(Guarded):
         self.build(X, Y, delta)
         self.cases = self._new_cases()
         if self.cases.capacity:
-            self.cases.fill(X, Y, self._score_scaled(X))
+            self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         self.rows_seen += len(X)
         return self
 

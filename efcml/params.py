@@ -50,7 +50,7 @@ class Params:
     warmup_rows: int = 200
     birth_learning: bool = True
     birth_plane: str = "nearest"
-    cases: int = 200
+    cases: int = 400
     case_width: float = 0.25
     case_noise: float = 1.0
     weight_limit: float = 1e6

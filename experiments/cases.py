@@ -10,11 +10,7 @@ from pathlib import Path
 
 from inside import ORDERS, print_table, run_all
 
-SETTINGS = {
-    "no cases": {"cases": 0},
-    "default": {},
-    "100 cases": {"cases": 100},
-    "400 cases": {"cases": 400},
+CHANGES = {
     "width .15": {"case_width": 0.15},
     "width .5": {"case_width": 0.5},
     "noise .5": {"case_noise": 0.5},
@@ -23,11 +19,17 @@ SETTINGS = {
     "8 rules": {"max_rules": 8},
     "4 rules": {"max_rules": 4},
     "1 rule": {"max_rules": 1},
-    "15 rules, no cases": {"max_rules": 15, "cases": 0},
-    "8 rules, no cases": {"max_rules": 8, "cases": 0},
     "50 rules": {"max_rules": 50},
     "blend": {"birth_plane": "blend"},
 }
+SETTINGS = {
+    "no cases": {"cases": 0},
+    "default": {},
+    "100 cases": {"cases": 100},
+    "200 cases": {"cases": 200},
+    "15 rules, no cases": {"max_rules": 15, "cases": 0},
+    "8 rules, no cases": {"max_rules": 8, "cases": 0},
+} | {f"200 cases, {name}": {"cases": 200} | change for name, change in CHANGES.items()}
 
 if __name__ == "__main__":
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5

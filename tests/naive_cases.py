@@ -4,10 +4,12 @@ import numpy as np
 
 RENEWAL = 5
 LEAST_NOVELTY = 1e-3
+FAR = 3.0
 
 
 def similarity(A, B, width):
-    """``exp(-|a - b|^2 / (2 p width))`` for all pairs of rows."""
+    """``exp(-|a - b|^2 / (2 p width))`` for all pairs of rows, far values cut."""
+    A, B = np.clip(A, -FAR, FAR), np.clip(B, -FAR, FAR)
     squares = ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2)
     return np.exp(-squares / (2.0 * A.shape[1] * width))
 
@@ -55,7 +57,7 @@ class NaiveCases:
         variance = open_part + q @ covariance
         self.u = np.vstack([self.u, q @ self.u])
         self.C = np.block([[self.C, covariance[:, None]], [covariance[None], variance]])
-        self.rows = np.vstack([self.rows, x])
+        self.rows = np.vstack([self.rows, np.clip(x, -FAR, FAR)])
         self.age = np.append(self.age, number)
 
     def observe(self, x, errors):

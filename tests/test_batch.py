@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from naive_cases import process_posterior
 from numpy.testing import assert_allclose
 from scipy import optimize
 from streams import (
@@ -287,3 +288,115 @@ def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
     for name in names:
         assert np.array_equal(getattr(stream.rules, name), getattr(learner.rules, name))
     assert not stream.rules.G.any()
+
+
+def refit(learner, X, Y, psi, base, prior=0.3):
+    """Statistics and planes of some rows."""
+    batch.set_statistics(learner.rules, X, Y, psi)
+    batch.set_weights(learner.rules, prior_precision(P_, prior), base, learner.settings)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_errors_without_own_row_are_those_of_a_fit_without_it(rng, share):
+    """Antecedents and the prior held fixed, every row is left out in turn."""
+    changes = {"correlation": "none", "activation_floor": 0.1, "bandwidth": 0.5}
+    learner, X, Y, psi = weighted_rules(rng, share, n_rules=3, **changes)
+    assert (psi == 0.0).any()  # such rules answer but have not learned the row
+    base, full = batch.prior_planes(Y, P_), learner.settings._replace(activation_floor=0.0)
+    refit(learner, X, Y, psi, base)
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    blending, R = batch.activations(learner.rules, X, full), batch.extended(X)
+    for t in range(0, N, 4):
+        others = np.arange(N) != t
+        refit(learner, X[others], Y[others], psi[others], base)
+        planes = np.tensordot(blending[t], learner.rules.W, axes=1)
+        assert_allclose(errors[t], Y[t] - planes @ R[t], rtol=1e-8, atol=1e-10)
+
+
+def test_errors_of_several_pairs_are_those_of_each_alone(rng):
+    X, Y = random_rows(rng, N, P_, K_)
+    pairs = [(0.0, 0.0), (0.1, 2.0)]
+
+    def errors(params, pairs=None):
+        learner = Learner(params, P_, K_, pairs=pairs).fit(X, Y)
+        scaled = learner.scaler.transform(X)
+        return batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+
+    alone = [errors(make_params(alpha=alpha, beta=beta)) for alpha, beta in pairs]
+    assert_allclose(errors(make_params(), pairs), np.hstack(alone), rtol=1e-6, atol=1e-8)
+
+
+def test_errors_of_an_exact_fit_stay_small(rng):
+    """Two rows, three numbers per plane, next to no prior: nothing is left to divide."""
+    learner = learner_with_rules(rng, 1, P_, K_, correlation="none")
+    X, Y = rng.normal(size=(2, P_)), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    psi = batch.activations(learner.rules, X, learner.settings)
+    base = batch.prior_planes(Y, P_)
+    refit(learner, X, Y, psi, base, 1e-9)
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    assert np.abs(errors).max() < 1e-3
+    refit(learner, X, Y, psi, base, 0.001)  # a little is left, and says what it was
+    R, P = batch.extended(X), learner.rules.P[0, 0]
+    kept = 1.0 - np.diag(R @ P @ R.T)
+    assert 0.001 < kept.min() < 0.05
+    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
+    assert_allclose(errors, (Y - learner.score(X)) / kept[:, None], rtol=1e-8)
+
+
+def test_errors_under_a_penalty_that_is_not_convex(rng):
+    """Where the printed penalty lowers the curvature, planes move as without it."""
+    changes = {"alpha": 0.0, "beta": 5.0, "correlation": "paper"}
+    learner, X, Y, psi = weighted_rules(rng, n_rules=1, **changes)
+    refit(learner, X, Y, psi, batch.prior_planes(Y, P_))
+    strengths, axes = np.linalg.eigh(learner.rules.penalty[0])
+    assert strengths[0] < -0.1
+    errors, plain = (
+        batch.errors_without_own_row(learner.rules, X, Y, settings) @ axes[:, 0]
+        for settings in (learner.settings, learner.settings._replace(corrects=False))
+    )
+    assert_allclose(errors, plain, rtol=1e-8)
+
+
+def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
+    X, Y = random_rows(rng, 12, P_, K_)
+    width, noise = 0.05, 1.0  # so narrow that every row is novel
+    changes = {"alpha": 0.0, "case_width": width, "case_noise": noise}
+    learner = Learner(make_params(cases=12, **changes), P_, K_).fit(X, Y)
+    alone = Learner(make_params(cases=0, alpha=0.0), P_, K_).fit(X, Y)
+    assert learner.cases.n_cases == len(X)
+    scaled = learner.scaler.transform(X)
+    errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    expected = process_posterior(scaled, errors, scaled, width, noise)
+    assert_allclose(learner.score(X) - alone.score(X), expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("share", "at_most"), [(1.0, 0.3), (0.6, 0.6)])
+def test_errors_without_own_row_under_a_penalty_are_close(rng, share, at_most):
+    """Closer than those that are left after learning; the penalty makes planes move less."""
+    learner, X, Y, psi = weighted_rules(rng, share, alpha=0.0, beta=20.0)
+    base, R = batch.prior_planes(Y, P_), batch.extended(X)
+    refit(learner, X, Y, psi, base)
+    settings = learner.settings
+    errors = batch.errors_without_own_row(learner.rules, X, Y, settings)
+    plain = batch.errors_without_own_row(learner.rules, X, Y, settings._replace(corrects=False))
+    left = Y - learner.score(X)
+    refitted = np.empty_like(errors)
+    for t in range(N):
+        others = np.arange(N) != t
+        refit(learner, X[others], Y[others], psi[others], base)
+        refitted[t] = Y[t] - np.tensordot(psi[t], learner.rules.W, axes=1) @ R[t]
+
+    def distance(other):
+        return np.nanmean((other - refitted) ** 2) ** 0.5
+
+    assert np.array_equal(np.isnan(errors), np.isnan(Y))
+    assert distance(errors) < at_most * distance(left)
+    assert distance(errors) < distance(plain)
+
+
+def test_under_thresholds_errors_are_those_that_are_left(rng):
+    X, Y = random_rows(rng, N, P_, K_)
+    learner = Learner(make_params(alpha=0.5, cases=0), P_, K_).fit(X, Y)
+    scaled = learner.scaler.transform(X)
+    errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    assert_allclose(errors, Y - learner.score(X), rtol=1e-10, atol=1e-12)

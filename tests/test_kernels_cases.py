@@ -23,7 +23,7 @@ def learn(base, X, errors, forgetting=1.0, first=0):
     for t, (x, e) in enumerate(zip(X, errors, strict=True)):
         known = ~np.isnan(e)
         kernels.compare_with_cases(x, base.arrays)
-        kernels.learn_case(x, e.copy(), known, known.sum(), first + t, forgetting, base.arrays)
+        kernels.learn_case(e.copy(), known, known.sum(), first + t, forgetting, base.arrays)
     kernels.bring_covariance(base.arrays)
 
 
@@ -41,11 +41,22 @@ def test_no_cases_add_nothing():
 
 
 def test_similarities(rng):
-    rows, x = rng.normal(size=(5, 3)), rng.normal(size=3)
-    similar = np.full(5, -1.0)
-    kernels.measure_similarity(x, rows, 4, WIDTH, similar)
-    assert_allclose(similar[:4], similarity(x[None], rows[:4], WIDTH)[0], rtol=1e-12)
-    assert similar[4] == -1.0
+    rows, x = rng.normal(size=(4, 3)), rng.normal(size=3)
+    cases = CaseBase(3, 1, 5, 4.0, NOISE).arrays
+    cases.similar[4] = -1.0
+    kernels.remember_rows(rows, np.arange(4), cases)
+    kernels.compare_with_cases(x, cases)
+    assert_allclose(cases.similar[:4], similarity(x[None], rows, 4.0)[0], rtol=1e-12)
+    assert cases.similar[4] == -1.0
+
+
+def test_far_values_count_as_less_far():
+    rows = np.array([[-9.0, 0.5], [3.1, 0.5], [7.0, 0.5]])
+    base = CaseBase(2, 1, 3, 4.0, NOISE)
+    kernels.remember_rows(rows, np.arange(3), base.arrays)
+    assert np.array_equal(base.state()["rows"], [[-3.0, 0.5], [3.0, 0.5]])  # the third is not novel
+    kernels.compare_with_cases(np.array([5.0, 0.5]), base.arrays)
+    assert_allclose(base.arrays.similar[:2], [np.exp(-36.0 / 16.0), 1.0], rtol=1e-12)
 
 
 def test_leading_part_of_a_product(rng):
@@ -71,7 +82,7 @@ def test_inverse_by_sweeping(rng):
 @pytest.mark.parametrize("forgetting", [1.0, 0.9])
 @pytest.mark.parametrize("capacity", [1, 4, 100])
 def test_stream_is_that_of_the_twin(rng, capacity, forgetting, share):
-    X, errors = rng.normal(size=(40, 2)), random_errors(rng, 40, 3, share)
+    X, errors = 2.0 * rng.normal(size=(40, 2)), random_errors(rng, 40, 3, share)
     X[20] = X[19]  # not novel: learned, but never a case
     base = CaseBase(2, 3, capacity, WIDTH, NOISE)
     twin = NaiveCases(2, 3, capacity, WIDTH, NOISE)
@@ -95,11 +106,11 @@ def test_with_room_for_all_rows_it_is_a_gaussian_process(rng):
 
 
 def test_batch_with_room_for_all_rows_is_a_gaussian_process(rng):
-    X, Y, X_new = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), rng.normal(size=(7, 3))
-    scores = rng.normal(size=(30, 2))
-    base = CaseBase(3, 2, 50, WIDTH, NOISE)
-    base.fill(X, Y, scores)
-    expected = process_posterior(X, Y - scores, X_new, WIDTH, NOISE)
+    X, errors, X_new = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), rng.normal(size=(7, 3))
+    base, given = CaseBase(3, 2, 50, WIDTH, NOISE), errors.copy()
+    base.fill(X, given)
+    assert np.array_equal(given, errors)
+    expected = process_posterior(X, errors, X_new, WIDTH, NOISE)
     assert_allclose(recalled(base, X_new), expected, rtol=1e-8, atol=1e-10)
 
 
@@ -112,24 +123,24 @@ def test_before_any_error_the_prior_holds(rng):
 
 def test_batch_projects_all_rows_on_the_cases(rng):
     """Subset of regressors: all rows are learned through the similarity to the chosen ones."""
-    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    X, errors = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
     base = CaseBase(2, 2, 8, WIDTH, NOISE)
-    base.fill(X, Y, np.zeros((40, 2)))
+    base.fill(X, errors)
     chosen = X[::5]
     assert np.array_equal(base.state()["rows"], chosen)
     K, Q = similarity(chosen, chosen, WIDTH), similarity(X, chosen, WIDTH)
-    weights = np.linalg.solve(Q.T @ Q + NOISE * K, Q.T @ Y)
+    weights = np.linalg.solve(Q.T @ Q + NOISE * K, Q.T @ errors)
     assert_allclose(recalled(base, X), Q @ weights, rtol=1e-7, atol=1e-9)
 
 
 def test_several_pairs_are_learned_as_if_alone(rng):
-    X, Y, scores = rng.normal(size=(20, 2)), rng.normal(size=(20, 2)), rng.normal(size=(20, 4))
-    Y[3, 1] = np.nan
+    X, errors = rng.normal(size=(20, 2)), rng.normal(size=(20, 4))
+    errors[3, [1, 3]] = np.nan
     both = CaseBase(2, 4, 6, WIDTH, NOISE)
-    both.fill(X, Y, scores)
+    both.fill(X, errors)
     for pair in (slice(0, 2), slice(2, 4)):
         alone = CaseBase(2, 2, 6, WIDTH, NOISE)
-        alone.fill(X, Y, scores[:, pair])
+        alone.fill(X, errors[:, pair])
         assert_allclose(recalled(both, X)[:, pair], recalled(alone, X), rtol=1e-12, atol=1e-14)
 
 
@@ -158,7 +169,7 @@ def test_inverse_stays_exact_over_many_changes(rng):
 
 def test_equal_rows_are_remembered_once():
     base = CaseBase(2, 1, 4, WIDTH, NOISE)
-    base.fill(np.ones((6, 2)), np.ones((6, 1)), np.zeros((6, 1)))
+    base.fill(np.ones((6, 2)), np.ones((6, 1)))
     learn(base, np.ones((6, 2)), np.ones((6, 1)))
     assert base.n_cases == 1
     assert_allclose(recalled(base, np.ones((1, 2))), 12 / (12 + NOISE))
@@ -192,7 +203,7 @@ def test_copies_and_states_go_on_alike(rng):
 
 def test_state_is_what_it_says():
     base = CaseBase(2, 3, 5, WIDTH, NOISE)
-    base.fill(np.arange(6.0).reshape(3, 2), np.ones((3, 3)), np.zeros((3, 3)))
+    base.fill(np.arange(6.0).reshape(3, 2), np.ones((3, 3)))
     shapes = CaseBase.state_shapes(2, 3, base.n_cases)
     for name, array in base.state().items():
         assert shapes[name] == (array.dtype.str, array.shape)
@@ -202,5 +213,5 @@ def test_state_is_what_it_says():
 
 def test_no_room_means_no_cases(rng):
     base = CaseBase(2, 1, 0, WIDTH, NOISE)
-    base.fill(rng.normal(size=(5, 2)), np.ones((5, 1)), np.zeros((5, 1)))
+    base.fill(rng.normal(size=(5, 2)), np.ones((5, 1)))
     assert base.n_cases == base.capacity == 0

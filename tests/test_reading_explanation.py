@@ -8,6 +8,7 @@ from test_classifier import QUICK, freeze, hide, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import EFCMLClassifier, datasets
+from efcml.batch import errors_without_own_row
 
 
 def naive_parts(clf, initial, x, tau, *, density):
@@ -116,7 +117,8 @@ def test_cases_are_those_of_the_twin():
     clf = EFCMLClassifier(**QUICK, cases=50, case_width=0.5, case_noise=2.0).fit(X, Y)
     assert_allclose(clf.learner_.rules.W, rules_alone.learner_.rules.W)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    errors = Y - (rules_alone.decision_function(X) + 0.5)
+    learner = rules_alone.learner_
+    errors = errors_without_own_row(learner.rules, scaled, Y, learner.settings)
     explanation = clf.explain(X[3])
     expected = process_posterior(scaled, errors, scaled[3:4], 0.5, 2.0)[0]
     assert_allclose(explanation.by_cases, expected, atol=1e-9)

@@ -15,18 +15,19 @@ from efcml.kernels.waiting import shrink_and_multiply
 SIZE, CHANGES, PAUSE = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
 LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row is not worth a slot
+FAR = 3.0  # scaled values beyond count as this: one wild value would make a row like no other
 REFRESH = 1000  # changes after which the inverse is derived anew: its rounding errors add up
 
 
 @kernel_fast
-def measure_similarity(x, rows, size, width, similar):
-    """Write the similarity ``exp(-|x - row|^2 / (2 p width))`` of every case."""
-    p = x.shape[0]
+def measure_similarity(place, rows, size, width, similar):
+    """Write the similarity ``exp(-|place - row|^2 / (2 p width))`` of every case."""
+    p = place.shape[0]
     scale = -0.5 / (p * width)
     for j in range(size):
         distance = 0.0
         for i in range(p):
-            e = x[i] - rows[j, i]
+            e = place[i] - rows[j, i]
             distance += e * e
         similar[j] = np.exp(scale * distance)
 
@@ -40,9 +41,14 @@ def multiply(A, v, out):
 
 @kernel
 def compare_with_cases(x, cases):
-    """Fill ``similar`` and ``share`` for a row."""
+    """Fill ``place``, which is x without far values, and its ``similar`` and ``share``.
+
+    The rows of the cases have no far values either.
+    """
+    for i in range(x.shape[0]):
+        cases.place[i] = min(FAR, max(-FAR, x[i]))
     size = cases.count[SIZE]
-    measure_similarity(x, cases.rows, size, cases.width, cases.similar)
+    measure_similarity(cases.place, cases.rows, size, cases.width, cases.similar)
     multiply(cases.inverse, cases.similar[:size], cases.share)
 
 
@@ -111,8 +117,8 @@ def clear_slot(slot, cases):
 
 
 @kernel_inline
-def fill_slot(slot, x, number, novelty, cases):
-    """Remember a row: ``similar`` and ``share`` are those of x, the share of the slot is 0."""
+def fill_slot(slot, number, novelty, cases):
+    """Remember the row behind ``place``, ``similar`` and ``share``; the share of the slot is 0."""
     inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
     root = 1.0 / np.sqrt(novelty)
     for j in range(size):
@@ -123,8 +129,8 @@ def fill_slot(slot, x, number, novelty, cases):
         cases.kernel[slot, j] = cases.kernel[j, slot] = cases.similar[j]
     inverse[slot, slot] = 1.0 / novelty
     cases.kernel[slot, slot] = 1.0
-    for i in range(x.shape[0]):
-        cases.rows[slot, i] = x[i]
+    for i in range(cases.place.shape[0]):
+        cases.rows[slot, i] = cases.place[i]
     cases.age[slot] = number
     cases.count[CHANGES] += 1
 
@@ -199,7 +205,7 @@ def known_variance(cases):
 
 
 @kernel_inline
-def remember(x, number, novelty, cases):
+def remember(number, novelty, cases):
     """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
 
     The variance that the row's error has, given all rows learned so far, is returned.
@@ -214,7 +220,7 @@ def remember(x, number, novelty, cases):
         multiply(cases.inverse, cases.similar[: cases.count[SIZE]], cases.share)
         novelty = expect_errors(cases)
     variance = novelty + known_variance(cases)
-    fill_slot(slot, x, number, novelty, cases)
+    fill_slot(slot, number, novelty, cases)
     cases.gain[slot] = variance
     for j in range(cases.count[SIZE]):
         cases.covariance[slot, j] = cases.covariance[j, slot] = cases.gain[j]
@@ -228,8 +234,8 @@ def remember(x, number, novelty, cases):
 
 
 @kernel
-def learn_case(x, errors, known, n_known, number, forgetting, cases):
-    """Learn the errors (L,) that the rules made at x, and remember the row if it is its turn.
+def learn_case(errors, known, n_known, number, forgetting, cases):
+    """Learn the errors (L,) that the rules made at a row, and remember it if it is its turn.
 
     The row must have been compared with the cases. ``errors`` is used up. ``number`` is the row's
     number in the stream.
@@ -241,7 +247,7 @@ def learn_case(x, errors, known, n_known, number, forgetting, cases):
     count[PAUSE] += 1
     turn = count[SIZE] < cases.rows.shape[0] or count[PAUSE] >= RENEWAL
     if turn and novelty > LEAST_NOVELTY:
-        variance = remember(x, number, novelty, cases)
+        variance = remember(number, novelty, cases)
     else:
         variance = known_variance(cases)
     take_in(errors, known, n_known, variance, cases)
@@ -254,7 +260,7 @@ def remember_rows(X, chosen, cases):
         compare_with_cases(X[t], cases)
         novelty = expect_errors(cases)
         if novelty > LEAST_NOVELTY:
-            remember(X[t], t, novelty, cases)
+            remember(t, novelty, cases)
 
 
 @kernel

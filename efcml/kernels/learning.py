@@ -168,7 +168,8 @@ def learn_errors_of_rules(x, y, n_known, recalled, row_number, n_rules, settings
         kept = settings.forgetting ** (1.0 / n_rules)
         if not recalled:
             compare_with_cases(x, cases)
-        learn_case(x, cases.errors, cons_work.known, float(n_known), row_number, kept, cases)
+        known = cons_work.known
+        learn_case(cases.errors, known, float(n_known), row_number, kept, cases)
 
 
 @kernel

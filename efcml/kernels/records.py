@@ -37,5 +37,5 @@ Ask = namedtuple(
 Cases = namedtuple(
     "Cases",
     "rows kernel inverse covariance answer age count width noise "
-    "similar share gain step waits expected errors",
+    "place similar share gain step waits expected errors",
 )

@@ -37,7 +37,7 @@ def changes(p):
         "10 rules": {"max_rules": 10},
         "blended birth plane": {"birth_plane": "blend"},
         "no cases": {"cases": 0},
-        "400 cases": {"cases": 400},
+        "200 cases": {"cases": 200},
         "all as printed": {key: printed[key] for key in printed if printed[key] != own[key]},
     }
 

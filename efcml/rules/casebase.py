@@ -8,7 +8,7 @@ from efcml.rules.fields import Field
 
 # Sizes: m cases, p features, L planes (as in `efcml.rules.fields`).
 CASE_FIELDS = (
-    Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled"),
+    Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled, without far values"),
     Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases"),
     Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse"),
     Field("covariance", ("m", "m"), "f8", 0.0, "C", "of the errors at the cases, labels alike"),
@@ -36,10 +36,13 @@ class CaseBase:
     def _adopt(self, fields, width, noise):
         """Take arrays into use, with scratch arrays of the same sizes."""
         capacity, n_planes = fields["answer"].shape
+        place = np.zeros(fields["rows"].shape[1])
         scratch = {name: np.zeros(capacity) for name in ("similar", "share", "gain", "step")}
         scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
         scratch["waits"] = np.zeros(1, dtype=np.bool_)
-        self.arrays = Cases(**fields, width=float(width), noise=float(noise), **scratch)
+        self.arrays = Cases(
+            **fields, width=float(width), noise=float(noise), place=place, **scratch
+        )
 
     @property
     def capacity(self):
@@ -56,12 +59,11 @@ class CaseBase:
         """Memory of the state, free slots included."""
         return sum(getattr(self.arrays, field.name).nbytes for field in CASE_FIELDS)
 
-    def fill(self, X, Y, scores):
-        """Remember rows of a batch, evenly spread, and learn what the rules' scores get wrong."""
+    def fill(self, X, errors):
+        """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
         chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
         remember_rows(X, chosen, self.arrays)
-        errors = np.tile(Y, scores.shape[1] // Y.shape[1]) - scores
-        learn_errors(X, errors, ~np.isnan(Y), self.arrays)
+        learn_errors(X, errors.copy(), ~np.isnan(errors), self.arrays)
 
     def similar_to(self, x):
         """Return what each case adds (m, L), its row number and similarity, most similar first."""
