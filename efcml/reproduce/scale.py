@@ -44,7 +44,7 @@ class Scale:
     speed_sets: tuple[str, ...] = (*SETS, LARGE)
     speed_parameters: dict = field(default_factory=lambda: {"prior": 10.0})
     speed_limits: tuple[int | None, int | None] = (None, None)
-    large_speed_limits: tuple[int | None, int | None] = (2000, 300)
+    large_speed_limits: tuple[int | None, int | None] = (600, 100)
 
 
 FULL = Scale(
