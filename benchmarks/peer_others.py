@@ -75,7 +75,10 @@ class Moa(Peer):
 
 
 class FuzzyPerLabel(Peer):
-    """One evolving fuzzy regression per label; features are scaled with the initial part."""
+    """One evolving fuzzy regression per label; features are scaled to 0..1 in the initial part.
+
+    Its defaults are made for such features: with others it has ten times the rules, or more.
+    """
 
     library = "evolvingfuzzysystems"
 
@@ -86,12 +89,15 @@ class FuzzyPerLabel(Peer):
         self.models = [getattr(eFS, kind)() for _ in range(K)]
 
     def fit(self, X, Y):
-        self.mean, self.scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
+        self.low, self.range = X.min(axis=0), np.maximum(np.ptp(X, axis=0), 1e-9)
         for model, y in zip(self.models, Y.T, strict=True):
-            model.fit((X - self.mean) / self.scale, y)
+            model.fit(self.scale(X), y)
+
+    def scale(self, X):
+        return np.clip((X - self.low) / self.range, 0.0, 1.0)
 
     def convert(self, X, Y):
-        scaled = (X - self.mean) / self.scale
+        scaled = self.scale(X)
         return [(scaled[t : t + 1], Y[t]) for t in range(len(X))]
 
     def score(self, x):

@@ -92,7 +92,7 @@ def run_line(name, cases):
             best[place] = min(best[place], ms)
     slope, error = fit_slope(values, best)
     return {
-        "line": name, "cases": cases, "sizes": list(values), "ms": best.tolist(),
+        "line": name, "changed": what, "cases": cases, "sizes": list(values), "ms": best.tolist(),
         "others": BASE | others, "rules": [learner.n_rules for learner in learners],
         "active": [count_active(learner) for learner in learners],
         "slope": slope, "error": error, "allowed": allowed, "tolerance": TOLERANCE,
@@ -112,7 +112,7 @@ def run_stream(cases):
         done = length
     slope, error = fit_slope(LENGTHS, ms)
     return {
-        "line": LENGTH, "cases": cases, "sizes": list(LENGTHS), "ms": ms, "others": STREAM,
+        "line": LENGTH, "changed": "rows", "cases": cases, "sizes": list(LENGTHS), "ms": ms, "others": STREAM,
         "rules": [learner.n_rules] * len(ms), "active": [count_active(learner)] * len(ms),
         "slope": slope, "error": error, "allowed": 0.0, "tolerance": FLAT,
     }  # fmt: skip

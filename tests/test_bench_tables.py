@@ -68,7 +68,7 @@ def test_inactive_rules_do_not_fire(benchmarks):
 @pytest.mark.parametrize(("slope", "good"), [(0.4, True), (1.14, True), (1.16, False)])
 def test_growth_holds_up_to_its_tolerance(slope, good):
     line = {
-        "line": "rules", "cases": 0, "sizes": [5, 40], "ms": [0.25, 2.0], "slope": slope,
+        "line": "rules", "changed": "rules", "cases": 0, "sizes": [5, 40], "ms": [0.25, 2.0], "slope": slope,
         "error": 0.02, "allowed": 1.0, "tolerance": 0.15, "rules": [5, 40], "active": [5, 40],
         "others": {"p": 100, "K": 10, "rules": 20, "active": None},
     }  # fmt: skip
@@ -76,6 +76,9 @@ def test_growth_holds_up_to_its_tolerance(slope, good):
     assert row.startswith("| rules | 5 | 40 | p = 100, K = 10, 5 to 40 rules, 5 to 40 active | 0 |")
     assert row.endswith("| yes |" if good else "| **no** |")
     assert f"| {slope:.2f} ± 0.02 | 1 + 0.15 |" in row
+    flat = line | {"changed": "p", "rules": [20, 20], "active": [20, 20]}
+    row = tables.scaling_part({"lines": [flat]}).splitlines()[2]
+    assert "| K = 10, 20 rules, 20 active |" in row
 
 
 # -- memory -----------------------------------------------------------------------------------

@@ -154,13 +154,11 @@ def scaling_part(record):
             "exponent", "allowed", "holds"]  # fmt: skip
     rows = []
     for line in record["lines"]:
-        low, high = min(line["active"]), max(line["active"])
-        active = f"{low}" if low == high else f"{low} to {high}"
-        at = ", ".join(f"{name} = {value}" for name, value in line["others"].items()
-                       if value is not None and name in ("p", "K"))  # fmt: skip
+        sizes = [f"{name} = {line['others'][name]}" for name in ("p", "K")
+                 if name != line["changed"]]  # fmt: skip
+        sizes += [f"{spread(line['rules'])} rules", f"{spread(line['active'])} active"]
         rows.append([
-            line["line"], line["sizes"][0], line["sizes"][-1],
-            f"{at}, {spread(line['rules'])} rules, {active} active", line["cases"],
+            line["line"], line["sizes"][0], line["sizes"][-1], ", ".join(sizes), line["cases"],
             digits(line["ms"][0]), digits(line["ms"][-1]),
             f"{line['slope']:.2f} ± {line['error']:.2f}",
             f"{line['allowed']:g} + {line['tolerance']:g}", "yes" if holds(line) else "**no**",
