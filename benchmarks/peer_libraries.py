@@ -116,8 +116,11 @@ class EfcmlRows(Peer):
 
 
 def to_dictionaries(X, Y):
-    """Return rows as pairs of dictionaries; a chain puts labels among the features."""
-    names = [f"x{j}" for j in range(X.shape[1])]
+    """Return rows as pairs of dictionaries; a chain puts labels among the features.
+
+    The names of features sort as their columns do.
+    """
+    names = [f"x{j:04d}" for j in range(X.shape[1])]
     return [
         (dict(zip(names, x, strict=True)), dict(enumerate(y)))
         for x, y in zip(X.tolist(), (Y == 1.0).tolist(), strict=True)

@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SETS = ("emotions", "water-quality", "yeast", "birds", "mediamill")
 CUTS = {"mediamill": (2000, 300)}  # rows fitted, rows streamed
 TURN = 25  # rows
-SECONDS, FIT_SECONDS = 30.0, 300.0
+SECONDS, FIT_SECONDS = 30.0, 180.0  # of a stream, of an initial part
+LONGEST_TURN = 300.0  # seconds
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 REFERENCE = "efcml"
 
@@ -84,7 +85,7 @@ class Child:
         """Score and learn some rows; return what went wrong, or nothing."""
         self.process.stdin.write(f"{rows}\n")
         self.process.stdin.flush()
-        answer = self.answer(2 * FIT_SECONDS)
+        answer = self.answer(LONGEST_TURN)
         if "failed" in answer:
             return answer["failed"]
         self.scores += answer["scores"]
@@ -108,23 +109,24 @@ def load(name):
     return X, Y, ds.n_initial
 
 
-def start(names, pythons, file):
-    """Let one model after the other learn the initial part; return those that can go on."""
-    children, missing = [], {}
+def start(names, pythons, file, most_seconds, children):
+    """Let one model after the other learn the initial part and join the others, or say why not."""
+    missing = {}
     for name in names:
         library = MODELS[name][1].library
         child = Child(name, pythons.get(library, sys.executable), file)
-        answer = child.answer(FIT_SECONDS)
+        children.append(child)
+        answer = child.answer(most_seconds)
         wrong = answer.get("missing") or answer.get("failed")
         if wrong:
             print(f"  {name}: left out, {wrong}", flush=True)
             missing[name] = wrong
+            children.remove(child)
             child.end()
             continue
         print(f"  {name}: initial part in {answer['fit_seconds']:.2f} s", flush=True)
         child.facts |= answer
-        children.append(child)
-    return children, missing
+    return missing
 
 
 def take_turns(children, n_rows, most_seconds):
@@ -170,15 +172,16 @@ def summarise(children, Y):
     return models
 
 
-def run_set(name, names, pythons, most_seconds):
+def run_set(name, names, pythons, most_seconds, most_fit_seconds):
     """Run all models over one data set and return the record."""
     X, Y, n_initial = load(name)
     print(f"{name}: {n_initial} rows learned first, {len(X) - n_initial} streamed", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npz"
         np.savez(file, X=X, Y=Y, n_initial=n_initial)
-        children, missing = start(names, pythons, file)
+        children = []
         try:
+            missing = start(names, pythons, file, most_fit_seconds, children)
             missing |= take_turns(children, len(X) - n_initial, most_seconds)
         finally:
             for child in children:
@@ -206,6 +209,8 @@ def main():
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
     parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each model and stream")
+    parser.add_argument("--fit-seconds", type=float, default=FIT_SECONDS,
+                        help="of each model and initial part, warm-up included")  # fmt: skip
     chosen = parser.parse_args()
     words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
     pythons = dict(word.split("=", 1) for word in words)
@@ -215,10 +220,13 @@ def main():
         record = json.loads(chosen.out.read_text(encoding="utf-8"))
     record |= {
         "efcml": efcml.__version__, "machine": platform.machine(), "cores": os.cpu_count(),
-        "rows_per_turn": TURN, "most_seconds": chosen.seconds, "most_fit_seconds": FIT_SECONDS,
+        "rows_per_turn": TURN, "most_seconds": chosen.seconds,
+        "most_fit_seconds": chosen.fit_seconds,
     }  # fmt: skip
     for name in chosen.sets:
-        record["sets"][name] = run_set(name, chosen.models, pythons, chosen.seconds)
+        record["sets"][name] = run_set(
+            name, chosen.models, pythons, chosen.seconds, chosen.fit_seconds
+        )
         print_set(record["sets"][name])
         if chosen.out:
             chosen.out.parent.mkdir(parents=True, exist_ok=True)

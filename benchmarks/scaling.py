@@ -112,8 +112,9 @@ def run_stream(cases):
         done = length
     slope, error = fit_slope(LENGTHS, ms)
     return {
-        "line": LENGTH, "changed": "rows", "cases": cases, "sizes": list(LENGTHS), "ms": ms, "others": STREAM,
-        "rules": [learner.n_rules] * len(ms), "active": [count_active(learner)] * len(ms),
+        "line": LENGTH, "changed": "rows", "cases": cases, "sizes": list(LENGTHS), "ms": ms,
+        "others": STREAM, "rules": [learner.n_rules] * len(ms),
+        "active": [count_active(learner)] * len(ms),
         "slope": slope, "error": error, "allowed": 0.0, "tolerance": FLAT,
     }  # fmt: skip
 
