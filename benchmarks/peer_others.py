@@ -77,7 +77,8 @@ class Moa(Peer):
 class FuzzyPerLabel(Peer):
     """One evolving fuzzy regression per label; features are scaled to 0..1 in the initial part.
 
-    Its defaults are made for such features: with others it has ten times the rules, or more.
+    On emotions, ePL is no better with raw or standardised features; with raw ones it has 186 rules
+    in place of 6.
     """
 
     library = "evolvingfuzzysystems"
@@ -97,15 +98,16 @@ class FuzzyPerLabel(Peer):
         return np.clip((X - self.low) / self.range, 0.0, 1.0)
 
     def convert(self, X, Y):
-        scaled = self.scale(X)
-        return [(scaled[t : t + 1], Y[t]) for t in range(len(X))]
+        # A model may keep a row and change it later, so each one gets its own.
+        rows = [[row[None].copy() for _ in self.models] for row in self.scale(X)]
+        return list(zip(rows, Y, strict=True))
 
     def score(self, x):
-        return [model.predict(x) for model in self.models]
+        return [model.predict(own) for model, own in zip(self.models, x, strict=True)]
 
     def learn(self, x, y):
-        for model, value in zip(self.models, y, strict=True):
-            model.evolve(x, value.reshape(1))
+        for model, own, value in zip(self.models, x, y, strict=True):
+            model.evolve(own, value.reshape(1))
 
     def read(self, answer):
         return [float(np.ravel(part)[0]) for part in answer]
