@@ -99,12 +99,17 @@ demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and re
 	$(PY) -m efcml.demo $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.
-bench: $(STAMP)  ## benchmarks, some minutes; mediamill must be there
+bench: $(STAMP)  ## benchmarks, about an hour; all data sets must be there
 	$(PY) benchmarks/first_fit.py --out benchmarks/results/first_fit.json
 	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
 	$(PY) benchmarks/tuning_speed.py --out benchmarks/results/tuning_speed.json
 	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
 	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
+	EFCML_CACHE=0 $(PY) benchmarks/scaling.py --out benchmarks/results/scaling.json
+	$(PY) benchmarks/memory.py --out benchmarks/results/memory.json
+	$(PY) benchmarks/peers.py --out benchmarks/results/peers.json
+	$(PY) tools/draw_speed.py
+	$(PY) tools/write_docs.py
 
 docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
 	$(PY) -m sphinx -W --keep-going -n -q -b html -d docs/_build/trees docs docs/_build/html

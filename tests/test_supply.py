@@ -12,8 +12,10 @@ LINE = re.compile(r"([\w.-]+)==([\w.!+]+) --hash=sha256:[0-9a-f]{64}")
 
 
 def requirements():
-    """Return everything that is asked for, the project's own extras left out."""
-    lines = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
+    """Return everything that tests need, the project's own extras left out."""
+    extras = {name: lines for name, lines in PROJECT["optional-dependencies"].items()
+              if name not in load_tool("oldest_versions").UNTESTED}  # fmt: skip
+    lines = [*PROJECT["dependencies"], *sum(extras.values(), [])]
     found = [Requirement(line) for line in lines]
     return [one for one in found if one.name != PROJECT["name"]]
 

@@ -8,10 +8,11 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+UNTESTED = ("peers",)  # extras that only benchmarks use
 
 
 def oldest_pins(project):
-    """Return ``name==version`` for the lower bound of every dependency and every extra.
+    """Return ``name==version`` for the lower bound of every dependency and every tested extra.
 
     Examples
     --------
@@ -19,8 +20,8 @@ def oldest_pins(project):
     ['numpy==2.0']
     """
     lines = list(project["dependencies"])
-    for extra in project.get("optional-dependencies", {}).values():
-        lines += extra
+    for name, extra in project.get("optional-dependencies", {}).items():
+        lines += extra if name not in UNTESTED else []
     pins = set()
     for line in lines:
         name, rest = re.fullmatch(r"([\w.-]+)(.*)", line.replace(" ", "")).groups()

@@ -13,6 +13,10 @@ from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from speed_tables import PARTS, speed_part
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = "docs/results/defaults.json"
 EXPERIMENTS = "experiments/results/reproduce"
@@ -155,6 +159,7 @@ TABLES = {
     "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
+    "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),
