@@ -105,6 +105,7 @@ bench: $(STAMP)  ## benchmarks, about an hour; all data sets must be there
 	$(PY) benchmarks/tuning_speed.py --out benchmarks/results/tuning_speed.json
 	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
 	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
+	EFCML_CACHE=0 $(PY) benchmarks/update_phases.py --out benchmarks/results/update_phases.json
 	EFCML_CACHE=0 $(PY) benchmarks/scaling.py --out benchmarks/results/scaling.json
 	$(PY) benchmarks/memory.py --out benchmarks/results/memory.json
 	$(PY) benchmarks/peers.py --out benchmarks/results/peers.json

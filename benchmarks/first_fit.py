@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = {"cold": 20.0, "warm": 2.0}
+WANTED = {"cold": 15.0, "warm": 1.5}
 
 PROGRAM = """
 import json, time

@@ -1,4 +1,4 @@
-"""Tables of docs/speed.md, from the records of benchmarks/: peers.py, scaling.py and memory.py."""
+"""Tables of docs/speed.md, from the records of benchmarks/."""
 
 import json
 
@@ -27,6 +27,67 @@ def markdown(head, rows):
 def digits(value):
     """Return a number with three digits that count, never as a power of ten."""
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+# -- one row ---------------------------------------------------------------------------------------
+
+
+def rows_part(record):
+    """Return the time of a scored and a learned row beside plain BLAS calls."""
+    if record is None:
+        return not_yet("update_phases")
+    head = ["size", "p", "K", "rules", "active", "cases", "correlation", "predict, us",
+            "update, us", "BLAS, us", "update to BLAS", "allowed", "holds"]  # fmt: skip
+    rows = []
+    for one in record["sizes"]:
+        rows.append([
+            one["size"], one["p"], one["K"], one["rules"], f"{one['active']:.0f}", one["cases"],
+            "on" if one["correlation"] != "none" else "off", digits(one["predict_us"]),
+            digits(one["update_us"]), digits(one["blas_update_us"]), f"{one['ratio']:.2f}",
+            f"{one['allowed']:g}", "yes" if one["ratio"] <= one["allowed"] else "**no**",
+        ])  # fmt: skip
+    return markdown(head, rows)
+
+
+def phases_part(record):
+    """Return what the phases of a learned row take, with the default and 20 rules."""
+    if record is None:
+        return not_yet("update_phases")
+    shown = [one for one in record["sizes"] if one["rules"] == 20 and "proximal steps" in
+             one["phases_us"] and "cases" in one["phases_us"] and one["active"] > 10]  # fmt: skip
+    names = list(shown[0]["phases_us"])
+    head = ["size", *(f"{name}, us" for name in names), "all, us"]
+    return markdown(head, [
+        [one["size"], *(digits(one["phases_us"][name]) for name in names), digits(one["update_us"])]
+        for one in shown
+    ])  # fmt: skip
+
+
+def streams_part(record):
+    """Return the time on real streams beside the seconds that the paper gives."""
+    if record is None:
+        return not_yet("update_phases")
+    head = ["stream", "p", "K", "rows", "rules", "cases", "update, ms", "with prediction, ms",
+            "the paper, ms", "times faster"]  # fmt: skip
+    return markdown(head, [
+        [one["set"], one["p"], one["K"], one["rows"], one["rules"], one["cases"],
+         digits(one["update_ms"]), digits(one["predict_and_update_ms"]), f"{one['paper_ms']:g}",
+         f"{one['times_faster']:.0f}"]
+        for one in record["streams"]
+    ])  # fmt: skip
+
+
+def starts_part(record):
+    """Return what a user waits for in a new process."""
+    if record is None:
+        return not_yet("first_fit")
+    head = ["compilation cache", "import, s", "first fit, s", "wanted, s", "first update, s"]
+    return markdown(head, [
+        [words, digits(found["import"]), digits(found["first_fit"]), f"{record['wanted'][kind]:g}",
+         digits(found["first_partial_fit_and_predict"])]
+        for kind, words in (("cold", "empty"), ("warm", "there"))
+        for found in [record["seconds"][kind]]
+    ])  # fmt: skip
 
 
 # -- other libraries ------------------------------------------------------------------------------
@@ -191,9 +252,18 @@ def memory_part(record):
     return markdown(head, rows)
 
 
-PARTS = {"peers": peers_part, "scaling": scaling_part, "memory": memory_part}
+PARTS = {  # by name: the benchmark whose record it is made of, and how
+    "rows": ("update_phases", rows_part),
+    "phases": ("update_phases", phases_part),
+    "streams": ("update_phases", streams_part),
+    "starts": ("first_fit", starts_part),
+    "peers": ("peers", peers_part),
+    "scaling": ("scaling", scaling_part),
+    "memory": ("memory", memory_part),
+}
 
 
 def speed_part(name, root):
     """Return one part of the page from its committed record."""
-    return PARTS[name](read_record(name, root))
+    benchmark, make = PARTS[name]
+    return make(read_record(benchmark, root))
