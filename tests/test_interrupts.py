@@ -88,6 +88,30 @@ def test_tune(tmp_path):
     assert choice["pa"] == max(point["pa"] for point in written["all"])
 
 
+@pytest.mark.slow
+def test_reproduce(tmp_path):
+    """Tiny data sets; what was recorded is left as it is when the command goes on."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+    code += "from reproduce_files import tiny_set; from efcml import datasets\n"
+    code += "datasets.load = tiny_set\n" + PROGRAM
+    out = tmp_path / "out"
+    records = out / "records" / "runs.jsonl"
+    arguments = ["reproduce", "al-labels", "--quick", "--jobs", "1", "--out", out]
+    ended, _, errors = interrupt_when(lambda: lines_in(records) >= 3, arguments, tmp_path, code)
+    assert ended == 130, errors
+    assert errors.startswith("efcml: interrupted after ")
+    assert errors.endswith("the same command goes on from there\n")
+    done = [json.loads(line)["key"] for line in records.read_text().splitlines()]
+    assert len(set(done)) == len(done) >= 3
+    everything = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], cwd=tmp_path, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
+    )  # fmt: skip
+    assert everything.returncode == 0, everything.stderr
+    assert f"({len(done)} are there)" in everything.stdout
+    assert {json.loads(line)["key"] for line in records.read_text().splitlines()} > set(done)
+
+
 def test_fetch(server, folder, capsys):  # noqa: F811
     server.answer(interrupt)
     arguments = ["datasets", "fetch", "emotions", "--base", server.base]
