@@ -21,7 +21,7 @@ def gallery():
 def test_every_picture_has_a_file_that_is_small(gallery):
     found = gallery.pictures()
     files = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.svg")}
-    assert set(files) == set(found)
+    assert set(files) == {*found, "scaling"}  # tools/draw_speed.py draws that one
     for path in files.values():
         assert path.stat().st_size < 150_000
         texts = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")
