@@ -20,6 +20,7 @@ import numpy as np
 from update_speed import make_learner
 
 import efcml
+from efcml.params import Params
 
 BASE = {"p": 100, "K": 10, "rules": 20, "active": None}
 # name: (what is changed, its values, the rest of the sizes, exponent allowed)
@@ -32,9 +33,9 @@ LINES = {
 LENGTH = "rows before"
 STREAM = {"p": 20, "K": 5, "rules": 10, "active": None}
 LENGTHS = (1000, 3000, 10_000, 30_000, 100_000)
-CASES = (0, 200)
+CASES = (0, Params.cases)
 TOLERANCE = 0.15
-ROWS, TURNS, WARM_ROWS = 50, 9, 250  # after the warm rows all cases are taken
+ROWS, TURNS, WARM_ROWS = 50, 9, Params.cases + 50  # after the warm rows all cases are taken
 LAST_ROWS = 1000  # the cost at a length of the stream is that of so many rows before it
 FLAT = 0.1  # exponent that the cost of a row may have over the length of the stream
 

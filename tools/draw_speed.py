@@ -6,7 +6,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "benchmarks/results/scaling.json"
-NAMES = {0: "rules alone", 200: "200 cases"}
 WORDS = {
     "features": "features p",
     "labels": "labels K",
@@ -27,7 +26,8 @@ def draw(record):
         lines = [line for line in record["lines"] if line["line"] == name]
         looks = style.line_looks(len(lines))
         for line, (color, dash) in zip(lines, looks, strict=True):
-            words = f"{NAMES[line['cases']]}: {line['slope']:.2f} ± {line['error']:.2f}"
+            what = f"{line['cases']} cases" if line["cases"] else "rules alone"
+            words = f"{what}: {line['slope']:.2f} ± {line['error']:.2f}"
             ax.loglog(line["sizes"], line["ms"], color=color, linestyle=dash, marker="o",
                       markersize=3.5, linewidth=1.6, label=words)  # fmt: skip
         set_ticks(style.clear_frame(ax), lines)
