@@ -26,8 +26,8 @@ def run(code):
     """Run code in a new process and return what it prints as JSON."""
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     # The oldest matplotlib uses what the newest pyparsing warns of.
-    spared = "default::DeprecationWarning:matplotlib._fontconfig_pattern"
-    command = [sys.executable, "-W", "error", "-W", spared, "-c", code]
+    spare = "import warnings; warnings.filterwarnings('default', module='matplotlib')\n"
+    command = [sys.executable, "-W", "error", "-c", spare + code]
     result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
