@@ -51,7 +51,7 @@ def main():
         times = {"cold": run(cache), "warm": run(cache)}
     for kind, parts in times.items():
         line = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in parts.items())
-        print(f"{kind}: {line} (first fit wanted: {WANTED[kind]:.0f} s)")
+        print(f"{kind}: {line} (first fit wanted: {WANTED[kind]:g} s)")
     if out:
         record = {"machine": platform.machine(), "wanted": WANTED, "seconds": times}
         out.parent.mkdir(parents=True, exist_ok=True)
