@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from amounts import amount, counted
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from streams import assert_balanced, assert_identical, state_of
@@ -24,6 +24,16 @@ STREAMS = amount(200, 2000)
 FEATURES = ("normal", "constant", "copy", "sum", "huge", "tiny", "two values", "late")
 LABELS = ("plane", "never", "always", "copy", "opposite", "late")
 UNKNOWN = ("none", "some", "rows", "one label")
+NEXT_TO_NO_PRIOR = {  # P loses digits with the first rows, while only the prior holds it
+    "seed": 53, "features": ["constant", "constant", "huge", "two values"], "labels": ["plane"],
+    "unknown": "none", "n": 12, "initial": 0, "shuffled": True, "edges": [],
+    "params": {
+        "vigilance": 0.05, "forgetting": 1.0, "max_rules": 2, "alpha": 0.0, "beta": 0.0,
+        "correlation": "shift", "bandwidth": "dimension", "activation": "density",
+        "product_space": False, "merge_overlap": 0.5, "prior": 1e-06, "birth_plane": "nearest",
+        "warmup_rows": 1,
+    },
+}  # fmt: skip
 
 
 def draw_features(rng, n, kinds):
@@ -140,8 +150,9 @@ def assert_sound(clf, X):
             eigenvalues = np.linalg.eigvalsh(P[group])
             assert eigenvalues[0] > -20 * EPS * eigenvalues[-1]
             H = G[group] + np.diag(Delta[group])
-            # A prior that is next to nothing leaves a Hessian that no inverse can be true to.
-            atol = 1e-6 + 20 * EPS * np.linalg.cond(H)
+            # A prior that is next to nothing leaves a Hessian that no inverse can be true to. What
+            # is lost with the first rows is noticed later only.
+            atol = 1e-6 + 20 * EPS * np.linalg.norm(H, 2) / Delta[group].min()
             assert_allclose(P[group] @ H, np.eye(len(H)), atol=atol)
     settings_of_all = learner.settings._replace(activation_floor=0.0)
     psi = activations(rules, learner.scaler.transform(X), settings_of_all)
@@ -197,6 +208,7 @@ def test_streams_of_all_kinds():
         figures |= {"streams": 0, "same order": 0}
 
         @settings(max_examples=STREAMS)
+        @example(plan=NEXT_TO_NO_PRIOR)
         @given(plan=plans())
         def check(plan):
             X, Y = make(plan)

@@ -84,7 +84,7 @@ def mutate(rng, contents):
     return bytes(data)
 
 
-def read_or_reason(read):
+def read_or_reason(read, most_seconds=MOST_SECONDS):
     """Return what was read, or the sentence why it was not; nothing else may come."""
     begin = time.process_time()
     try:
@@ -93,7 +93,7 @@ def read_or_reason(read):
         found = str(error)
         assert "\n" not in found
         assert 0 < len(found) < 1000
-    assert time.process_time() - begin < MOST_SECONDS
+    assert time.process_time() - begin < most_seconds
     return found
 
 
@@ -101,7 +101,7 @@ def within_memory(read, size):
     """Do the same once more and look at the memory."""
     tracemalloc.start()
     try:
-        read_or_reason(read)
+        read_or_reason(read, np.inf)  # to count memory takes several times as long
         memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
