@@ -26,14 +26,12 @@ import numpy as np
 from update_speed import make_learner
 
 import efcml
+from efcml import datasets
 from efcml.params import Params
 from efcml.rules import RuleBase
 from efcml.rules.casebase import CaseBase
 
-SIZES = {  # p, K
-    "emotions": (72, 6), "water-quality": (16, 14), "yeast": (103, 14), "birds": (260, 19),
-    "mediamill": (120, 101),
-}  # fmt: skip
+SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
 RULES = (5, 20, 30)
 GROUPED = ("yeast", 20)  # also with labels missing: then every label has its own P and G
 TOGETHER = 200e6
