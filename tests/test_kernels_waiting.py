@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from efcml.kernels import waiting
+from efcml.kernels.linalg import scale_and_add_outer
 from efcml.rules import RuleBase
 
 P, K, N_RULES = 3, 2, 2
@@ -44,7 +45,7 @@ def test_four_rows_are_four_times_one_row_bit_for_bit(rng):
     one, four = A.copy(), A.copy()
     w, keep = rng.normal(size=(4, 7)), rng.uniform(0.9, 1.0, size=4)
     for s in range(4):
-        waiting.add_row(one, w[s], keep[s])
+        scale_and_add_outer(one, w[s], keep[s])
     waiting.add_four_rows(four, w, keep)
     assert np.array_equal(one, four)
     expected = A
@@ -59,7 +60,7 @@ def test_a_product_with_nothing_waiting_changes_nothing(rng):
     work = rules.consequent_work.waiting
     work.shrink[0, 0] = np.nan  # left from long ago
     row = rng.normal(size=D)
-    waiting.multiply_P(rules.arrays.P, 0, 0, row, product, work)
+    waiting.multiply_P(rules.arrays.P, work.shrink, work.scale, 0, 0, row, product)
     assert np.array_equal(rules.P, before)
     assert_allclose(product, before[0, 0] @ row, rtol=1e-12)
 

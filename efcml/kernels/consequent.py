@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.linalg import dot
-from efcml.kernels.waiting import NOTHING, shrink_and_multiply
+from efcml.kernels.waiting import multiply_P
 
 MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 
@@ -40,16 +40,11 @@ def shrink_inverses(weights, keeps, n_rules, row, known, P, Delta, prior_slope, 
         for group in range(P.shape[1]):
             if P.shape[1] > 1 and not known[group]:
                 continue
-            w = shrink[rule, group]
-            waits = scale[rule, group]
-            if waits == NOTHING:
-                w[:] = 0.0
-                waits = 1.0
-            shrink_and_multiply(P[rule, group], w, waits, row, gain)
+            multiply_P(P, shrink, scale, rule, group, row, gain)
             factor = weight / (keep + weight * dot(row, gain))
             root = np.sqrt(factor)
             for i in range(row.shape[0]):
-                w[i] = root * gain[i]
+                shrink[rule, group, i] = root * gain[i]
             roots[rule, group] = root
             scale[rule, group] = 1.0 / keep
             if keep != 1.0:

@@ -51,9 +51,9 @@ def downdate(A, w, scale):
             row[j] = scale * (row[j] - factor * w[j])
 
 
-@kernel_fast
+@kernel
 def scale_and_add_outer(A, w, scale):
-    """Replace A by ``scale * A + w w'``."""
+    """Replace A by ``scale * A + w w'``; never in another order (kernels/waiting.py)."""
     n = w.shape[0]
     for i in range(n):
         row = A[i]

@@ -137,7 +137,15 @@ def correct_rule(rule, row_number, cons, settings, work):
             cons.stopped[rule] = row_number + 1
             for group in range(groups):
                 first, last = group_span(group, groups, K)
-                multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
+                multiply_P(
+                    cons.P,
+                    work.waiting.shrink,
+                    work.waiting.scale,
+                    rule,
+                    group,
+                    work.row,
+                    work.gain,
+                )
                 settle(
                     cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
                     cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,
@@ -165,7 +173,15 @@ def check_inverses(weights, n_rules, cons, work):
             cons.unchecked[rule, group] += 1
             if cons.unchecked[rule, group] >= CHECK_EVERY:
                 cons.unchecked[rule, group] = 0
-                multiply_P(cons.P, rule, group, work.row, work.gain, work.waiting)
+                multiply_P(
+                    cons.P,
+                    work.waiting.shrink,
+                    work.waiting.scale,
+                    rule,
+                    group,
+                    work.row,
+                    work.gain,
+                )
                 bring_G(cons.G, rule, group, work.waiting)
                 off = inverse_error(
                     cons.P[rule, group], cons.G[rule, group], cons.Delta[rule, group], work.row,

@@ -14,6 +14,7 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml.kernels.linalg import scale_and_add_outer
 
 ROWS = 4  # more gain little: the sums then take the time
 NOTHING = 0.0  # as a scale: no change waits
@@ -33,17 +34,8 @@ def shrink_and_multiply(P, w, scale, row, product):
 
 
 @kernel
-def add_row(G, w, keep):
-    """Replace G by ``keep * G + w w'``."""
-    for i in range(w.shape[0]):
-        entries, factor = G[i], w[i]
-        for j in range(w.shape[0]):
-            entries[j] = keep * entries[j] + factor * w[j]
-
-
-@kernel
 def add_four_rows(G, w, keep):
-    """Do the same with four rows one after the other, in one go through G."""
+    """Do `scale_and_add_outer` for four rows one after the other, in one go through G."""
     w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
     k0, k1, k2, k3 = keep[0], keep[1], keep[2], keep[3]
     for i in range(w.shape[1]):
@@ -57,15 +49,15 @@ def add_four_rows(G, w, keep):
 
 
 @kernel_inline
-def multiply_P(P, rule, group, row, product, waiting):
+def multiply_P(P, shrink, scale, rule, group, row, product):
     """Write ``P r`` of a label group, the change that waits carried out."""
-    w = waiting.shrink[rule, group]
-    scale = waiting.scale[rule, group]
-    if scale == NOTHING:
+    w = shrink[rule, group]
+    waits = scale[rule, group]
+    if waits == NOTHING:
         w[:] = 0.0
-        scale = 1.0
-    shrink_and_multiply(P[rule, group], w, scale, row, product)
-    waiting.scale[rule, group] = NOTHING
+        waits = 1.0
+    shrink_and_multiply(P[rule, group], w, waits, row, product)
+    scale[rule, group] = NOTHING
 
 
 @kernel
@@ -97,7 +89,7 @@ def add_rows(G, rows, weight, keep, first, last, scaled):
     elif some:
         for s in range(first, last):
             if weight[s] > 0.0:
-                add_row(G, scaled[s], keep[s])
+                scale_and_add_outer(G, scaled[s], keep[s])
 
 
 @kernel_inline
@@ -129,4 +121,4 @@ def bring_all(P, G, n_rules, row, product, waiting):
     for rule in range(n_rules):
         for group in range(P.shape[1]):
             if waiting.scale[rule, group] != NOTHING:
-                multiply_P(P, rule, group, row, product, waiting)
+                multiply_P(P, waiting.shrink, waiting.scale, rule, group, row, product)
