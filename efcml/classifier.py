@@ -50,9 +50,10 @@ class EFCMLClassifier(EngineFace):
         1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. Leave
         it at 1 if nothing drifts.
     prior : "auto" or float
-        Strength of the prior on the slopes. "auto" picks it by cross-validation on the initial
-        rows. Give a number if these are few, or unlike the stream: larger for many features and few
-        rows.
+        Strength with which the planes of a rule are held to flat ones. "auto" picks it by
+        cross-validation on the initial rows, and also whether rules are held to one plane for all
+        rows instead. Give a number if these rows are few, or unlike the stream: larger for many
+        features and few rows.
     birth_width : float
         Variance of a new rule, as a share of range times standard deviation of each feature. Lower
         it if groups are narrow compared with the range.
@@ -74,7 +75,8 @@ class EFCMLClassifier(EngineFace):
         Whether labels take part in forming rules. Switch it off if labels are many, or noisy.
     max_rules : int
         Cap on the number of rules. At the cap the most similar pair is merged or the least used
-        rule dropped. Time and memory grow with it; raise it if rules are dropped that you miss.
+        rule dropped; a single rule takes every row. Time and memory grow with it; raise it if rules
+        are dropped that you miss.
     activation_floor : float
         Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets all
         of them learn.

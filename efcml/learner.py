@@ -24,7 +24,7 @@ from efcml.kernels.querying import scan_rows
 from efcml.kernels.records import Watch
 from efcml.kernels.scoring import score_rows
 from efcml.params import Params
-from efcml.prior import INTERCEPT_SHARE, choose_prior
+from efcml.prior import Prior, choose_prior, precision
 from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth, start_variances
 from efcml.rules.casebase import CaseBase
@@ -103,10 +103,9 @@ class Learner(Guarded):
         self.scaler = Scaler.from_rows(X, self.params.clip)
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
-        delta = self.params.prior
-        if delta == "auto":
-            delta = choose_prior(self, X, Y)
-        self.build(X, Y, delta)
+        given = self.params.prior
+        prior = choose_prior(self, X, Y) if given == "auto" else Prior(given)
+        self.build(X, Y, prior)
         self.cases = self._new_cases()
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
@@ -117,12 +116,12 @@ class Learner(Guarded):
         params, planes = self.params, self.n_labels * self.n_pairs
         return CaseBase(self.n_features, planes, params.cases, params.case_width, params.case_noise)
 
-    def build(self, X, Y, delta):
+    def build(self, X, Y, prior):
         """Form rules from scaled rows and solve for their consequents."""
-        self.cluster(X, Y, delta)
+        self.cluster(X, Y, prior.strength)
         psi = batch.activations(self.rules, X, self.settings)
         batch.set_statistics(self.rules, X, Y, psi)
-        base = batch.prior_planes(Y, self.n_features)
+        base = prior.planes(X, Y)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
         for rule in diverged:
             self.rules.arrays.stopped[rule] = len(X)
@@ -134,8 +133,7 @@ class Learner(Guarded):
         self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=self.capacity)
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
-        self.prior_precision = np.full(self.n_features + 1, float(delta))
-        self.prior_precision[-1] *= INTERCEPT_SHARE
+        self.prior_precision = precision(delta, self.n_features)
         self.settings = self.params.settings(*sizes, float(delta), self.pairs)
         self._run(X, Y, with_consequents=False)
 

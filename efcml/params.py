@@ -26,7 +26,7 @@ class Params:
     The estimator's documentation says what each one does and when to change it.
     """
 
-    vigilance: float = 0.5
+    vigilance: float = 0.8
     alpha: float = 0.0
     beta: float = 0.1
     correlation: str = "shift"
@@ -44,7 +44,7 @@ class Params:
     merge_volume: float | str = 1.0
     merge_consequents: str = "exact"
     product_space: bool = True
-    max_rules: int = 30
+    max_rules: int = 20
     activation_floor: float = 1e-4
     clip: float = 6.0
     warmup_rows: int = 200
@@ -122,7 +122,8 @@ class Params:
         """
         alpha, beta = np.array(pairs or [(self.alpha, self.beta)], dtype=float).T.copy()
         return Settings(
-            vigilance=float(self.vigilance),
+            # A single rule takes every row: whatever replaced it would know nothing yet.
+            vigilance=np.inf if self.max_rules == 1 else float(self.vigilance),
             bandwidth=self.input_bandwidth(n_features),
             density=self.activation == "density",
             joint_bandwidth=self.merge_width(n_features, n_labels),

@@ -43,7 +43,18 @@ def traced(learner, X, Y):
 # The cap
 
 
-@pytest.mark.parametrize("max_rules", [1, 2, 4])
+def test_a_single_rule_takes_every_row(rng):
+    X, Y = random_rows(rng, ROWS, 2, 2)
+    capped = unscaled_learner(2, 2, vigilance=0.2, max_rules=1)
+    wide = unscaled_learner(2, 2, vigilance=1e9)
+    for learner in (capped, wide):
+        learner.learn(X, Y)
+    assert capped.counts == wide.counts
+    assert capped.counts["births"] == 1
+    np.testing.assert_array_equal(capped.score(X), wide.score(X))
+
+
+@pytest.mark.parametrize("max_rules", [2, 4])
 @pytest.mark.parametrize(
     "changes",
     [

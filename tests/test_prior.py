@@ -21,16 +21,41 @@ def ready_learner(X, K, **changes):
     return learner, X
 
 
-def slow_losses(X, Y, folds, **changes):
-    """Held-out squared error of whole fits, one for every fold and strength."""
+def slow_plane(X, Y, strength):
+    """Ridge planes over all rows around flat ones at the label means, label by label."""
+    planes = []
+    for c in range(Y.shape[1]):
+        known = ~np.isnan(Y[:, c])
+        R, y = batch.extended(X[known]), Y[known, c]
+        Delta = np.diag([*[strength] * X.shape[1], prior.INTERCEPT_SHARE * strength])
+        flat = np.zeros(X.shape[1] + 1)
+        flat[-1] = y.mean()
+        planes.append(np.linalg.solve(R.T @ R + Delta, R.T @ y + Delta @ flat))
+    return np.array(planes)
+
+
+def slow_shared_strength(X, Y, folds):
+    """The strength at which planes over all rows have the least held-out squared error."""
     losses = np.zeros(len(prior.STRENGTHS))
     edges = np.linspace(0, len(X), folds + 1).astype(int)
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         rest = np.r_[0:low, high : len(X)]
-        for i, delta in enumerate(prior.STRENGTHS):
+        for i, strength in enumerate(prior.STRENGTHS):
+            W = slow_plane(X[rest], Y[rest], strength)
+            losses[i] += np.nansum((batch.extended(X[low:high]) @ W.T - Y[low:high]) ** 2)
+    return prior.STRENGTHS[int(np.argmin(losses))]
+
+
+def slow_losses(X, Y, folds, priors, **changes):
+    """Held-out squared error of whole fits, one for every fold and prior."""
+    losses = np.zeros(len(priors))
+    edges = np.linspace(0, len(X), folds + 1).astype(int)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        rest = np.r_[0:low, high : len(X)]
+        for i, held in enumerate(priors):
             learner = ready_learner(X, Y.shape[1], alpha=0.0, beta=0.0, **changes)[0]
             scaled = learner.scaler.transform(X)
-            learner.build(scaled[rest], Y[rest], delta)
+            learner.build(scaled[rest], Y[rest], held)
             # scores with the same floor of activations as in learning
             psi = batch.activations(learner.rules, scaled[low:high], learner.settings)
             planes = batch.extended(scaled[low:high]) @ AsWritten(learner.rules).W
@@ -44,16 +69,42 @@ def test_losses_are_those_of_held_out_rows(rng, share):
     X, Y = random_rows(rng, N, 2, 2, share)
     changes = {"vigilance": 0.5}
     learner, scaled = ready_learner(X, 2, alpha=0.0, beta=0.0, **changes)
-    expected = slow_losses(X, Y, 5, **changes)
+    shared = slow_shared_strength(scaled, Y, 5)
+    priors = [prior.Prior(s, held) for held in (None, shared) for s in prior.STRENGTHS]
+    expected = slow_losses(X, Y, 5, priors, **changes)
     edges = np.linspace(0, N, 6).astype(int)
-    losses = np.zeros(len(prior.STRENGTHS))
+    losses = np.zeros(len(priors))
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         rest = np.r_[0:low, high:N]
-        losses += prior.fold_losses(learner, scaled[rest], Y[rest], scaled[low:high], Y[low:high])
+        new = slice(low, high)
+        losses += prior.fold_losses(learner, priors, scaled[rest], Y[rest], scaled[new], Y[new])
     np.testing.assert_allclose(losses, expected, rtol=1e-8)
-    assert prior.choose_prior(learner, scaled, Y) == prior.STRENGTHS[int(np.argmin(expected))]
+    assert prior.choose_prior(learner, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted
     assert learner.counts["births"] == 0
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_shared_planes_are_ridge_over_all_rows(rng, share):
+    X, Y = random_rows(rng, N, 3, 2, share)
+    planes = prior.Prior(1.0, 5.0).planes(X, Y)
+    np.testing.assert_allclose(planes, slow_plane(X, Y, 5.0), rtol=1e-9)
+    flat = prior.Prior(1.0).planes(X, Y)
+    np.testing.assert_array_equal(flat[:, :-1], 0.0)
+    np.testing.assert_allclose(flat[:, -1], np.nanmean(Y, axis=0))
+
+
+def test_rules_share_a_plane_where_all_rows_have_one(rng):
+    """One plane holds everywhere, in many features: too many for a rule to find it alone."""
+    X = rng.normal(size=(N, 12))
+    Y = (X @ rng.normal(size=(12, 2)) > 0.0).astype(float)
+    learner, scaled = ready_learner(X, 2, vigilance=0.3)
+    chosen = prior.choose_prior(learner, scaled, Y)
+    assert chosen.shared is not None
+    fitted = Learner(make_params(prior="auto", vigilance=0.3, birth_width=0.3), 12, 2).fit(X, Y)
+    assert fitted.rules.n_rules > 1
+    shared = chosen.planes(scaled, Y)
+    np.testing.assert_allclose(fitted.rules.W_prior, np.tile(shared, (fitted.rules.n_rules, 1, 1)))
 
 
 def test_noise_asks_for_a_stronger_prior(rng):
@@ -63,7 +114,7 @@ def test_noise_asks_for_a_stronger_prior(rng):
     chosen = []
     for Y in (signal, noise):
         learner, scaled = ready_learner(X, 1, vigilance=2.0)
-        chosen.append(prior.choose_prior(learner, scaled, Y))
+        chosen.append(prior.choose_prior(learner, scaled, Y).strength)
     assert chosen[0] < chosen[1]
 
 
@@ -71,13 +122,13 @@ def test_noise_asks_for_a_stronger_prior(rng):
 def test_too_few_rows_leave_it_at_one(rng, n):
     X, Y = random_rows(rng, n, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner, scaled, Y) == 1.0
+    assert prior.choose_prior(learner, scaled, Y) == prior.Prior(1.0)
 
 
 def test_two_folds_are_enough(rng):
     X, Y = random_rows(rng, 4, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner, scaled, Y) in prior.STRENGTHS
+    assert prior.choose_prior(learner, scaled, Y).strength in prior.STRENGTHS
 
 
 def test_only_the_newest_rows_count(rng, monkeypatch):

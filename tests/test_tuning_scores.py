@@ -185,7 +185,7 @@ def test_smallest_search(rng):
     X, Y = random_rows(rng, 2, 1, 1)
     result = tune(X, Y, grid=Grid(0.5, 0.0, 0.0), folds=2)
     assert result.pa.shape == (1, 1)
-    assert result.params == {"max_rules": 40}
+    assert result.params == {}
 
 
 @pytest.mark.slow

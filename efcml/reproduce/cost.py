@@ -4,7 +4,7 @@ from efcml.datasets import CATALOG
 
 BUILT_IN = (6000, 600, 10, 5)  # rows, of these initial, features, labels of built-in streams
 PER_ROW, PER_NUMBER = 2e-4, 3.2e-9  # seconds, on one core: per row, and per entry of covariances
-RULES = 30  # unless the run has another cap
+RULES = 15  # unless the run has another cap
 FITTING = 3.0  # rows fitted, with the choice of the prior, to rows streamed
 PER_LABEL = ("ovr", "chain")
 

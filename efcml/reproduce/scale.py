@@ -35,8 +35,8 @@ class Scale:
     )
     large_grid_rows: int = 2000
     large_limits: tuple[int | None, int | None] = (None, None)
-    # 101 labels with a rule base each: with the default cap of 30 rules, one pass takes days; with
-    # this one it takes minutes (one-versus-rest) or about an hour (chain) on all rows.
+    # 101 labels with a rule base each, most of which need one or two rules. In the chain, labels
+    # are features, and rare ones would look new again and again: with 20 rules it takes days.
     large_rival_parameters: dict = field(default_factory=lambda: {"max_rules": 3})
     large_rival_limits: tuple[int | None, int | None] = (None, None)
     # Times per update depend on the number of rules, not on how many rows were fitted, nor on the

@@ -9,7 +9,7 @@ from scipy.linalg import blas
 
 from efcml.batch import label_means, prior_planes
 from efcml.guard import Guarded, one_at_a_time
-from efcml.prior import INTERCEPT_SHARE
+from efcml.prior import precision
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
 from efcml.scaler import Scaler
@@ -66,8 +66,7 @@ class LeastSquaresLearner(Guarded):
         return self
 
     def _solve(self, R, Y):
-        delta = np.full(R.shape[1], float(self.ridge_chosen))
-        delta[-1] *= INTERCEPT_SHARE
+        delta = precision(self.ridge_chosen, R.shape[1] - 1)
         known = ~np.isnan(Y)
         target = R.T @ np.where(known, Y, 0.0) + delta[:, None] * prior_planes(Y, len(delta) - 1).T
         masks = known.T if not known.all() else [slice(None)]

@@ -15,8 +15,6 @@ from efcml.tuning.result import TuningResult
 from efcml.tuning.task import make_tasks
 from efcml.warm import warmup
 
-MAX_RULES = 40  # of every point, so that low vigilances end
-
 
 class SearchInterrupted(KeyboardInterrupt):
     """Ctrl-C during a search; ``partial`` is a `TuningResult` of what was finished, or None."""
@@ -46,7 +44,7 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     folds : int
         Number of folds, each a run of neighbouring rows.
     params : dict, optional
-        Other parameters of ``EFCMLClassifier``; ``max_rules`` is 40 if not given.
+        Other parameters of ``EFCMLClassifier``, the same for all points.
     jobs : int
         Processes on this machine; -1 for one on every core.
     dask : str or distributed.Client, optional
@@ -70,9 +68,9 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     >>> grid = Grid(vigilance=[0.5, 0.9], alpha=[0.0], beta=[0.0, 1.0])
     >>> result = tune(*ds.initial, grid=grid, folds=2)
     >>> sorted(result.best_params)
-    ['alpha', 'beta', 'max_rules', 'vigilance']
+    ['alpha', 'beta', 'vigilance']
     """
-    given = {"max_rules": MAX_RULES} | dict(params or {})
+    given = dict(params or {})
     check_grid(grid)
     check_backend(jobs, dask)
     settings, X, Y = check_rows(X, Y, given)
