@@ -13,11 +13,18 @@ from inside import ORDERS, print_table, run_all
 SETTINGS = {
     f"vigilance {vigilance:g}, at most {cap}": {"vigilance": vigilance, "max_rules": cap}
     for vigilance, cap in (
-        (0.5, 30), (0.5, 12), (0.6, 30), (0.7, 30), (0.7, 20), (0.8, 30), (0.8, 20), (0.8, 12),
-        (0.9, 20), (1.0, 20), (1.2, 20), (1e9, 20),
+        (0.5, 30),
+        (0.7, 20),
+        (0.8, 30),
+        (0.8, 20),
+        (0.8, 12),
+        (0.9, 20),
+        (1, 20),
     )
-}  # fmt: skip
-SETTINGS |= {f"{name}, no cases": values | {"cases": 0} for name, values in SETTINGS.items()}
+}
+SETTINGS["one rule"] = {"max_rules": 1}
+for name in ("vigilance 0.5, at most 30", "vigilance 0.8, at most 20", "one rule"):
+    SETTINGS[f"{name}, no cases"] = SETTINGS[name] | {"cases": 0}
 
 if __name__ == "__main__":
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5

@@ -79,6 +79,7 @@ def test_losses_are_those_of_held_out_rows(rng, share):
         new = slice(low, high)
         losses += prior.fold_losses(learner, priors, scaled[rest], Y[rest], scaled[new], Y[new])
     np.testing.assert_allclose(losses, expected, rtol=1e-8)
+    expected[: len(prior.STRENGTHS)] *= 0.995
     assert prior.choose_prior(learner, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted
     assert learner.counts["births"] == 0
@@ -105,6 +106,18 @@ def test_rules_share_a_plane_where_all_rows_have_one(rng):
     assert fitted.rules.n_rules > 1
     shared = chosen.planes(scaled, Y)
     np.testing.assert_allclose(fitted.rules.W_prior, np.tile(shared, (fitted.rules.n_rules, 1, 1)))
+
+
+@pytest.mark.parametrize(("gain", "is_shared"), [(0.002, False), (0.02, True)])
+def test_shared_planes_must_be_clearly_better(rng, monkeypatch, gain, is_shared):
+    X, Y = random_rows(rng, 20, 2, 2)
+
+    def losses(_, priors, *rows):
+        return np.array([1.0 if held.shared is None else 1.0 - gain for held in priors])
+
+    monkeypatch.setattr(prior, "fold_losses", losses)
+    learner, scaled = ready_learner(X, 2)
+    assert (prior.choose_prior(learner, scaled, Y).shared is not None) == is_shared
 
 
 def test_noise_asks_for_a_stronger_prior(rng):
