@@ -1,32 +1,47 @@
 """How many rules are worth having: vigilance and cap, inside the initial parts (decision 16).
 
-``python experiments/rule_count.py [SHARE]``. Same sets and orders as the search for the defaults;
-``SHARE`` of each initial part is fitted first, half of it unless said otherwise. The record is
-``results/rule-count-SHARE.jsonl``; a second call only adds what is missing.
+``python experiments/rule_count.py``. Same sets and orders as the search for the defaults; a share
+of each initial part is fitted first, the rest is a stream. The records are
+``results/rule-count-SHARE.jsonl``; a second call only adds what is missing. Writes the table of the
+decision.
 """
 
-import sys
 from pathlib import Path
 
-from inside import ORDERS, print_table, run_all
+import numpy as np
+from inside import ORDERS, averages, run_all
 
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "decisions" / "0016-fewer-rules.md"
+SHARES = (0.15, 0.5, 0.75)
 SETTINGS = {
     f"vigilance {vigilance:g}, at most {cap}": {"vigilance": vigilance, "max_rules": cap}
-    for vigilance, cap in (
-        (0.5, 30),
-        (0.7, 20),
-        (0.8, 30),
-        (0.8, 20),
-        (0.8, 12),
-        (0.9, 20),
-        (1, 20),
-    )
+    for vigilance, cap in ((0.5, 30), (0.7, 20), (0.8, 30), (0.8, 20), (0.8, 12), (0.9, 20), (1, 20))
 }
 SETTINGS["one rule"] = {"max_rules": 1}
 for name in ("vigilance 0.5, at most 30", "vigilance 0.8, at most 20", "one rule"):
     SETTINGS[f"{name}, no cases"] = SETTINGS[name] | {"cases": 0}
 
+
+def markdown(records):
+    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted."""
+    shares = " | ".join(f"{share:.0%} fitted" for share in SHARES)
+    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * 5 + "|"]
+    for setting in SETTINGS:
+        tables = {share: averages(records[share], setting) for share in SHARES}
+        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
+        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
+        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
+        lines.append(f"| {setting} | {cells} | {rules} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
-    share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
-    out = Path(__file__).parent / "results" / f"rule-count-{100 * share:.0f}.jsonl"
-    print_table(run_all(SETTINGS, out, ORDERS, share), SETTINGS)
+    records = {
+        share: run_all(SETTINGS, RESULTS / f"rule-count-{100 * share:.0f}.jsonl", ORDERS, share)
+        for share in SHARES
+    }
+    begin, end = "<!-- rule-count:begin -->\n", "\n<!-- rule-count:end -->"
+    head, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(head + begin + markdown(records) + end + rest.split(end)[1])
+    print(markdown(records))
