@@ -26,7 +26,7 @@ class Params:
     The estimator's documentation says what each one does and when to change it.
     """
 
-    vigilance: float = 0.8
+    vigilance: float = 0.7
     alpha: float = 0.0
     beta: float = 0.1
     correlation: str = "shift"

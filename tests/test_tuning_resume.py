@@ -148,7 +148,7 @@ def test_lines_in_any_order(rows, runs, tmp_path):
 
 def test_numbers_of_numpy_are_the_same_parameters(rows, runs, tmp_path):
     path = tmp_path / "search.jsonl"
-    numbers = {"prior": np.float32(1.0), "max_rules": np.int64(40), "merging": np.bool_(True)}
+    numbers = {"prior": np.float32(1.0), "max_rules": np.int64(20), "merging": np.bool_(True)}
     search_with(rows, path, params=PARAMS | numbers)
     forget(runs)
     search_with(rows, path)
