@@ -30,10 +30,10 @@ SETTINGS = {
     "forgetting .995": {"forgetting": 0.995},
     "no variance floor": {"variance_floor": 0.0},
     "prior 1": {"prior": 1.0},
-    "one rule": {"vigilance": 1e9},
+    "one rule": {"max_rules": 1},
     "no cases": {"cases": 0},
     "no cases, no correlation": {"cases": 0, "beta": 0.0},
-    "no cases, one rule": {"cases": 0, "vigilance": 1e9},
+    "no cases, one rule": {"cases": 0, "max_rules": 1},
 }
 
 

@@ -19,8 +19,10 @@ SETTINGS = {
     for vigilance, cap in ((0.5, 30), (0.7, 20), (0.8, 30), (0.8, 20), (0.8, 12), (0.9, 20), (1, 20))
 }
 SETTINGS["one rule"] = {"max_rules": 1}
-for name in ("vigilance 0.5, at most 30", "vigilance 0.8, at most 20", "one rule"):
-    SETTINGS[f"{name}, no cases"] = SETTINGS[name] | {"cases": 0}
+WITHOUT_CASES = (
+    "vigilance 0.5, at most 30", "vigilance 0.7, at most 20", "vigilance 0.8, at most 20", "one rule",
+)  # fmt: skip
+SETTINGS |= {f"{name}, no cases": SETTINGS[name] | {"cases": 0} for name in WITHOUT_CASES}
 
 
 def markdown(records):
