@@ -57,37 +57,58 @@ def choose_prior(learner, X, Y):
         for fold in contiguous_folds(len(X), folds)
     ]
     shared = STRENGTHS[int(np.argmin(sum(shared_losses(*part) for part in parts)))]
-    priors = [Prior(strength, held) for held in (None, shared) for strength in STRENGTHS]
-    losses = sum(fold_losses(learner, priors, *part) for part in parts)
-    losses[: len(STRENGTHS)] *= 1.0 - SHARED_GAIN
-    return priors[int(np.argmin(losses))]
+    flat_losses, losses = sum(fold_losses(learner, shared, *part) for part in parts)
+    if losses.min() < (1.0 - SHARED_GAIN) * flat_losses.min():
+        return Prior(STRENGTHS[int(np.argmin(losses))], shared)
+    return Prior(STRENGTHS[int(np.argmin(flat_losses))])
 
 
 def shared_losses(X, Y, X_new, Y_new):
     """Return the summed squared error on new rows of the planes for all rows, by strength."""
-    rules, flat, R_new = one_rule(X, Y), batch.prior_planes(Y, X.shape[1]), batch.extended(X_new)
-    weights = (ridge_weights(rules, 0, precision(s, X.shape[1]), flat) for s in STRENGTHS)
-    return np.array([np.nansum((R_new @ W.T - Y_new) ** 2) for W in weights])
+    flat = Prior(1.0).planes(X, Y)
+    scores = trial_scores(one_rule(X, Y), 0, [flat], batch.extended(X_new))[0]
+    return np.nansum((scores - Y_new) ** 2, axis=(1, 2))
 
 
-def fold_losses(learner, priors, X, Y, X_new, Y_new):
-    """Return the summed squared error on new rows for every prior."""
+def fold_losses(learner, shared, X, Y, X_new, Y_new):
+    """Return the summed squared error on new rows by strength, with flat and with shared planes.
+
+    ``shared`` is the strength of the shared planes themselves.
+    """
     trial = learner.copy()
     trial.pairs = None
     trial.cluster(X, Y, 1.0)
     batch.set_statistics(trial.rules, X, Y, batch.activations(trial.rules, X, trial.settings))
     psi_new = batch.activations(trial.rules, X_new, trial.settings)
-    R_new = batch.extended(X_new)
-    held_to = {shared: Prior(1.0, shared).planes(X, Y) for shared in {p.shared for p in priors}}
-    losses = []
-    for prior in priors:
-        Delta = precision(prior.strength, X.shape[1])
-        scores = np.zeros_like(Y_new)
-        for r in range(trial.rules.n_rules):
-            W = ridge_weights(trial.rules, r, Delta, held_to[prior.shared])
-            scores += psi_new[:, r, None] * (R_new @ W.T)
-        losses.append(np.nansum((scores - Y_new) ** 2))
-    return np.array(losses)
+    R_new, bases = batch.extended(X_new), [Prior(1.0, held).planes(X, Y) for held in (None, shared)]
+    scores = sum(
+        psi_new[:, r, None] * trial_scores(trial.rules, r, bases, R_new)
+        for r in range(trial.rules.n_rules)
+    )
+    return np.nansum((scores - Y_new) ** 2, axis=(2, 3))
+
+
+def trial_scores(rules, rule, bases, R_new):
+    """Return what one rule says of new rows, (bases, strengths, rows, labels).
+
+    ``W = base + (G + Delta)^-1 (B - G base)`` for all strengths at once: where every coordinate is
+    divided by its root in Delta of strength 1, Delta is the same along all main axes of G.
+    """
+    roots = np.sqrt(precision(1.0, R_new.shape[1] - 1))
+    strengths = np.array(STRENGTHS)[:, None, None]
+    scores = np.empty((len(bases), len(STRENGTHS), len(R_new), rules.n_labels))
+    for group in range(rules.n_groups):
+        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        G = rules.G[rule, group]
+        curvatures, axes = np.linalg.eigh(G / np.outer(roots, roots))
+        axes /= roots[:, None]
+        rows = R_new @ axes
+        for base, found in zip(bases, scores, strict=True):
+            pull = (rules.B[rule, labels] - base[labels] @ G) @ axes
+            found[:, :, labels] = R_new @ base[labels].T + rows @ np.swapaxes(
+                pull / (curvatures + strengths), 1, 2
+            )
+    return scores
 
 
 def one_rule(X, Y):

@@ -73,12 +73,12 @@ def test_losses_are_those_of_held_out_rows(rng, share):
     priors = [prior.Prior(s, held) for held in (None, shared) for s in prior.STRENGTHS]
     expected = slow_losses(X, Y, 5, priors, **changes)
     edges = np.linspace(0, N, 6).astype(int)
-    losses = np.zeros(len(priors))
+    losses = np.zeros((2, len(prior.STRENGTHS)))
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         rest = np.r_[0:low, high:N]
         new = slice(low, high)
-        losses += prior.fold_losses(learner, priors, scaled[rest], Y[rest], scaled[new], Y[new])
-    np.testing.assert_allclose(losses, expected, rtol=1e-8)
+        losses += prior.fold_losses(learner, shared, scaled[rest], Y[rest], scaled[new], Y[new])
+    np.testing.assert_allclose(losses.ravel(), expected, rtol=1e-8)
     expected[: len(prior.STRENGTHS)] *= 0.995
     assert prior.choose_prior(learner, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted
@@ -112,8 +112,8 @@ def test_rules_share_a_plane_where_all_rows_have_one(rng):
 def test_shared_planes_must_be_clearly_better(rng, monkeypatch, gain, is_shared):
     X, Y = random_rows(rng, 20, 2, 2)
 
-    def losses(_, priors, *rows):
-        return np.array([1.0 if held.shared is None else 1.0 - gain for held in priors])
+    def losses(*_):
+        return np.outer([1.0, 1.0 - gain], np.ones(len(prior.STRENGTHS)))
 
     monkeypatch.setattr(prior, "fold_losses", losses)
     learner, scaled = ready_learner(X, 2)
