@@ -26,10 +26,13 @@ STREAMS = {
     "stationary-clusters": ("stationary-clusters", 0),
 }
 MODELS = {
-    "one plane": [{"vigilance": 1e9, "cases": 0, "forgetting": f} for f in (1.0, 0.999, 0.99)],
+    "one plane": [{"max_rules": 1, "cases": 0, "forgetting": f} for f in (1.0, 0.999, 0.99)],
     "rules alone": [{"cases": 0}],
     "rules alone, bandwidth 1": [{"cases": 0, "bandwidth": 1.0}],
-    "one plane and cases": [{"vigilance": 1e9}],
+    "30 rules alone, bandwidth 1": [
+        {"cases": 0, "bandwidth": 1.0, "vigilance": 0.5, "max_rules": 30}
+    ],
+    "one plane and cases": [{"max_rules": 1}],
     "default": [{}],
     "default, bandwidth 1": [{"bandwidth": 1.0}],
 }
