@@ -16,12 +16,23 @@ PAGE = Path(__file__).parent.parent / "docs" / "decisions" / "0016-fewer-rules.m
 SHARES = (0.15, 0.5, 0.75)
 SETTINGS = {
     f"vigilance {vigilance:g}, at most {cap}": {"vigilance": vigilance, "max_rules": cap}
-    for vigilance, cap in ((0.5, 30), (0.7, 20), (0.8, 30), (0.8, 20), (0.8, 12), (0.9, 20), (1, 20))
+    for vigilance, cap in (
+        (0.5, 30),
+        (0.7, 20),
+        (0.8, 30),
+        (0.8, 20),
+        (0.8, 12),
+        (0.9, 20),
+        (1, 20),
+    )
 }
 SETTINGS["one rule"] = {"max_rules": 1}
 WITHOUT_CASES = (
-    "vigilance 0.5, at most 30", "vigilance 0.7, at most 20", "vigilance 0.8, at most 20", "one rule",
-)  # fmt: skip
+    "vigilance 0.5, at most 30",
+    "vigilance 0.7, at most 20",
+    "vigilance 0.8, at most 20",
+    "one rule",
+)
 SETTINGS |= {f"{name}, no cases": SETTINGS[name] | {"cases": 0} for name in WITHOUT_CASES}
 
 
