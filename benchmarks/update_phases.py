@@ -47,7 +47,12 @@ def prepare(p, K, n_rules, *, cases, correlation, dense):
         alpha=Params.alpha, beta=Params.beta, activation_floor=Params.activation_floor,
         bandwidth=float(p) if dense else 0.05 * p,
     )  # fmt: skip
+    antecedents = [array.copy() for array in learner.rules.antecedents]
     learner.learn(*make_rows(learner, cases + ROWS))
+    # The rows filled the cases. They also made some rules so narrow that the others sleep.
+    if dense:
+        for array, before in zip(learner.rules.antecedents, antecedents, strict=True):
+            array[...] = before
     return learner
 
 
