@@ -36,6 +36,13 @@ def group_span(group, groups, K):
 
 
 @kernel_inline
+def bring_P(rule, group, cons, work):
+    """Carry out the change of P that waits; ``work.gain`` becomes the product with the row."""
+    waiting = work.waiting
+    multiply_P(cons.P, waiting.shrink, waiting.scale, rule, group, work.row, work.gain)
+
+
+@kernel_inline
 def refresh_bounds(rule, cons, correlation, work):
     """Follow the curvature of the groups that learn; renew the penalty if it has become old."""
     weight = cons.weight[rule]
@@ -137,15 +144,7 @@ def correct_rule(rule, row_number, cons, settings, work):
             cons.stopped[rule] = row_number + 1
             for group in range(groups):
                 first, last = group_span(group, groups, K)
-                multiply_P(
-                    cons.P,
-                    work.waiting.shrink,
-                    work.waiting.scale,
-                    rule,
-                    group,
-                    work.row,
-                    work.gain,
-                )
+                bring_P(rule, group, cons, work)
                 settle(
                     cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
                     cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,
@@ -173,15 +172,7 @@ def check_inverses(weights, n_rules, cons, work):
             cons.unchecked[rule, group] += 1
             if cons.unchecked[rule, group] >= CHECK_EVERY:
                 cons.unchecked[rule, group] = 0
-                multiply_P(
-                    cons.P,
-                    work.waiting.shrink,
-                    work.waiting.scale,
-                    rule,
-                    group,
-                    work.row,
-                    work.gain,
-                )
+                bring_P(rule, group, cons, work)
                 bring_G(cons.G, rule, group, work.waiting)
                 off = inverse_error(
                     cons.P[rule, group], cons.G[rule, group], cons.Delta[rule, group], work.row,
