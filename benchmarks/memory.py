@@ -32,7 +32,7 @@ from efcml.rules import RuleBase
 from efcml.rules.casebase import CaseBase
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
-RULES = (5, 20, 30)
+RULES = (5, 20, 50)
 GROUPED = ("yeast", 20)  # also with labels missing: then every label has its own P and G
 TOGETHER = 200e6
 WITHIN = 0.1
@@ -48,11 +48,11 @@ def predict_bytes(p, K, n_rules, n_cases, n_groups=1):
     return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in shapes)
 
 
-def rows_kept(n_rules, first=8):
-    """Return for how many rules there is room: it doubles when it is used up."""
+def rows_kept(n_rules, most, first=8):
+    """Return for how many rules there is room: it doubles when used up, to the cap at most."""
     while first < n_rules:
         first *= 2
-    return first
+    return min(first, most)
 
 
 def resident_bytes():
@@ -79,13 +79,14 @@ def growth(make, count, measure):
 def measure_one(p, K, n_rules, grouped):
     """Fit a learner in this process and return what its state takes."""
     rng = np.random.default_rng(0)
-    learner = make_learner(p, K, n_rules, rng, cases=Params.cases)
+    most = max(n_rules, Params.max_rules)
+    learner = make_learner(p, K, n_rules, rng, cases=Params.cases, max_rules=most)
     X = rng.normal(size=(20, p))
     Y = (rng.random((20, K)) < 0.3).astype(float)
     if grouped:
         Y[0, 0] = np.nan
     learner.learn(X, Y)
-    room = rows_kept(n_rules)
+    room = rows_kept(n_rules, most)
     groups = K if grouped else 1
     predicted = predict_bytes(p, K, room, Params.cases, groups)
     count = math.ceil(TOGETHER / predicted)

@@ -43,8 +43,8 @@ PRIOR = 10.0
 def make_learner(p, K, n_rules, rng, **changes):
     """Return a learner with exactly ``n_rules`` rules that neither bears nor merges any more."""
     params = Params(
-        vigilance=1e-6, prior=PRIOR, merging=False, max_rules=n_rules, birth_width=0.3,
-        **({"bandwidth": float(p)} | PARAMETERS | changes),
+        vigilance=1e-6, prior=PRIOR, merging=False, birth_width=0.3,
+        **({"bandwidth": float(p), "max_rules": n_rules} | PARAMETERS | changes),
     )  # fmt: skip
     X = rng.normal(size=(n_rules, p))
     Y = (rng.random((n_rules, K)) < 0.3).astype(float)

@@ -130,7 +130,8 @@ class Learner(Guarded):
     def cluster(self, X, Y, delta):
         """One antecedent pass over scaled rows: births, updates, merges."""
         sizes = self.n_features, self.n_labels
-        self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=self.capacity)
+        room = min(self.capacity, self.params.max_rules)
+        self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room)
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
@@ -226,6 +227,7 @@ class Learner(Guarded):
             W = self._planes_at(x, nearest)
         if self.rules.n_rules >= self.params.max_rules:
             self._make_room(row, with_consequents, events, at)
+        self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
         self.counts["births"] += 1
         rule = give_birth(

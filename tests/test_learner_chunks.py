@@ -1,5 +1,7 @@
 """Neither the split into chunks, nor the capacity, nor a trace can change what is learned."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,6 +109,17 @@ def test_capacity(stream, capacity):
     learner = make_learner(name, capacity)
     assert_identical(learn_in_chunks(learner, X, Y, [7, 8]), expected)
     assert learner.rules.capacity >= learner.n_rules
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 9])
+def test_no_room_beyond_the_cap(rng, most):
+    X, Y = rng.normal(size=(60, 2)), (rng.random((60, 3)) < 0.5).astype(float)
+    learner = Learner(make_params(vigilance=0.2, max_rules=most, merging=False), 2, 3)
+    learner.fit(X[:30], Y[:30]).learn(X[30:], Y[30:])
+    assert learner.n_rules == learner.rules.capacity == most
+    learner = pickle.loads(pickle.dumps(learner))
+    learner.learn(X, Y)
+    assert learner.rules.capacity == most
 
 
 def test_order_of_memory(stream):

@@ -110,12 +110,17 @@ class RuleBase:
             fresh.append(new)
         self._adopt(fresh)
 
-    def reserve(self, capacity):
-        """Make room for ``capacity`` rules, doubling as often as needed."""
+    def reserve(self, capacity, most=None):
+        """Make room for ``capacity`` rules, doubling as often as needed, for no more than ``most``.
+
+        A cap on the number of rules is a cap on spare rows too.
+        """
         if capacity <= self.capacity:
             return
         while self.capacity < capacity:
             self.capacity *= 2
+        if most is not None:
+            self.capacity = max(capacity, min(self.capacity, most))
         n = self.n_rules
 
         def copy(field, old, new):
