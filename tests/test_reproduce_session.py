@@ -25,6 +25,7 @@ from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import aim_cell
 from efcml.reproduce.plan import IDS, LARGE_IDS, Plan
 from efcml.reproduce.record import Records, to_line
+from efcml.reproduce.recovery import half_width, words_of
 from efcml.reproduce.runs import make_run
 from efcml.reproduce.scale import FULL, QUICK
 from efcml.reproduce.session import Session, choose_ids
@@ -91,6 +92,36 @@ def test_tables_hold_the_numbers_of_the_records(findings):
     assert differences.rows[2][0] == "chain"
     assert differences.rows[2][column] == f"{found.in_points()} ({100 * found.spread:.2f})"
     assert "AP in points" in tables_of("ap-trends", findings)[2].title
+
+
+@pytest.mark.parametrize("start", ["", ", small start"])
+def test_what_a_budget_recovers(findings, start):
+    def means(name, order):
+        records = [
+            findings.records.of(findings.line("al-samples", dataset, name + start).runs[order])
+            for dataset in ("birds", "emotions", "water-quality", "yeast")
+        ]
+        return sum(record["ap"] for record in records) / 4
+
+    shares, leads = [], []
+    for order in (0, 1):
+        static, full, active, random = (
+            means(name, order) for name in ("static", "full update", "active 20%", "random 20%")
+        )
+        shares.append((active - static) / (full - static))
+        leads.append(100 * (active - random))
+    table = tables_of("al-samples", findings)[3 if start else 2]
+    row = next(row for row in table.rows if row[0] == "active 20%")
+    half = 12.706 * abs(shares[0] - shares[1]) / 2  # Student's t with one degree of freedom
+    mean, told = map(float, row[2].split(" ± "))
+    assert mean == pytest.approx(sum(shares) / 2, abs=0.005)
+    assert told == pytest.approx(half, rel=1e-3, abs=0.005)
+    assert float(row[4].split(" ± ")[0]) == pytest.approx(sum(leads) / 2, abs=0.005)
+    assert next(row for row in table.rows if row[0] == "random 20%")[3:] == ["", ""]
+
+
+def test_one_order_has_no_interval():
+    assert words_of([half_width([0.25])], "+.2f") == ["+0.25"]
 
 
 def test_speed_stands_beside_the_paper(findings):

@@ -161,6 +161,7 @@ TABLES = {
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},
+    "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),
         "marks": partial(paper_part, "marks_part"),

@@ -11,7 +11,7 @@ from efcml.reproduce.marks import marks_tables
 from efcml.reproduce.plan import Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.scale import FULL
-from efcml.reproduce.tables import Table, tables_of, verdict_table
+from efcml.reproduce.tables import Table, recovery_tables, tables_of, verdict_table
 from efcml.reproduce.tuned import RIVALS, read_choices, tuned_parameters
 from efcml.reproduce.verdicts import judge
 
@@ -70,6 +70,17 @@ def tables_part(findings, pictures=()):
             if name.startswith(experiment) and picture_name(name) in pictures:
                 parts.append(f"![{name}](../images/{picture_name(name)})")
         parts += [table.to_markdown() for table in tables_of(experiment, findings)]
+    return "\n\n".join(parts)
+
+
+def recovery_part(findings):
+    """Return what budgets recover, in samples and in single labels."""
+    if findings is None:
+        return NOTHING
+    parts = []
+    for experiment, words in (("al-samples", "Whole samples"), ("al-labels", "Single labels")):
+        tables = recovery_tables(experiment, findings)
+        parts += [f"### {words}", *(table.to_markdown() for table in tables)]
     return "\n\n".join(parts)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from efcml.reproduce.ablation import BASE, DRIFT_LINES, PAIRS, pair_name
 from efcml.reproduce.plan import COMPARED, DEFAULT, NAMES, SMALL
+from efcml.reproduce.recovery import recovery_rows
 from efcml.reproduce.scale import DRIFTING, LARGE, SETS
 from efcml.tables import format_table
 
@@ -152,6 +153,18 @@ def active_tables(experiment, findings):
             words = f"PA / AP (share asked), {title}, mean over the orders"
             unique = list(dict.fromkeys(names))
             tables.append(across_sets(words, findings, experiment, unique, cell, "what is learned"))
+    return tables + recovery_tables(experiment, findings)
+
+
+def recovery_tables(experiment, findings):
+    """Return what budgets recover, from both starts; only of experiments that have budgets."""
+    tables = []
+    for words, start in (("published split", ""), ("small start", SMALL)):
+        rows = recovery_rows(findings, experiment, start)
+        if rows:
+            title = f"share of the gap from static to full update that is recovered, {words}"
+            ahead = [f"active minus random, {measure} points" for measure in ("PA", "AP")]
+            tables.append(Table(title, ["what is learned", "PA", "AP", *ahead], rows))
     return tables
 
 
