@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from speed_tables import PARTS, speed_part
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = "docs/results/defaults.json"
 EXPERIMENTS = "experiments/results/reproduce"
 LONG_STREAMS = "soak/results/long_streams.json"
 FAULTS = "soak/results/faults.json"
@@ -66,16 +65,23 @@ def read_meanings(docstring):
 
 
 def results_table(root=ROOT):
-    """Return the results with default parameters, or a sentence while there are none."""
-    path = root / RESULTS
-    if not path.exists():
-        return f"No results yet. `python tools/write_docs.py` fills this in from `{RESULTS}`."
+    """Return the results in file order, default and tuned, from the records of the experiments."""
+    from efcml.reproduce.pages import NOTHING
+
+    findings = read_experiments(root)
+    if findings is None:
+        return NOTHING
     lines = [
-        "| data set | partial accuracy | average precision | rules at the end |",
-        "|---|---|---|---|",
+        "| data set | PA | AP | rules at the end | PA, tuned | AP, tuned | rules, tuned |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for name, found in json.loads(path.read_text(encoding="utf-8")).items():
-        lines.append(f"| {name} | {found['pa']:.3f} | {found['ap']:.3f} | {found['rules']:.0f} |")
+    for name in ("emotions", "water-quality", "yeast", "birds"):
+        cells = []
+        for model in ("EFC-ML, default", "EFC-ML"):
+            line = findings.line("pa-trends", name, model)
+            pa, ap, rules = (findings.numbers(line, key)[0] for key in ("pa", "ap", "rules"))
+            cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
