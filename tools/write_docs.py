@@ -79,6 +79,9 @@ def results_table(root=ROOT):
         cells = []
         for model in ("EFC-ML, default", "EFC-ML"):
             line = findings.line("pa-trends", name, model)
+            if line is None:
+                cells += ["-"] * 3
+                continue
             pa, ap, rules = (findings.numbers(line, key)[0] for key in ("pa", "ap", "rules"))
             cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]
         lines.append(f"| {name} | {' | '.join(cells)} |")

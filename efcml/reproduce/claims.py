@@ -10,6 +10,11 @@ from efcml.reproduce.plan import SMALL
 from efcml.reproduce.scale import LARGE, RULE_COUNT_SETS, SETS
 
 OVR, CHAIN = "one-versus-rest", "chain"
+PAPER_SECONDS = {  # per update, as printed: EFC-ML, one-versus-rest, chain
+    "birds": (0.289, 0.868, 1.078), "emotions": (0.070, 0.107, 0.172),
+    "water-quality": (0.033, 0.093, 0.324), "yeast": (0.063, 0.147, 0.171),
+    "mediamill": (0.41, 0.94, 1.56),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ def trend_claims():
         _trend(*ap, "AP: static worst", "worst", ("birds", "emotions"), ("static", *ahead)),
         _trend(*ap, "AP: chain below static", "above", ("water-quality", "yeast"),
                ("static", CHAIN)),
-        Claim("rule-counts", "merging keeps the rules near 17 and 10", "near", RULE_COUNT_SETS,
+        Claim("rule-counts", "merging keeps the rules near 17 and 10", "kept near", RULE_COUNT_SETS,
               ("EFC-ML",), "rules", (17, 10)),
         Claim("rule-counts", "one-versus-rest and chain need over 100 rules in total", "more",
               RULE_COUNT_SETS, (OVR, CHAIN), "rules", 100),
@@ -143,13 +148,13 @@ def large_active_claims():
 
 
 def speed_claims():
-    """Return what is said of the time per update."""
-    fast = ("birds", "water-quality", "yeast", LARGE)
+    """Return what is said of the time per update: how many times faster EFC-ML is."""
+    sets = tuple(PAPER_SECONDS)
     return [
-        Claim("speed", "at least twice as fast as one-versus-rest (but for emotions)", "times",
-              fast, ("EFC-ML", OVR), "ms_per_sample", 2.0),
-        Claim("speed", "at least three times as fast as the chain (but for emotions)", "times",
-              fast, ("EFC-ML", CHAIN), "ms_per_sample", 3.0),
+        Claim("speed", f"as many times faster than {words} as printed, or more", "times", sets,
+              ("EFC-ML", line), "ms_per_sample",
+              tuple(seconds[place] / seconds[0] for seconds in PAPER_SECONDS.values()))
+        for place, (words, line) in enumerate(((OVR, OVR), ("the chain", CHAIN)), start=1)
     ]  # fmt: skip
 
 

@@ -8,17 +8,18 @@ from efcml.reproduce.claims import CLAIMS, N_CHECKS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import marks_tables
-from efcml.reproduce.plan import Plan
+from efcml.reproduce.plan import SMALL, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.scale import FULL
 from efcml.reproduce.tables import Table, recovery_tables, tables_of, verdict_table
 from efcml.reproduce.tuned import RIVALS, read_choices, tuned_parameters
-from efcml.reproduce.verdicts import judge
+from efcml.reproduce.verdicts import HOLDS, PARTLY, REFUTED, UNDECIDED, judge
 
 ORDER = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-samples",
          "al-instability", "al-mediamill", "speed", "ablation")  # fmt: skip
-PICTURES = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels-small",
-            "al-samples-small", "al-mediamill", "ablation")  # fmt: skip
+PICTURES = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-labels-small",
+            "al-samples", "al-samples-small", "al-instability-labels", "al-instability-samples",
+            "al-mediamill", "ablation")  # fmt: skip
 NOTHING = "There are no records yet: `efcml reproduce all --out experiments/results/reproduce`."
 
 
@@ -32,20 +33,25 @@ def read_findings(folder, scale=FULL):
 
 
 def verdict_part(findings):
-    """Return how many claims hold, and all verdicts."""
+    """Return how many claims hold, and all verdicts: of the paper, then from the small start."""
     if findings is None:
         return NOTHING
-    verdicts = [judge(claim, findings) for claim in CLAIMS]
-    return "\n\n".join([count_verdicts(verdicts), verdict_table(verdicts).to_markdown()])
+    parts = []
+    for title, start in (("what the paper says", ""), ("the same from the small start", SMALL)):
+        verdicts = [judge(claim, findings) for claim in CLAIMS if claim.start == start]
+        parts += [count_verdicts(verdicts), verdict_table(verdicts, title).to_markdown()]
+    return "\n\n".join(parts)
 
 
 def count_verdicts(verdicts):
     """Return how often each verdict was given, in one sentence."""
     count = Counter(verdict.word for verdict in verdicts)
-    judged = [count[word] for word in ("holds", "holds in part", "does not hold")]
-    return (
-        "{} claims: {} hold, {} hold in part, {} do not hold, {} were not run or not on all sets."
-    ).format(len(verdicts), *judged, len(verdicts) - sum(judged))
+    judged = [count[word] for word in (HOLDS, PARTLY, REFUTED, UNDECIDED)]
+    missing = len(verdicts) - sum(judged)
+    told = "{} claims: {} hold, {} hold in part, {} do not hold, {} could not be shown".format(
+        len(verdicts), *judged
+    )
+    return told + (f", {missing} were not run or not on all sets." if missing else ".")
 
 
 def marks_part(findings):
@@ -80,7 +86,8 @@ def recovery_part(findings):
     parts = []
     for experiment, words in (("al-samples", "Whole samples"), ("al-labels", "Single labels")):
         tables = recovery_tables(experiment, findings)
-        parts += [f"### {words}", *(table.to_markdown() for table in tables)]
+        if tables:
+            parts += [f"### {words}", *(table.to_markdown() for table in tables)]
     return "\n\n".join(parts)
 
 

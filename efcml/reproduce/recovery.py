@@ -3,11 +3,10 @@
 import numpy as np
 from scipy.stats import t as student
 
-from efcml.reproduce.plan import BUDGETS
+from efcml.reproduce.intervals import LEVEL
 from efcml.reproduce.scale import SETS
 
 MEASURES = ("pa", "ap")
-LEVEL = 0.95
 
 
 def recovered(findings, experiment, name, start=""):
@@ -59,31 +58,3 @@ def half_width(values):
     if n > 1:
         half = student.ppf(0.5 + LEVEL / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)
     return np.mean(values), half
-
-
-def recovery_rows(findings, experiment, start=""):
-    """Return the rows of the table of one start: budget, way, recovered, active minus random."""
-    rows = []
-    for budget in BUDGETS:
-        for way in ("random", "active"):
-            name = f"{way} {budget:.0%}"
-            shares = recovered(findings, experiment, name, start)
-            if shares is None:
-                continue
-            points = lead(findings, experiment, budget, start) if way == "active" else None
-            rows.append([name, *words_of(shares, ".2f"), *words_of(points or [], "+.2f")])
-    return [row + [""] * (5 - len(row)) for row in rows]
-
-
-def words_of(pairs, form):
-    """Return texts of means, with their half widths where there are several orders.
-
-    Examples
-    --------
-    >>> words_of([(0.5, 0.04), (0.5, float("nan"))], ".2f")
-    ['0.50 ± 0.04', '0.50']
-    """
-    return [
-        f"{mean:{form}}" if np.isnan(half) else f"{mean:{form}} ± {half:.2f}"
-        for mean, half in pairs
-    ]

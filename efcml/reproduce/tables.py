@@ -1,19 +1,18 @@
 """Tables of every experiment, for a terminal and for Markdown."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 from efcml.reproduce.ablation import BASE, DRIFT_LINES, PAIRS, pair_name
-from efcml.reproduce.plan import COMPARED, DEFAULT, NAMES, SMALL
-from efcml.reproduce.recovery import recovery_rows
+from efcml.reproduce.claims import PAPER_SECONDS
+from efcml.reproduce.plan import BUDGETS, COMPARED, DEFAULT, NAMES, SMALL
+from efcml.reproduce.recovery import lead, recovered
 from efcml.reproduce.scale import DRIFTING, LARGE, SETS
 from efcml.tables import format_table
 
-PAPER_SECONDS = {  # per update, as printed: EFC-ML, one-versus-rest, chain
-    "birds": (0.289, 0.868, 1.078), "emotions": (0.070, 0.107, 0.172),
-    "water-quality": (0.033, 0.093, 0.324), "yeast": (0.063, 0.147, 0.171),
-    "mediamill": (0.41, 0.94, 1.56),
-}  # fmt: skip
 MISSING = "-"
+ONE_ORDER = "one-versus-rest and chain with default parameters: file order only"
+STARTS = {"published split": "", "small start": SMALL}  # what follows the names of lines
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def trend_tables(experiment, findings):
     names = [NAMES[model] for model in COMPARED]
     both = names + [name + DEFAULT for name in names]
     tables = [
-        across_sets("PA / AP, mean over the orders", findings, experiment, both,
+        across_sets(f"PA / AP, mean over the orders ({ONE_ORDER})", findings, experiment, both,
                     lambda line: scores(findings, line)),
         across_sets("PA / AP in file order", findings, experiment, both,
                     lambda line: file_order(findings, line)),
@@ -144,10 +143,10 @@ def active_tables(experiment, findings):
         return scores(findings, line) + ("" if asked in (0.0, 1.0) else f" ({asked:.0%})")
 
     tables = []
-    for title, small in (("published split", False), ("small start", True)):
+    for title, start in STARTS.items():
         names = [
             name for named in findings.lines(experiment).values() for name in named
-            if name.endswith(SMALL) == small
+            if name.endswith(SMALL) == (start == SMALL)
         ]  # fmt: skip
         if names:
             words = f"PA / AP (share asked), {title}, mean over the orders"
@@ -159,13 +158,40 @@ def active_tables(experiment, findings):
 def recovery_tables(experiment, findings):
     """Return what budgets recover, from both starts; only of experiments that have budgets."""
     tables = []
-    for words, start in (("published split", ""), ("small start", SMALL)):
-        rows = recovery_rows(findings, experiment, start)
+    for words, start in STARTS.items():
+        rows = []
+        for budget in BUDGETS:
+            for way in ("random", "active"):
+                shares = recovered(findings, experiment, f"{way} {budget:.0%}", start)
+                points = lead(findings, experiment, budget, start) if way == "active" else None
+                if shares is not None:
+                    cells = [mean_and_half(pair, ".2f") for pair in shares]
+                    ahead = ["", ""] if points is None else [
+                        mean_and_half(pair, "+.2f") for pair in points
+                    ]  # fmt: skip
+                    rows.append([f"{way} {budget:.0%}", *cells, *ahead])
         if rows:
-            title = f"share of the gap from static to full update that is recovered, {words}"
+            title = (
+                f"share of the gap from static to full update that is recovered, {words}, mean of"
+                " the four sets (± half of the 95 % interval over orders)"
+            )
             ahead = [f"active minus random, {measure} points" for measure in ("PA", "AP")]
             tables.append(Table(title, ["what is learned", "PA", "AP", *ahead], rows))
     return tables
+
+
+def mean_and_half(pair, form):
+    """Return a mean with the half width of its interval, which one order does not have.
+
+    Examples
+    --------
+    >>> mean_and_half((0.5, 0.04), ".2f"), mean_and_half((0.5, float("nan")), "+.2f")
+    ('0.50 ± 0.04', '+0.50')
+    """
+    mean, half = pair
+    if not isfinite(mean):  # there is no gap
+        return MISSING
+    return f"{mean:{form}} ± {half:.2f}" if isfinite(half) else f"{mean:{form}}"
 
 
 def large_tables(experiment, findings):
@@ -248,7 +274,7 @@ MAKERS = {
 }  # fmt: skip
 
 
-def verdict_table(verdicts):
+def verdict_table(verdicts, title="what the paper says"):
     """Return the claims with their verdicts and numbers."""
     rows = []
     for verdict in verdicts:
@@ -256,4 +282,4 @@ def verdict_table(verdicts):
             f"{outcome.where}: {outcome.answer} ({outcome.numbers})" for outcome in verdict.outcomes
         )
         rows.append([verdict.claim.experiment, verdict.claim.words, verdict.word, details])
-    return Table("what the paper says", ["experiment", "claim", "verdict", "by set"], rows)
+    return Table(title, ["experiment", "claim", "verdict", "by set"], rows)

@@ -1,7 +1,7 @@
 """Parameters chosen on the initial part, for every set and model.
 
 EFC-ML: the whole grid, cross-validated over contiguous folds (`efcml.tuning.tune`). Its least
-squares alone and its static copy take over the vigilance. One-versus-rest and the chain: a small
+squares alone and its static copy take over what was chosen. One-versus-rest and the chain: a small
 grid on one split of the initial part, which is made of runs like all others and kept with them.
 """
 

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from efcml.params import Params
 from efcml.reproduce.claims import Claim
 from efcml.reproduce.scale import SETS
 
 YES, NO, OPEN = "yes", "no", "not shown"
+HOLDS, PARTLY = "holds", "holds in part"
+REFUTED, UNDECIDED = "does not hold", "does not hold (not shown)"
 NEARLY = 0.9  # of the stream: "nearly the whole"
 BEGINNING = 0.1  # of the stream is not looked at: means of few rows
 
@@ -30,13 +33,13 @@ class Verdict:
 
     @property
     def word(self):
-        """Return "holds", "holds in part", "does not hold"; "not run" where records are missing."""
+        """Return the verdict in words; "not run" where records are missing."""
         if len(self.outcomes) < len(self.claim.sets):
             return "not run on all sets" if self.outcomes else "not run"
-        count = sum(outcome.answer == YES for outcome in self.outcomes)
-        if count == len(self.outcomes):
-            return "holds"
-        return "holds in part" if count else "does not hold"
+        answers = {outcome.answer for outcome in self.outcomes}
+        if YES in answers:
+            return HOLDS if answers == {YES} else PARTLY
+        return REFUTED if NO in answers else UNDECIDED
 
 
 def judge(claim, findings):
@@ -106,7 +109,7 @@ def is_about(findings, claim, lines, place):
     found = [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
     least = min(found, key=lambda one: one.mean)
     low, high = 0.5 * claim.margin, 1.5 * claim.margin
-    yes = least.wide_low > 0 and low <= least.mean <= high
+    yes = low < least.wide_low and least.wide_high < high
     return decide(yes, least.wide_high < low or least.wide_low > high), in_words([least])
 
 
@@ -125,11 +128,16 @@ def does_fall(findings, claim, lines, place):
     return decide(found.wide_high < 0, found.wide_low > 0), in_words([found])
 
 
-def is_near(findings, claim, lines, place):
-    """Tell whether a number is within a half of the one that is named for this set."""
+def is_kept_near(findings, claim, lines, place):
+    """Tell whether merging keeps the rules within a half of the number named for this set.
+
+    Nothing is shown where it is the cap that keeps them.
+    """
     value, named = findings.mean(lines[0], claim.measure), claim.margin[place]
     near = abs(value - named) <= 0.5 * named
-    return decide(near, not near), f"{value:.3g}"
+    capped = value >= dict(lines[0].run.parameters).get("max_rules", Params.max_rules)
+    words = f"{value:.3g}, the cap" if capped else f"{value:.3g}"
+    return decide(near and not capped, not near), words
 
 
 def is_more(findings, claim, lines, place):
@@ -140,9 +148,10 @@ def is_more(findings, claim, lines, place):
 
 
 def is_times(findings, claim, lines, place):
-    """Tell whether the second line takes at least so many times what the first takes."""
+    """Tell whether the second line takes at least as many times as named for this set."""
     ratio = findings.mean(lines[1], claim.measure) / findings.mean(lines[0], claim.measure)
-    return decide(ratio >= claim.margin, ratio < claim.margin), f"{ratio:.1f} times"
+    named = claim.margin[place]
+    return decide(ratio >= named, ratio < named), f"{ratio:.1f} times, printed {named:.1f}"
 
 
 def is_most(findings, claim, lines, place):
@@ -152,10 +161,10 @@ def is_most(findings, claim, lines, place):
     for dataset in SETS:
         pair = lines_of(claim, findings, dataset)
         if dataset != claim.sets[0] and None not in pair:
-            others.append(findings.difference(*pair, claim.measure).mean)
-    most = own.wide_low > max(others, default=-np.inf)
-    less = own.mean <= max(others, default=-np.inf)
-    rest = ", ".join(f"{100 * value + 0.0:+.2f}" for value in others)
+            others.append(findings.difference(*pair, claim.measure))
+    most = all(own.wide_low > other.wide_high for other in others)
+    less = any(own.wide_high < other.wide_low for other in others)
+    rest = ", ".join(f"{100 * other.mean + 0.0:+.2f}" for other in others)
     return decide(most, less), f"{own.in_points()}, others {rest}"
 
 
@@ -166,6 +175,6 @@ def in_words(intervals):
 
 TESTS = {
     "above": is_above, "worst": is_worst, "level": is_level, "no loss": is_no_loss,
-    "about": is_about, "leads": does_lead, "falls": does_fall, "near": is_near, "more": is_more,
-    "times": is_times, "most": is_most,
+    "about": is_about, "leads": does_lead, "falls": does_fall, "kept near": is_kept_near,
+    "more": is_more, "times": is_times, "most": is_most,
 }  # fmt: skip
