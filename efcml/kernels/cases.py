@@ -3,14 +3,21 @@
 The errors of the rules are a Gaussian process over the scaled features. It is kept by its values at
 a bounded number of remembered rows, the cases: their mean and covariance given all rows that were
 learned, as in the kernel recursive least-squares tracker (Van Vaerenbergh et al. 2012). All labels
-share the covariance. Slots behind the last case are zero.
+share the covariance. Slots behind the last case are zero; of matrices the lower triangle is kept.
 """
 
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
-from efcml.kernels.linalg import dot, downdate, find_least, scale_and_add_outer
-from efcml.kernels.waiting import shrink_and_multiply
+from efcml.kernels.linalg import dot, find_least
+from efcml.kernels.triangle import (
+    add_outer,
+    invert,
+    multiply,
+    read_line,
+    shrink_and_multiply,
+    write_line,
+)
 
 SIZE, CHANGES, PAUSE = 0, 1, 2  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
@@ -30,13 +37,6 @@ def measure_similarity(place, rows, size, width, similar):
             e = place[i] - rows[j, i]
             distance += e * e
         similar[j] = np.exp(scale * distance)
-
-
-@kernel
-def multiply(A, v, out):
-    """Write the leading part of ``A v``; the vectors may be shorter than A."""
-    for i in range(v.shape[0]):
-        out[i] = dot(v, A[i])
 
 
 @kernel
@@ -76,7 +76,7 @@ def forget(cases, forgetting):
     bring_covariance(cases)
     root = np.sqrt(forgetting)
     for i in range(cases.count[SIZE]):
-        for j in range(cases.count[SIZE]):
+        for j in range(i + 1):
             kept = forgetting * cases.covariance[i, j]
             cases.covariance[i, j] = kept + (1.0 - forgetting) * cases.kernel[i, j]
         for c in range(cases.answer.shape[1]):
@@ -96,8 +96,7 @@ def multiply_covariance(cases):
     size = cases.count[SIZE]
     if not cases.waits[0]:
         cases.step[:size] = 0.0
-    share, step = cases.share[:size], cases.step[:size]
-    shrink_and_multiply(cases.covariance, step, 1.0, share, cases.gain)
+    shrink_and_multiply(cases.covariance, cases.step[:size], cases.share[:size], cases.gain)
     cases.waits[0] = False
 
 
@@ -107,13 +106,13 @@ def clear_slot(slot, cases):
 
     With zeros in the inverse its share is 0, so whatever else the slot holds counts no more.
     """
-    inverse, size = cases.inverse, cases.count[SIZE]
+    inverse, size, step = cases.inverse, cases.count[SIZE], cases.step
+    read_line(inverse, slot, size, step)
     root = 1.0 / np.sqrt(inverse[slot, slot])
     for j in range(size):
-        cases.step[j] = root * inverse[slot, j]
-    downdate(inverse, cases.step[:size], 1.0)
-    for j in range(size):
-        inverse[slot, j] = inverse[j, slot] = 0.0
+        step[j] *= root
+    add_outer(inverse, step[:size], -1.0)
+    write_line(inverse, slot, size, 0.0, step)
 
 
 @kernel_inline
@@ -123,41 +122,15 @@ def fill_slot(slot, number, novelty, cases):
     root = 1.0 / np.sqrt(novelty)
     for j in range(size):
         cases.step[j] = root * share[j]
-    scale_and_add_outer(inverse, cases.step[:size], 1.0)
-    for j in range(size):
-        inverse[slot, j] = inverse[j, slot] = -share[j] / novelty
-        cases.kernel[slot, j] = cases.kernel[j, slot] = cases.similar[j]
+    add_outer(inverse, cases.step[:size], 1.0)
+    write_line(inverse, slot, size, -1.0 / novelty, share)
+    write_line(cases.kernel, slot, size, 1.0, cases.similar)
     inverse[slot, slot] = 1.0 / novelty
     cases.kernel[slot, slot] = 1.0
     for i in range(cases.place.shape[0]):
         cases.rows[slot, i] = cases.place[i]
     cases.age[slot] = number
     cases.count[CHANGES] += 1
-
-
-@kernel
-def sweep_inverse(kernel_matrix, inverse, size):
-    """Derive the inverse of the kernel matrix anew, in place, by sweeping every diagonal entry."""
-    for i in range(size):
-        for j in range(size):
-            inverse[i, j] = kernel_matrix[i, j]
-    for k in range(size):
-        pivot = 1.0 / inverse[k, k]
-        for i in range(size):
-            if i != k:
-                factor = inverse[i, k] * pivot
-                for j in range(size):
-                    if j != k:
-                        inverse[i, j] -= factor * inverse[k, j]
-        for j in range(size):
-            if j != k:
-                inverse[k, j] *= pivot
-                inverse[j, k] *= pivot
-        inverse[k, k] = -pivot
-    for i in range(size):
-        for j in range(i + 1):
-            value = -0.5 * (inverse[i, j] + inverse[j, i])
-            inverse[i, j] = inverse[j, i] = value
 
 
 @kernel_inline
@@ -184,17 +157,29 @@ def take_in(errors, known, n_known, variance, cases):
 
 
 @kernel_inline
+def read_expected(cases):
+    """Fill ``expected`` for the row behind ``share``."""
+    for c in range(cases.expected.shape[0]):
+        cases.expected[c] = 0.0
+    read_answer(cases.share, cases.answer, cases.count[SIZE], cases.expected)
+
+
+@kernel_inline
+def find_novelty(cases):
+    """Return the variance that knowing all cases would leave to the error at the row."""
+    size = cases.count[SIZE]
+    return 1.0 - dot(cases.share[:size], cases.similar[:size])
+
+
+@kernel_inline
 def expect_errors(cases):
     """Fill ``expected`` and ``gain`` for the row behind ``similar`` and ``share``.
 
-    Returns its novelty: the variance of its error that knowing all cases would leave.
+    Returns its novelty.
     """
-    size = cases.count[SIZE]
-    for c in range(cases.expected.shape[0]):
-        cases.expected[c] = 0.0
-    read_answer(cases.share, cases.answer, size, cases.expected)
+    read_expected(cases)
     multiply_covariance(cases)
-    return 1.0 - dot(cases.share[:size], cases.similar[:size])
+    return find_novelty(cases)
 
 
 @kernel_inline
@@ -218,17 +203,18 @@ def remember(number, novelty, cases):
         slot = find_least(cases.age, slot)
         clear_slot(slot, cases)
         multiply(cases.inverse, cases.similar[: cases.count[SIZE]], cases.share)
-        novelty = expect_errors(cases)
+        read_expected(cases)
+        multiply(cases.covariance, cases.share[: cases.count[SIZE]], cases.gain)  # nothing waits
+        novelty = find_novelty(cases)
     variance = novelty + known_variance(cases)
     fill_slot(slot, number, novelty, cases)
     cases.gain[slot] = variance
-    for j in range(cases.count[SIZE]):
-        cases.covariance[slot, j] = cases.covariance[j, slot] = cases.gain[j]
+    write_line(cases.covariance, slot, cases.count[SIZE], 1.0, cases.gain)
     for c in range(cases.answer.shape[1]):
         cases.answer[slot, c] = cases.expected[c]
     cases.count[PAUSE] = 0
     if cases.count[CHANGES] >= REFRESH:
-        sweep_inverse(cases.kernel, cases.inverse, cases.count[SIZE])
+        invert(cases.kernel, cases.inverse, cases.count[SIZE], cases.step)
         cases.count[CHANGES] = 0
     return variance
 

@@ -19,9 +19,16 @@ CASE_FIELDS = (
 MATRICES = tuple(field.name for field in CASE_FIELDS if field.dims == ("m", "m"))
 
 
+def whole(lower):
+    """Return the symmetric matrix of a lower triangle."""
+    below = np.tril(lower, -1)
+    return below + below.T + np.diag(np.diag(lower))
+
+
 class CaseBase:
     """Up to ``capacity`` remembered rows, which correct the answers of the rules.
 
+    Matrices in use hold their lower triangle only (kernels/triangle.py); `state` gives them whole.
     ``arrays`` goes to the kernels; it is replaced when labels are added.
     """
 
@@ -95,7 +102,7 @@ class CaseBase:
         n = self.n_cases
         keep = {name: array[:n].copy() for name, array in self._fields().items()}
         keep["count"] = self.arrays.count.copy()
-        return keep | {name: np.ascontiguousarray(keep[name][:, :n]) for name in MATRICES}
+        return keep | {name: whole(keep[name][:, :n]) for name in MATRICES}
 
     @staticmethod
     def state_shapes(n_features, n_labels, n_cases):
@@ -109,7 +116,7 @@ class CaseBase:
     def restore(self, fields):
         """Take over what :meth:`state` returned, into a case base that is empty."""
         for name, array in self._fields().items():
-            kept = fields[name]
+            kept = np.tril(fields[name]) if name in MATRICES else fields[name]
             array[tuple(map(slice, kept.shape))] = kept
         return self
 
