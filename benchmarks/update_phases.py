@@ -127,6 +127,14 @@ def arguments(learner, X, Y, **changes):
     )  # fmt: skip
 
 
+def fired(learner, X, Y, **changes):
+    """Return the same after the rules have fired for the rows: a fresh learner has none active."""
+    found = arguments(learner, X, Y, **changes)
+    time_view(*found)
+    time_activation(*found)
+    return found
+
+
 def microseconds(function, n):
     """Return the shortest time of a call, in microseconds for one of its ``n`` rows."""
     function()
@@ -144,10 +152,10 @@ def time_phases(learner, X, Y):
     for name, function in PHASES.items():
         if name == "cases" and not learner.cases.capacity:
             continue
-        plain = arguments(learner.copy(), X, Y, corrects=False)
+        plain = fired(learner.copy(), X, Y, corrects=False)
         found[name] = microseconds(lambda f=function, a=plain: f(*a), len(X))
     if learner.settings.corrects:
-        whole = arguments(learner.copy(), X, Y)
+        whole = fired(learner.copy(), X, Y)
         both = microseconds(lambda: time_planes(*whole), len(X))
         found["proximal steps"] = max(0.0, both - found["least squares"])
     return found
