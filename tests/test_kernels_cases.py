@@ -103,6 +103,20 @@ def test_before_any_error_the_prior_holds(rng):
     assert not base.arrays.answer.any()
 
 
+def test_rows_of_a_batch_are_those_that_a_stream_would_take(rng):
+    X = np.repeat(rng.normal(size=(12, 2)), 2, axis=0)  # every second row is nothing new
+    X[6:8] = X[0] + 1e-3
+    batch, stream = (CaseBase(2, 1, 20, WIDTH, NOISE) for _ in range(2))
+    kernels.remember_rows(X, np.arange(len(X)), batch.arrays)
+    learn(stream, X, np.zeros((len(X), 1)))
+    batch, stream = batch.state(), stream.state()
+    assert 5 < len(batch["rows"]) < 12
+    for name in ("rows", "age", "kernel"):
+        assert np.array_equal(batch[name], stream[name]), name
+    assert_allclose(batch["inverse"], stream["inverse"], rtol=1e-6, atol=1e-6)
+    assert_allclose(batch["covariance"], batch["kernel"], atol=1e-12)
+
+
 def test_batch_projects_all_rows_on_the_cases(rng):
     """Subset of regressors: all rows are learned through the similarity to the chosen ones."""
     X, errors = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))

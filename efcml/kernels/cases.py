@@ -190,22 +190,32 @@ def known_variance(cases):
 
 
 @kernel_inline
-def remember(number, novelty, cases):
-    """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
+def open_slot(cases):
+    """Return the slot behind the last case, which is in use from now on."""
+    slot = cases.count[SIZE]
+    cases.count[SIZE] += 1
+    cases.similar[slot] = cases.share[slot] = 0.0
+    return slot
+
+
+@kernel_inline
+def renew_slot(cases):
+    """Take the oldest case out and return its slot; what is expected of the row is found anew."""
+    size = cases.count[SIZE]
+    slot = find_least(cases.age, size)
+    clear_slot(slot, cases)
+    multiply(cases.inverse, cases.similar[:size], cases.share)
+    read_expected(cases)
+    multiply(cases.covariance, cases.share[:size], cases.gain)  # nothing waits
+    return slot
+
+
+@kernel_inline
+def make_case(slot, number, novelty, cases):
+    """Make a case of the row that `expect_errors` was asked of, in an empty slot.
 
     The variance that the row's error has, given all rows learned so far, is returned.
     """
-    slot = cases.count[SIZE]
-    if slot < cases.rows.shape[0]:
-        cases.count[SIZE] += 1
-        cases.similar[slot] = cases.share[slot] = 0.0
-    else:
-        slot = find_least(cases.age, slot)
-        clear_slot(slot, cases)
-        multiply(cases.inverse, cases.similar[: cases.count[SIZE]], cases.share)
-        read_expected(cases)
-        multiply(cases.covariance, cases.share[: cases.count[SIZE]], cases.gain)  # nothing waits
-        novelty = find_novelty(cases)
     variance = novelty + known_variance(cases)
     fill_slot(slot, number, novelty, cases)
     cases.gain[slot] = variance
@@ -213,6 +223,21 @@ def remember(number, novelty, cases):
     for c in range(cases.answer.shape[1]):
         cases.answer[slot, c] = cases.expected[c]
     cases.count[PAUSE] = 0
+    return variance
+
+
+@kernel_inline
+def remember(number, novelty, cases):
+    """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
+
+    The variance that the row's error has, given all rows learned so far, is returned.
+    """
+    if cases.count[SIZE] < cases.rows.shape[0]:
+        slot = open_slot(cases)
+    else:
+        slot = renew_slot(cases)
+        novelty = find_novelty(cases)
+    variance = make_case(slot, number, novelty, cases)
     if cases.count[CHANGES] >= REFRESH:
         invert(cases.kernel, cases.inverse, cases.count[SIZE], cases.step)
         cases.count[CHANGES] = 0
@@ -241,12 +266,13 @@ def learn_case(errors, known, n_known, number, forgetting, cases):
 
 @kernel
 def remember_rows(X, chosen, cases):
-    """Take rows of a batch as cases, before any error is learned."""
+    """Take rows of a batch as cases, before any error is learned; there must be room for them."""
     for t in chosen:
         compare_with_cases(X[t], cases)
         novelty = expect_errors(cases)
         if novelty > LEAST_NOVELTY:
-            remember(t, novelty, cases)
+            slot = open_slot(cases)
+            make_case(slot, t, novelty, cases)
 
 
 @kernel

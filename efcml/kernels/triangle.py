@@ -36,79 +36,68 @@ def add_outer(A, w, sign):
             row[j] += factor * w[j]
 
 
-@kernel_inline
-def multiply_corner(A, i, v, product, t0, t1, t2, t3):
-    """Finish four rows of a product: ``t`` is what lies left of their square on the diagonal."""
-    a, b, c, d = v[i], v[i + 1], v[i + 2], v[i + 3]
-    product[i] = t0 + A[i, i] * a + A[i + 1, i] * b + A[i + 2, i] * c + A[i + 3, i] * d
-    product[i + 1] = (
-        t1 + A[i + 1, i] * a + A[i + 1, i + 1] * b + A[i + 2, i + 1] * c + A[i + 3, i + 1] * d
-    )
-    product[i + 2] = (
-        t2 + A[i + 2, i] * a + A[i + 2, i + 1] * b + A[i + 2, i + 2] * c + A[i + 3, i + 2] * d
-    )
-    product[i + 3] = (
-        t3 + A[i + 3, i] * a + A[i + 3, i + 1] * b + A[i + 3, i + 2] * c + A[i + 3, i + 3] * d
-    )
-
-
 @kernel_fast
 def multiply(A, v, product):
     """Write the leading part of ``A v``; v may be shorter than A."""
     n = v.shape[0]
-    whole = n - n % BLOCK
-    for i in range(0, whole, BLOCK):
-        r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
-        f0, f1, f2, f3 = v[i], v[i + 1], v[i + 2], v[i + 3]
-        t0 = t1 = t2 = t3 = 0.0
-        for j in range(i):
-            x = v[j]
-            t0 += r0[j] * x
-            t1 += r1[j] * x
-            t2 += r2[j] * x
-            t3 += r3[j] * x
-            product[j] += r0[j] * f0 + r1[j] * f1 + r2[j] * f2 + r3[j] * f3
-        multiply_corner(A, i, v, product, t0, t1, t2, t3)
-    for i in range(whole, n):
-        row, factor, total = A[i], v[i], 0.0
-        for j in range(i):
-            total += row[j] * v[j]
-            product[j] += row[j] * factor
-        product[i] = total + row[i] * factor
+    for i in range(0, n, BLOCK):
+        begin, end = i, min(i + BLOCK, n)
+        if end - i == BLOCK:
+            r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
+            f0, f1, f2, f3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+            t0 = t1 = t2 = t3 = 0.0
+            for j in range(i):
+                x = v[j]
+                t0 += r0[j] * x
+                t1 += r1[j] * x
+                t2 += r2[j] * x
+                t3 += r3[j] * x
+                product[j] += r0[j] * f0 + r1[j] * f1 + r2[j] * f2 + r3[j] * f3
+            product[i], product[i + 1], product[i + 2], product[i + 3] = t0, t1, t2, t3
+        else:
+            begin = 0
+            product[i:end] = 0.0
+        for k in range(i, end):  # what is left of these rows, up to the diagonal
+            row, factor, total = A[k], v[k], product[k]
+            for j in range(begin, k):
+                total += row[j] * v[j]
+                product[j] += row[j] * factor
+            product[k] = total + row[k] * factor
 
 
 @kernel_fast
 def shrink_and_multiply(A, w, v, product):
     """Replace A by ``A - w w'`` and write the leading part of ``A v``."""
     n = v.shape[0]
-    whole = n - n % BLOCK
-    for i in range(0, whole, BLOCK):
-        r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
-        f0, f1, f2, f3 = v[i], v[i + 1], v[i + 2], v[i + 3]
-        w0, w1, w2, w3 = w[i], w[i + 1], w[i + 2], w[i + 3]
-        t0 = t1 = t2 = t3 = 0.0
-        for j in range(i):
-            x, y = v[j], w[j]
-            a0, a1, a2, a3 = r0[j] - w0 * y, r1[j] - w1 * y, r2[j] - w2 * y, r3[j] - w3 * y
-            r0[j], r1[j], r2[j], r3[j] = a0, a1, a2, a3
-            t0 += a0 * x
-            t1 += a1 * x
-            t2 += a2 * x
-            t3 += a3 * x
-            product[j] += a0 * f0 + a1 * f1 + a2 * f2 + a3 * f3
-        for k in range(i, i + BLOCK):
-            for j in range(i, k + 1):
-                A[k, j] -= w[k] * w[j]
-        multiply_corner(A, i, v, product, t0, t1, t2, t3)
-    for i in range(whole, n):
-        row, factor, shrink, total = A[i], v[i], w[i], 0.0
-        for j in range(i):
-            value = row[j] - shrink * w[j]
-            row[j] = value
-            total += value * v[j]
-            product[j] += value * factor
-        row[i] -= shrink * shrink
-        product[i] = total + row[i] * factor
+    for i in range(0, n, BLOCK):
+        begin, end = i, min(i + BLOCK, n)
+        if end - i == BLOCK:
+            r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
+            f0, f1, f2, f3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+            w0, w1, w2, w3 = w[i], w[i + 1], w[i + 2], w[i + 3]
+            t0 = t1 = t2 = t3 = 0.0
+            for j in range(i):
+                x, y = v[j], w[j]
+                a0, a1, a2, a3 = r0[j] - w0 * y, r1[j] - w1 * y, r2[j] - w2 * y, r3[j] - w3 * y
+                r0[j], r1[j], r2[j], r3[j] = a0, a1, a2, a3
+                t0 += a0 * x
+                t1 += a1 * x
+                t2 += a2 * x
+                t3 += a3 * x
+                product[j] += a0 * f0 + a1 * f1 + a2 * f2 + a3 * f3
+            product[i], product[i + 1], product[i + 2], product[i + 3] = t0, t1, t2, t3
+        else:
+            begin = 0
+            product[i:end] = 0.0
+        for k in range(i, end):  # what is left of these rows, up to the diagonal
+            row, factor, shrink, total = A[k], v[k], w[k], product[k]
+            for j in range(begin, k):
+                value = row[j] - shrink * w[j]
+                row[j] = value
+                total += value * v[j]
+                product[j] += value * factor
+            row[k] -= shrink * shrink
+            product[k] = total + row[k] * factor
 
 
 @kernel
