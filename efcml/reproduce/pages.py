@@ -87,7 +87,7 @@ def recovery_part(findings):
     for experiment, words in (("al-samples", "Whole samples"), ("al-labels", "Single labels")):
         tables = recovery_tables(experiment, findings)
         if tables:
-            parts += [f"### {words}", *(table.to_markdown() for table in tables)]
+            parts += [f"## {words}", *(table.to_markdown() for table in tables)]
     return "\n\n".join(parts)
 
 
