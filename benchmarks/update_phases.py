@@ -47,13 +47,37 @@ def prepare(p, K, n_rules, *, cases, correlation, dense):
         alpha=Params.alpha, beta=Params.beta, activation_floor=Params.activation_floor,
         bandwidth=float(p) if dense else 0.05 * p,
     )  # fmt: skip
-    antecedents = [array.copy() for array in learner.rules.antecedents]
+    start = learner.rules.copy()
     learner.learn(*make_rows(learner, cases + ROWS))
-    # The rows filled the cases. They also made some rules so narrow that the others sleep.
-    if dense:
-        for array, before in zip(learner.rules.antecedents, antecedents, strict=True):
-            array[...] = before
+    if dense:  # the rows were to fill the cases, not to move the rules
+        put_back(learner.rules, start)
     return learner
+
+
+def learn(learner, X, Y):
+    """Learn scaled rows in one call of the driver."""
+    rules = learner.rules
+    learning.learn_until_event(
+        X, Y, 0, -1, 0, rules.antecedents, rules.consequents, rules.n_rules,
+        learner.start_variance, learner.settings, rules.work, rules.consequent_work,
+        learner.cases.arrays, Watch(NOTHING, NOTHING, False),
+    )  # fmt: skip
+
+
+def put_back(rules, before):
+    """Move rules to where they were: rows make some so narrow that the others sleep."""
+    for array, old in zip(rules.antecedents, before.antecedents, strict=True):
+        array[...] = old
+
+
+def count_active(learner, X, Y):
+    """Return how many rules learn a row, on average over the rows."""
+    weights = learner.rules.consequent_work.weights[: learner.rules.n_rules]
+    found = []
+    for t in range(len(X)):
+        learn(learner, X[t : t + 1], Y[t : t + 1])
+        found.append(np.count_nonzero(weights))
+    return float(np.mean(found))
 
 
 def make_rows(learner, n):
@@ -135,11 +159,16 @@ def fired(learner, X, Y, **changes):
     return found
 
 
-def microseconds(function, n):
-    """Return the shortest time of a call, in microseconds for one of its ``n`` rows."""
+def microseconds(function, n, before=lambda: None):
+    """Return the shortest time of a call, in microseconds for one of its ``n`` rows.
+
+    ``before`` is called before every call, outside the clock.
+    """
+    before()
     function()
     best = np.inf
     for _ in range(REPEATS):
+        before()
         begin = time.perf_counter()
         function()
         best = min(best, time.perf_counter() - begin)
@@ -178,7 +207,6 @@ def run_size(name, n_rules, *, cases, correlation, dense):
     learner = prepare(p, K, n_rules, cases=cases, correlation=correlation, dense=dense)
     X, Y = make_rows(learner, ROWS)
     scaled = learner.scaler.transform(X)
-    active = float((efcml.batch.activations(learner.rules, scaled, learner.settings) > 0).mean())
     corrected = 1.0 / max(learner.params.step_interval, 1e-9) if learner.settings.corrects else 0.0
     twin = learner.copy()
     rules, cons_work = twin.rules, twin.rules.consequent_work
@@ -190,18 +218,14 @@ def run_size(name, n_rules, *, cases, correlation, dense):
         ),
         ROWS,
     )  # fmt: skip
-    watch = Watch(NOTHING, NOTHING, False)
     update = microseconds(
-        lambda: learning.learn_until_event(
-            scaled, Y, 0, -1, 0, rules.antecedents, rules.consequents, n_rules,
-            twin.start_variance, twin.settings, rules.work, cons_work, twin.cases.arrays, watch,
-        ),
-        ROWS,
-    )  # fmt: skip
-    blas_score, blas_update = time_blas(learner, ROWS, round(active * n_rules), corrected)
+        lambda: learn(twin, scaled, Y), ROWS, lambda: put_back(twin.rules, learner.rules)
+    )
+    active = count_active(learner.copy(), scaled, Y)
+    blas_score, blas_update = time_blas(learner, ROWS, round(active), corrected)
     allowed = next(limit for least, limit in ALLOWED if p >= least)
     return {
-        "size": name, "p": p, "K": K, "rules": n_rules, "active": active * n_rules,
+        "size": name, "p": p, "K": K, "rules": n_rules, "active": active,
         "cases": learner.cases.n_cases, "correlation": correlation, "predict_us": predict,
         "update_us": update, "blas_predict_us": blas_score, "blas_update_us": blas_update,
         "ratio": update / blas_update, "allowed": allowed,
