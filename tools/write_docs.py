@@ -66,7 +66,9 @@ def read_meanings(docstring):
 
 def results_table(root=ROOT):
     """Return the results in file order, default and tuned, from the records of the experiments."""
+    from efcml.reproduce.marks import OURS, SETS
     from efcml.reproduce.pages import NOTHING
+    from efcml.reproduce.tables import MISSING
 
     findings = read_experiments(root)
     if findings is None:
@@ -75,12 +77,12 @@ def results_table(root=ROOT):
         "| data set | PA | AP | rules at the end | PA, tuned | AP, tuned | rules, tuned |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in ("emotions", "water-quality", "yeast", "birds"):
+    for name in SETS:
         cells = []
-        for model in ("EFC-ML, default", "EFC-ML"):
+        for model in reversed(OURS):
             line = findings.line("pa-trends", name, model)
             if line is None:
-                cells += ["-"] * 3
+                cells += [MISSING] * 3
                 continue
             pa, ap, rules = (findings.numbers(line, key)[0] for key in ("pa", "ap", "rules"))
             cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]

@@ -1,7 +1,8 @@
 """Symmetric matrices that are kept by their lower triangle; the upper one is never looked at.
 
 Half of the memory is gone through, so that two matrices of 400 rows stay in the fast caches. The
-products take four rows at a time: a row alone would load and store the result for every entry.
+products take four rows at a time: a row alone would load and store the result for every entry. Two
+of them look alike because a prediction must not write, and may run beside others.
 """
 
 from efcml._jit import kernel, kernel_fast, kernel_inline

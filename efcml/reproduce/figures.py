@@ -5,7 +5,7 @@ import numpy as np
 from efcml import plots
 from efcml.plots import style
 from efcml.reproduce.ablation import BASE
-from efcml.reproduce.plan import DEFAULT, NAMES, SMALL, UNITS
+from efcml.reproduce.plan import DEFAULT, NAMES, SMALL, STARTS, UNITS
 from efcml.reproduce.scale import LARGE, SETS
 
 MEASURES = {"pa": "partial accuracy", "ap": "average precision"}
@@ -121,14 +121,14 @@ def draw_criteria(experiment, findings):
 def draw_starts(name, findings, names, title, experiment=None):
     """Return two figures, from the published split and from the small start."""
     figures = {}
-    for suffix, words, ending in (("", "published split", ""), (SMALL, "small start", "-small")):
+    for words, suffix in STARTS.items():
         panels = {
             dataset: curves_of(findings, lines, [n + suffix for n in names], "pa", mean=True)
             for dataset, lines in findings.lines(experiment or name).items()
         }
         if any(panels.values()):
             text = f"{title}, {words}: partial accuracy, mean over the orders"
-            figures[name + ending] = draw_panels(panels, MEASURES["pa"], text)
+            figures[name + ("-small" if suffix else "")] = draw_panels(panels, MEASURES["pa"], text)
     return figures
 
 

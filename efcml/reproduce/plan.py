@@ -18,6 +18,7 @@ ALL_CRITERIA = (*TWO_CRITERIA, "instability")
 SPEED_MODELS = ("efcml", "ovr", "chain")
 
 DEFAULT, SMALL = ", default", ", small start"  # what follows a line's name
+STARTS = {"published split": "", "small start": SMALL}  # in words
 
 
 class Plan:

@@ -5,14 +5,13 @@ from math import isfinite
 
 from efcml.reproduce.ablation import BASE, DRIFT_LINES, PAIRS, pair_name
 from efcml.reproduce.claims import PAPER_SECONDS
-from efcml.reproduce.plan import BUDGETS, COMPARED, DEFAULT, NAMES, SMALL
+from efcml.reproduce.plan import BUDGETS, COMPARED, DEFAULT, NAMES, SMALL, STARTS
 from efcml.reproduce.recovery import lead, recovered
 from efcml.reproduce.scale import DRIFTING, LARGE, SETS
 from efcml.tables import format_table
 
 MISSING = "-"
 ONE_ORDER = "one-versus-rest and chain with default parameters: file order only"
-STARTS = {"published split": "", "small start": SMALL}  # what follows the names of lines
 
 
 @dataclass(frozen=True)
@@ -159,17 +158,12 @@ def recovery_tables(experiment, findings):
     """Return what budgets recover, from both starts; only of experiments that have budgets."""
     tables = []
     for words, start in STARTS.items():
-        rows = []
-        for budget in BUDGETS:
-            for way in ("random", "active"):
-                shares = recovered(findings, experiment, f"{way} {budget:.0%}", start)
-                points = lead(findings, experiment, budget, start) if way == "active" else None
-                if shares is not None:
-                    cells = [mean_and_half(pair, ".2f") for pair in shares]
-                    ahead = ["", ""] if points is None else [
-                        mean_and_half(pair, "+.2f") for pair in points
-                    ]  # fmt: skip
-                    rows.append([f"{way} {budget:.0%}", *cells, *ahead])
+        rows = [
+            recovery_row(findings, experiment, way, budget, start)
+            for budget in BUDGETS
+            for way in ("random", "active")
+        ]
+        rows = [row for row in rows if row is not None]
         if rows:
             title = (
                 f"share of the gap from static to full update that is recovered, {words}, mean of"
@@ -178,6 +172,17 @@ def recovery_tables(experiment, findings):
             ahead = [f"active minus random, {measure} points" for measure in ("PA", "AP")]
             tables.append(Table(title, ["what is learned", "PA", "AP", *ahead], rows))
     return tables
+
+
+def recovery_row(findings, experiment, way, budget, start):
+    """Return what one way of asking recovers, and for the active one its lead; None if not run."""
+    name = f"{way} {budget:.0%}"
+    shares = recovered(findings, experiment, name, start)
+    if shares is None:
+        return None
+    points = lead(findings, experiment, budget, start) if way == "active" else None
+    ahead = ["", ""] if points is None else [mean_and_half(pair, "+.2f") for pair in points]
+    return [name, *(mean_and_half(pair, ".2f") for pair in shares), *ahead]
 
 
 def mean_and_half(pair, form):
