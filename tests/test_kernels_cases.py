@@ -28,7 +28,7 @@ def learn(base, X, errors, forgetting=1.0, first=0):
 
 
 def recalled(base, X):
-    scores = np.zeros((len(X), base.arrays.answer.shape[1]))
+    scores = np.zeros((len(X), base.arrays.weights.shape[1]))
     for x, row in zip(X, scores, strict=True):
         kernels.recall(x, base.arrays, row)
     return scores
@@ -99,8 +99,8 @@ def test_before_any_error_the_prior_holds(rng):
     base = CaseBase(2, 1, 8, WIDTH, NOISE)
     kernels.remember_rows(rng.normal(size=(10, 2)), np.arange(8), base.arrays)
     state = base.state()
-    assert_allclose(state["covariance"], state["kernel"], atol=1e-12)
-    assert not base.arrays.answer.any()
+    assert_allclose(state["covariance"], state["inverse"], atol=1e-12)
+    assert not base.arrays.weights.any()
 
 
 def test_rows_of_a_batch_are_those_that_a_stream_would_take(rng):
@@ -114,7 +114,7 @@ def test_rows_of_a_batch_are_those_that_a_stream_would_take(rng):
     for name in ("rows", "age", "kernel"):
         assert np.array_equal(batch[name], stream[name]), name
     assert_allclose(batch["inverse"], stream["inverse"], rtol=1e-6, atol=1e-6)
-    assert_allclose(batch["covariance"], batch["kernel"], atol=1e-12)
+    assert_allclose(batch["covariance"], batch["inverse"], atol=1e-12)
 
 
 def test_batch_projects_all_rows_on_the_cases(rng):

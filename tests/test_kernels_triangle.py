@@ -63,6 +63,14 @@ def test_outer_products(rng, sign):
     assert_holds(kept, whole + sign * np.outer(w, w))
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_one_in_and_one_out(rng, n):
+    whole, kept = make(rng, n)
+    v, t, w = rng.normal(size=(3, n))
+    triangle.exchange(kept, v, t, w)
+    assert_holds(kept, whole + np.outer(v, t) + np.outer(t, v) + np.outer(w, w))
+
+
 @pytest.mark.parametrize("k", [0, 3, 6])
 def test_lines(rng, k):
     whole, kept = make(rng, 7)

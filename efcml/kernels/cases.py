@@ -1,9 +1,11 @@
 """What remembered rows add to the answer of the rules (docs/how_it_works.md 6).
 
-The errors of the rules are a Gaussian process over the scaled features. It is kept by its values at
-a bounded number of remembered rows, the cases: their mean and covariance given all rows that were
-learned, as in the kernel recursive least-squares tracker (Van Vaerenbergh et al. 2012). All labels
-share the covariance. Slots behind the last case are zero; of matrices the lower triangle is kept.
+The errors of the rules are a Gaussian process over the scaled features. It is kept by a bounded
+number of remembered rows, the cases, as in the kernel recursive least-squares tracker (Van
+Vaerenbergh et al. 2012), but by the weights of the cases rather than by the values there: mean and
+covariance of the ``a`` in ``k(x)'a``, where ``k(x)`` is how similar each case is to x. An answer
+then needs no matrix, and a row one. All labels share the covariance. Slots behind the last case are
+zero; of matrices the lower triangle is kept.
 """
 
 import numpy as np
@@ -12,6 +14,7 @@ from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.linalg import dot, find_least
 from efcml.kernels.triangle import (
     add_outer,
+    exchange,
     invert,
     multiply,
     read_line,
@@ -39,9 +42,19 @@ def measure_similarity(place, rows, size, width, similar):
         similar[j] = np.exp(scale * distance)
 
 
+@kernel_fast
+def read_weights(similar, weights, size, expected):
+    """Write what the cases say, each by its similarity and its weights."""
+    for c in range(expected.shape[0]):
+        expected[c] = 0.0
+    for j in range(size):
+        for c in range(expected.shape[0]):
+            expected[c] += similar[j] * weights[j, c]
+
+
 @kernel
 def compare_with_cases(x, cases):
-    """Fill ``place``, which is x without far values, and its ``similar`` and ``share``.
+    """Fill ``place``, which is x without far values, ``similar`` and ``expected``.
 
     The rows of the cases have no far values either.
     """
@@ -49,25 +62,16 @@ def compare_with_cases(x, cases):
         cases.place[i] = min(FAR, max(-FAR, x[i]))
     size = cases.count[SIZE]
     measure_similarity(cases.place, cases.rows, size, cases.width, cases.similar)
-    multiply(cases.inverse, cases.similar[:size], cases.share)
-
-
-@kernel_fast
-def read_answer(share, answer, size, scores):
-    """Add what the cases say, each with its share, to the scores."""
-    for j in range(size):
-        for c in range(scores.shape[0]):
-            scores[c] += share[j] * answer[j, c]
+    read_weights(cases.similar, cases.weights, size, cases.expected)
 
 
 @kernel
 def recall(x, cases, scores):
     """Add the expected error of the rules at x to their scores."""
-    size = cases.count[SIZE]
-    if size == 0:
-        return
-    compare_with_cases(x, cases)
-    read_answer(cases.share, cases.answer, size, scores)
+    if cases.count[SIZE] > 0:
+        compare_with_cases(x, cases)
+        for c in range(scores.shape[0]):
+            scores[c] += cases.expected[c]
 
 
 @kernel_inline
@@ -78,9 +82,11 @@ def forget(cases, forgetting):
     for i in range(cases.count[SIZE]):
         for j in range(i + 1):
             kept = forgetting * cases.covariance[i, j]
-            cases.covariance[i, j] = kept + (1.0 - forgetting) * cases.kernel[i, j]
-        for c in range(cases.answer.shape[1]):
-            cases.answer[i, c] *= root
+            cases.covariance[i, j] = kept + (1.0 - forgetting) * cases.inverse[i, j]
+        for c in range(cases.weights.shape[1]):
+            cases.weights[i, c] *= root
+    for c in range(cases.expected.shape[0]):
+        cases.expected[c] *= root
 
 
 @kernel_inline
@@ -92,54 +98,141 @@ def bring_covariance(cases):
 
 @kernel_inline
 def multiply_covariance(cases):
-    """Fill ``gain``, the product of covariance and share, the change that waits carried out."""
+    """Fill ``gain``, the product of covariance and similarity; what waits is carried out."""
     size = cases.count[SIZE]
     if not cases.waits[0]:
         cases.step[:size] = 0.0
-    shrink_and_multiply(cases.covariance, cases.step[:size], cases.share[:size], cases.gain)
+    shrink_and_multiply(cases.covariance, cases.step[:size], cases.similar[:size], cases.gain)
     cases.waits[0] = False
 
 
 @kernel_inline
-def clear_slot(slot, cases):
-    """Take one case out; the others keep what they know.
+def find_share(cases):
+    """Fill ``share``, with which values at the cases would imply the one at the row.
 
-    With zeros in the inverse its share is 0, so whatever else the slot holds counts no more.
+    Returns its novelty: the variance that knowing all those values would leave open.
     """
-    inverse, size, step = cases.inverse, cases.count[SIZE], cases.step
-    read_line(inverse, slot, size, step)
-    root = 1.0 / np.sqrt(inverse[slot, slot])
-    for j in range(size):
-        step[j] *= root
-    add_outer(inverse, step[:size], -1.0)
-    write_line(inverse, slot, size, 0.0, step)
+    size = cases.count[SIZE]
+    multiply(cases.inverse, cases.similar[:size], cases.share)
+    return 1.0 - dot(cases.share[:size], cases.similar[:size])
 
 
 @kernel_inline
-def fill_slot(slot, number, novelty, cases):
-    """Remember the row behind ``place``, ``similar`` and ``share``; the share of the slot is 0."""
-    inverse, share, size = cases.inverse, cases.share, cases.count[SIZE]
-    root = 1.0 / np.sqrt(novelty)
-    for j in range(size):
-        cases.step[j] = root * share[j]
-    add_outer(inverse, cases.step[:size], 1.0)
-    write_line(inverse, slot, size, -1.0 / novelty, share)
-    write_line(cases.kernel, slot, size, 1.0, cases.similar)
-    inverse[slot, slot] = 1.0 / novelty
-    cases.kernel[slot, slot] = 1.0
+def known_variance(cases):
+    """Return the variance of the error at the row as far as cases carry it."""
+    size = cases.count[SIZE]
+    return dot(cases.similar[:size], cases.gain[:size])
+
+
+@kernel_inline
+def write_case(slot, number, cases):
+    """Take the row into a slot; its similarity to itself is 1, its weights begin at 0."""
+    cases.similar[slot] = 1.0
+    write_line(cases.kernel, slot, cases.count[SIZE], 1.0, cases.similar)
     for i in range(cases.place.shape[0]):
         cases.rows[slot, i] = cases.place[i]
     cases.age[slot] = number
     cases.count[CHANGES] += 1
+    cases.count[PAUSE] = 0
+
+
+@kernel_inline
+def scale_share(slot, novelty, cases):
+    """Fill ``step`` with what a case in this slot adds to inverse and covariance: step step'."""
+    root = 1.0 / np.sqrt(novelty)
+    cases.share[slot] = -1.0
+    for j in range(cases.count[SIZE]):
+        cases.step[j] = root * cases.share[j]
+
+
+@kernel_inline
+def open_slot(number, novelty, cases):
+    """Make a case of the row, in the slot behind the last one."""
+    slot = cases.count[SIZE]
+    cases.count[SIZE] = size = slot + 1
+    cases.gain[slot] = 0.0
+    scale_share(slot, novelty, cases)
+    add_outer(cases.inverse, cases.step[:size], 1.0)
+    add_outer(cases.covariance, cases.step[:size], 1.0)
+    write_case(slot, number, cases)
+
+
+@kernel_inline
+def leave_out(slot, cases):
+    """Take a case out of all vectors; the values at the others stay what they are.
+
+    With ``b`` its line in the inverse, the inverse loses ``b b' / b_i`` and the covariance becomes
+    ``(I - b e_i'/b_i) A (I - e_i b'/b_i)``. Both changes have the form ``b t' + t b'``. Afterwards
+    ``line`` is b and ``turn`` is the t of the covariance; that of the inverse is ``-b / (2 b_i)``.
+    """
+    size, b, turn, weights = cases.count[SIZE], cases.line, cases.turn, cases.weights
+    read_line(cases.inverse, slot, size, b)
+    read_line(cases.covariance, slot, size, turn)
+    scale = 1.0 / b[slot]
+    own = turn[slot] * scale
+    moved = cases.share[slot] * scale
+    lost = cases.gain[slot] * scale - moved * own
+    for j in range(size):
+        cases.gain[j] -= lost * b[j] + moved * turn[j]
+        cases.share[j] -= moved * b[j]
+        turn[j] = scale * (0.5 * own * b[j] - turn[j])
+        if j != slot:
+            for c in range(weights.shape[1]):
+                weights[j, c] -= scale * b[j] * weights[slot, c]
+    for c in range(weights.shape[1]):
+        cases.expected[c] -= moved * weights[slot, c]
+        weights[slot, c] = 0.0
+    cases.share[slot] = cases.gain[slot] = cases.similar[slot] = 0.0
+
+
+@kernel_inline
+def renew_slot(number, cases):
+    """Make a case of the row in place of the oldest; return the novelty it then has."""
+    size, step, line, turn = cases.count[SIZE], cases.step, cases.line, cases.turn
+    slot = find_least(cases.age, size)
+    leave_out(slot, cases)
+    novelty = 1.0 - dot(cases.share[:size], cases.similar[:size])
+    scale_share(slot, novelty, cases)
+    exchange(cases.covariance, line[:size], turn, step)
+    half = -0.5 / line[slot]
+    for j in range(size):
+        turn[j] = half * line[j]
+    exchange(cases.inverse, line[:size], turn, step)
+    root = step[slot]  # of the slot's line nothing old is left, not even its rounding
+    write_line(cases.covariance, slot, size, root, step)
+    write_line(cases.inverse, slot, size, root, step)
+    write_case(slot, number, cases)
+    return novelty
+
+
+@kernel_inline
+def remember(number, novelty, cases):
+    """Make a case of the row, in place of the oldest if need be.
+
+    ``share`` and ``gain`` are used up; the gain becomes that of all cases, the new one included.
+    The variance that the row's error has, given all rows learned so far, is returned.
+    """
+    if cases.count[SIZE] < cases.rows.shape[0]:
+        variance = known_variance(cases)
+        open_slot(number, novelty, cases)
+    else:
+        novelty = renew_slot(number, cases)
+        variance = known_variance(cases)  # the gain of the new case is still 0
+    for j in range(cases.count[SIZE]):
+        cases.gain[j] -= cases.share[j]
+    if cases.count[CHANGES] >= REFRESH:
+        invert(cases.kernel, cases.inverse, cases.count[SIZE], cases.step)
+        cases.count[CHANGES] = 0
+    return variance + novelty
 
 
 @kernel_inline
 def take_in(errors, known, n_known, variance, cases):
     """Let all cases learn the errors of a row at which their variance is ``variance``.
 
-    ``gain`` must be the covariance of the cases with the row. The covariance is shared by the
-    labels, so a row that knows some of them counts for that share there; each label learns from
-    the rows that know it.
+    ``gain`` must be the covariance of the weights with the row. It is shared by the labels, so a
+    row that knows some of them counts for that share there; each label learns from the rows that
+    know it.
     """
     K, size = known.shape[0], cases.count[SIZE]
     root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
@@ -153,95 +246,7 @@ def take_in(errors, known, n_known, variance, cases):
             errors[c] = 0.0
     for j in range(size):
         for c in range(errors.shape[0]):
-            cases.answer[j, c] += cases.gain[j] * errors[c]
-
-
-@kernel_inline
-def read_expected(cases):
-    """Fill ``expected`` for the row behind ``share``."""
-    for c in range(cases.expected.shape[0]):
-        cases.expected[c] = 0.0
-    read_answer(cases.share, cases.answer, cases.count[SIZE], cases.expected)
-
-
-@kernel_inline
-def find_novelty(cases):
-    """Return the variance that knowing all cases would leave to the error at the row."""
-    size = cases.count[SIZE]
-    return 1.0 - dot(cases.share[:size], cases.similar[:size])
-
-
-@kernel_inline
-def expect_errors(cases):
-    """Fill ``expected`` and ``gain`` for the row behind ``similar`` and ``share``.
-
-    Returns its novelty.
-    """
-    read_expected(cases)
-    multiply_covariance(cases)
-    return find_novelty(cases)
-
-
-@kernel_inline
-def known_variance(cases):
-    """Return the variance of the error at the row behind ``share`` as far as cases carry it."""
-    size = cases.count[SIZE]
-    return dot(cases.share[:size], cases.gain[:size])
-
-
-@kernel_inline
-def open_slot(cases):
-    """Return the slot behind the last case, which is in use from now on."""
-    slot = cases.count[SIZE]
-    cases.count[SIZE] += 1
-    cases.similar[slot] = cases.share[slot] = 0.0
-    return slot
-
-
-@kernel_inline
-def renew_slot(cases):
-    """Take the oldest case out and return its slot; what is expected of the row is found anew."""
-    size = cases.count[SIZE]
-    slot = find_least(cases.age, size)
-    clear_slot(slot, cases)
-    multiply(cases.inverse, cases.similar[:size], cases.share)
-    read_expected(cases)
-    multiply(cases.covariance, cases.share[:size], cases.gain)  # nothing waits
-    return slot
-
-
-@kernel_inline
-def make_case(slot, number, novelty, cases):
-    """Make a case of the row that `expect_errors` was asked of, in an empty slot.
-
-    The variance that the row's error has, given all rows learned so far, is returned.
-    """
-    variance = novelty + known_variance(cases)
-    fill_slot(slot, number, novelty, cases)
-    cases.gain[slot] = variance
-    write_line(cases.covariance, slot, cases.count[SIZE], 1.0, cases.gain)
-    for c in range(cases.answer.shape[1]):
-        cases.answer[slot, c] = cases.expected[c]
-    cases.count[PAUSE] = 0
-    return variance
-
-
-@kernel_inline
-def remember(number, novelty, cases):
-    """Make a case of the row that `expect_errors` was asked of, in place of the oldest if need be.
-
-    The variance that the row's error has, given all rows learned so far, is returned.
-    """
-    if cases.count[SIZE] < cases.rows.shape[0]:
-        slot = open_slot(cases)
-    else:
-        slot = renew_slot(cases)
-        novelty = find_novelty(cases)
-    variance = make_case(slot, number, novelty, cases)
-    if cases.count[CHANGES] >= REFRESH:
-        invert(cases.kernel, cases.inverse, cases.count[SIZE], cases.step)
-        cases.count[CHANGES] = 0
-    return variance
+            cases.weights[j, c] += cases.gain[j] * errors[c]
 
 
 @kernel
@@ -254,10 +259,12 @@ def learn_case(errors, known, n_known, number, forgetting, cases):
     if forgetting < 1.0:
         forget(cases, forgetting)
     count = cases.count
-    novelty = expect_errors(cases)
+    multiply_covariance(cases)
     count[PAUSE] += 1
-    turn = count[SIZE] < cases.rows.shape[0] or count[PAUSE] >= RENEWAL
-    if turn and novelty > LEAST_NOVELTY:
+    novelty = 0.0
+    if count[SIZE] < cases.rows.shape[0] or count[PAUSE] >= RENEWAL:
+        novelty = find_share(cases)
+    if novelty > LEAST_NOVELTY:
         variance = remember(number, novelty, cases)
     else:
         variance = known_variance(cases)
@@ -269,10 +276,9 @@ def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned; there must be room for them."""
     for t in chosen:
         compare_with_cases(X[t], cases)
-        novelty = expect_errors(cases)
+        novelty = find_share(cases)
         if novelty > LEAST_NOVELTY:
-            slot = open_slot(cases)
-            make_case(slot, t, novelty, cases)
+            open_slot(t, novelty, cases)
 
 
 @kernel
@@ -283,6 +289,6 @@ def learn_errors(X, errors, known, cases):
         for c in range(known.shape[1]):
             n_known += known[t, c]
         compare_with_cases(X[t], cases)
-        expect_errors(cases)
+        multiply_covariance(cases)
         take_in(errors[t], known[t], n_known, known_variance(cases), cases)
     bring_covariance(cases)

@@ -38,6 +38,15 @@ def add_outer(A, w, sign):
 
 
 @kernel_fast
+def exchange(A, v, t, w):
+    """Replace A by ``A + v t' + t v' + w w'``."""
+    for i in range(v.shape[0]):
+        row, a, b, c = A[i], v[i], t[i], w[i]
+        for j in range(i + 1):
+            row[j] += a * t[j] + b * v[j] + c * w[j]
+
+
+@kernel_fast
 def multiply(A, v, product):
     """Write the leading part of ``A v``; v may be shorter than A."""
     n = v.shape[0]

@@ -11,11 +11,12 @@ CASE_FIELDS = (
     Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled, without far values"),
     Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases"),
     Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse"),
-    Field("covariance", ("m", "m"), "f8", 0.0, "C", "of the errors at the cases, labels alike"),
-    Field("answer", ("m", "L"), "f8", 0.0, "u", "expected errors of the rules at the cases"),
+    Field("weights", ("m", "L"), "f8", 0.0, "a", "of the cases in the answer: what k'a adds"),
+    Field("covariance", ("m", "m"), "f8", 0.0, "A", "of the weights, labels alike"),
     Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
     Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
 )
+SCRATCH = ("similar", "share", "gain", "step", "line", "turn")  # one entry for every case
 MATRICES = tuple(field.name for field in CASE_FIELDS if field.dims == ("m", "m"))
 
 
@@ -42,9 +43,9 @@ class CaseBase:
 
     def _adopt(self, fields, width, noise):
         """Take arrays into use, with scratch arrays of the same sizes."""
-        capacity, n_planes = fields["answer"].shape
+        capacity, n_planes = fields["weights"].shape
         place = np.zeros(fields["rows"].shape[1])
-        scratch = {name: np.zeros(capacity) for name in ("similar", "share", "gain", "step")}
+        scratch = {name: np.zeros(capacity) for name in SCRATCH}
         scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
         scratch["waits"] = np.zeros(1, dtype=np.bool_)
         self.arrays = Cases(
@@ -75,16 +76,16 @@ class CaseBase:
     def similar_to(self, x):
         """Return what each case adds (m, L), its row number and similarity, most similar first."""
         arrays, n = self.arrays, self.n_cases
-        recall(x, arrays, np.zeros(arrays.answer.shape[1]))
+        recall(x, arrays, np.zeros(arrays.weights.shape[1]))
         similar = arrays.similar[:n].copy()
         order = np.argsort(-similar, kind="stable")
-        adds = arrays.share[:n, None] * arrays.answer[:n]
+        adds = similar[:, None] * arrays.weights[:n]
         return adds[order], arrays.age[order], similar[order]
 
     def add_labels(self, count):
         """Take in labels about which the rules made no error so far."""
         fields = self._fields()
-        fields["answer"] = np.pad(fields["answer"], ((0, 0), (0, count)))
+        fields["weights"] = np.pad(fields["weights"], ((0, 0), (0, count)))
         self._adopt(fields, self.arrays.width, self.arrays.noise)
 
     def copy(self):
@@ -123,7 +124,7 @@ class CaseBase:
     def __getstate__(self):
         """Pickle the used slots only."""
         arrays = self.arrays
-        sizes = arrays.rows.shape[1], arrays.answer.shape[1], self.capacity
+        sizes = arrays.rows.shape[1], arrays.weights.shape[1], self.capacity
         return (*sizes, arrays.width, arrays.noise), self.state()
 
     def __setstate__(self, state):

@@ -26,7 +26,7 @@ from efcml.states import from_plain, nest, pick
 
 CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
 ROUNDING = 1e-9  # what is known of the cases for certain has no variance but this
-PLANES = ("cases/answer", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
+PLANES = ("cases/weights", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
 
 
 def learner_shapes(facts):
