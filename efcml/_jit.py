@@ -11,6 +11,7 @@ not at the kernels that it calls, so after an edit the cache can hold old code.
 import os
 
 from numba import njit
+from numba.core.options import DefaultOptions
 
 CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 
@@ -21,10 +22,17 @@ SAFE_FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 # no exception can leave them.
 _OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True}
 
+# Kernels make no arrays, so nobody needs to count who uses one. With few features the counting took
+# an eighth of a row, and a fifth of all compile time. The option is numba's own and not documented;
+# should it go away, kernels are slower and nothing else. Callees inherit it.
+_HAS_COUNTING = hasattr(DefaultOptions, "_nrt")
+_NO_COUNTING = {"_nrt": False} if _HAS_COUNTING else {}
+_COUNTING = {"_nrt": True} if _HAS_COUNTING else {}
+
 
 def kernel(function):
     """Compile a pure function over arrays, operations in the order written."""
-    return njit(**_OPTIONS)(function)
+    return njit(**_OPTIONS, **_NO_COUNTING)(function)
 
 
 def kernel_fast(function):
@@ -32,7 +40,7 @@ def kernel_fast(function):
 
     The last digits then depend on the processor. Results stay the same from run to run.
     """
-    return njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS)(function)
+    return njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS, **_NO_COUNTING)(function)
 
 
 def kernel_inline(function):
@@ -41,4 +49,9 @@ def kernel_inline(function):
     For small kernels, and for the middle layer that hands tuples of many arrays on: numba spends
     most of its compile time on separate functions, several times more than on their bodies.
     """
-    return njit(inline="always", **_OPTIONS)(function)
+    return njit(inline="always", **_OPTIONS, **_NO_COUNTING)(function)
+
+
+def kernel_numpy(function):
+    """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
+    return njit(**_OPTIONS, **_COUNTING)(function)

@@ -109,6 +109,7 @@ def test_functions_in_kernels_are_documented_kernels(path, node):
         ["kernel"],
         ["kernel_fast"],
         ["kernel_inline"],
+        ["kernel_numpy"],
     )
     assert ast.get_docstring(node)
 

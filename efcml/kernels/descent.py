@@ -7,6 +7,7 @@ product with the Hessian, shared by all pairs, is left to the caller.
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast
+from efcml.kernels.linalg import multiply_into
 
 
 @kernel_fast
@@ -39,7 +40,7 @@ def propose_all(V, D, penalty, alpha, beta, lipschitz, MV, new, residuals):
     largest = 0.0
     for m in range(V.shape[0]):
         if beta[m] > 0.0:
-            np.dot(penalty, V[m], MV)
+            multiply_into(penalty, V[m], MV)
         else:
             MV[:] = 0.0
         residual, size = shrink_step(V[m], D[m], MV, alpha[m], beta[m], lipschitz[m], new[m])

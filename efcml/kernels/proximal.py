@@ -7,8 +7,8 @@ where the last one ended, with a margin; a step that shows it to be too low is t
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
-from efcml.kernels.linalg import dot
+from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
+from efcml.kernels.linalg import dot, multiply_into
 
 SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4  # modes of `correlation`
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below
@@ -39,7 +39,7 @@ def correlate(label_cov, label_weight, corr):
             corr[k, c] = corr[c, k]
 
 
-@kernel
+@kernel_numpy
 def derive_penalty(mode, corr, penalty):
     """Turn a correlation matrix into the penalty M; return its largest eigenvalue."""
     K = corr.shape[0]
@@ -80,7 +80,7 @@ def refresh_curvature(G, Delta, row, direction, image):
         length = np.sqrt(dot(row, row))
         for i in range(d):
             direction[i] = row[i] / length
-    np.dot(G, direction, image)
+    multiply_into(G, direction, image)
     for i in range(d):
         image[i] += Delta[i] * direction[i]
     estimate = np.sqrt(dot(image, image))
@@ -155,4 +155,4 @@ def settle(P, B, Delta, W_prior, W, D, first, last, target):
         for i in range(W.shape[1]):
             target[i] = B[c, i] + Delta[i] * W_prior[c, i]
             D[c, i] = 0.0
-        np.dot(P, target, W[c])
+        multiply_into(P, target, W[c])

@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import is_novel
-from efcml.kernels.linalg import dot, find_least
+from efcml.kernels.linalg import dot, find_least, multiply_into
 from efcml.kernels.scoring import score_row
 
 ROWS = 0  # rows seen
@@ -62,7 +62,7 @@ def instability_of(kind, activation, P, row, v):
     Of the trace over the slopes, or of the determinant; closed forms of the rank-one update
     without forgetting. ``v`` is a workspace.
     """
-    np.dot(P, row, v)
+    multiply_into(P, row, v)
     height = activation * dot(row, v)
     if kind == DETERMINANT:
         return height / (1.0 + height)
