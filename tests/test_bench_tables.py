@@ -32,7 +32,8 @@ def model(pa, ms, title="other", rows=100, **ours):
 
 def a_set(**models):
     models = {"efcml": model(0.80, 1.0, "efcml"), **models}
-    return {"n_initial": 50, "n_stream": 100, "p": 7, "K": 3, "missing": {}, "models": models}
+    sizes = {"n_initial": 50, "n_stream": 100, "p": 7, "K": 3, "pa_of_no_label": 0.785}
+    return sizes | {"missing": {}, "models": models}
 
 
 # -- growth -----------------------------------------------------------------------------------
@@ -154,6 +155,14 @@ def test_a_loss_names_our_settings_that_are_ahead():
     )
     alone = tables.tell_loss(model(0.795, 0.4, "A"), titles)
     assert alone.endswith("no setting of ours that was measured is ahead of it.")
+
+
+def test_models_that_do_not_beat_the_empty_answer_are_named():
+    text = "To answer no label in every row has a partial accuracy of 0.785"
+    assert tables.tell_floor(a_set(above=model(0.79, 0.4, "A"), far=model(0.7, 1.0))) == f"{text}."
+    cut = model(0.785, 0.4, "C", rows=99)
+    found = tables.tell_floor(a_set(near=model(0.785, 0.4, "B"), ours=model(0.79, 0.1), cut=cut))
+    assert found == f"{text}; not above it, and yet within two points: B."
 
 
 def test_cut_streams_are_compared_on_their_own_rows():

@@ -29,6 +29,19 @@ def test_distances_to_the_used_rules(rng, p, K, n_rules, joint):
 
 
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
+def test_looking_ahead_is_measuring_row_by_row(rng, p, K, n_rules):
+    X, center = rng.normal(size=(9, p)), rng.normal(size=(n_rules + 1, p + K))
+    precision = random_precisions(rng, n_rules + 1, p)
+    ahead = np.full((firing.AHEAD, n_rules + 1), -1.0)
+    firing.look_ahead(X, 2, 7, center, precision, n_rules, np.zeros(p + K), ahead)
+    for t in range(2, 7):
+        distances = np.full(n_rules + 1, -1.0)
+        firing.measure_distances(X[t], center, precision, n_rules, np.zeros(p + K), distances)
+        assert np.array_equal(ahead[t - 2], distances)
+    assert (ahead[5:] == -1.0).all()
+
+
+@pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
 def test_nearest_rule_by_lower_bounds(rng, p, K, n_rules):
     q = p + K
     for _ in range(50):

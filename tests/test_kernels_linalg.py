@@ -38,9 +38,21 @@ def test_products_are_those_of_numpy(case):
     assert np.array_equal(larger, larger.T)
 
 
-def test_quadratic_form_reads_one_triangle():
-    A = np.array([[2.0, np.nan], [0.5, 3.0]])
-    assert linalg.quadratic_form(A, np.array([1.0, 2.0])) == 2.0 + 2.0 + 12.0
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
+def test_quadratic_form_reads_one_triangle(rng, n):
+    A, e = random_covariance(rng, n), rng.normal(size=n)
+    expected = e @ A @ e
+    A[np.triu_indices(n, 1)] = np.nan
+    assert_allclose(linalg.quadratic_form(A, e), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_mirrored_matrices_are_symmetric(rng, n):
+    A = rng.normal(size=(n, n))
+    lower = np.tril(A)
+    linalg.mirror(A)
+    assert np.array_equal(A, A.T)
+    assert np.array_equal(np.tril(A), lower)
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -5,19 +5,11 @@ Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (inpu
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
-from efcml.kernels.linalg import find_least, quadratic_form
+from efcml._jit import kernel
+from efcml.kernels.linalg import find_least, measure_distance
 
 ROUNDING = 1e-9  # by which a lower bound may lie too high
-
-
-@kernel_inline
-def measure_distance(z, center, precision, e):
-    """Return the squared Mahalanobis distance of ``z`` to one rule; ``e`` is a workspace."""
-    n = z.shape[0]
-    for j in range(n):
-        e[j] = z[j] - center[j]
-    return quadratic_form(precision, e[:n])
+AHEAD = 8  # rows; with more, what moves in between would be measured too often
 
 
 @kernel
@@ -29,6 +21,17 @@ def measure_distances(z, center, precision, n_rules, e, distances):
     """
     for r in range(n_rules):
         distances[r] = measure_distance(z, center[r], precision[r], e)
+
+
+@kernel
+def look_ahead(X, first, last, center, precision, n_rules, e, ahead):
+    """Write the squared distances of the rows ``first:last`` of X to every rule.
+
+    One rule after the other, so that its matrix comes from far memory once for all rows.
+    """
+    for r in range(n_rules):
+        for t in range(first, last):
+            ahead[t - first, r] = measure_distance(X[t], center[r], precision[r], e)
 
 
 @kernel

@@ -20,15 +20,16 @@ from efcml.kernels.consequent import (
     weigh_rules,
 )
 from efcml.kernels.firing import (
+    AHEAD,
     activate_rules,
     find_nearest,
-    measure_distance,
+    look_ahead,
     measure_distances,
 )
-from efcml.kernels.linalg import find_least
+from efcml.kernels.linalg import find_least, measure_distance
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
-from efcml.kernels.scoring import blend, score_row, view_row
+from efcml.kernels.scoring import answer_row, blend, score_row, view_row
 from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
@@ -202,25 +203,76 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
     return DONE, X.shape[0], -1, -1
 
 
-@kernel_inline
-def find_and_move_winner(x, y, n_known, ante, n_rules, start_variance, settings, work, cons_work):
-    """Return the winner of a row that was viewed, and whether the row is novel to it.
+@kernel
+def end_of_run(Y, first, all_rows):
+    """Return where the next rows that are to be viewed end; rows without any label need not be."""
+    end = min(first + AHEAD, Y.shape[0])
+    if all_rows:
+        return end
+    for last in range(first + 1, end):
+        known = False
+        for c in range(Y.shape[1]):
+            known = known or not np.isnan(Y[last, c])
+        if not known:
+            return last
+    return end
 
-    If it is not, the winner has moved, and its distance to the row is that from where it is now.
+
+@kernel_inline
+def view_next_row(X, Y, t, first, last, ante, W, n_rules, work, cons_work, all_rows):
+    """View row t; return which rows ``first:last`` have their distances in ``work.ahead``."""
+    if t >= last:
+        first, last = t, end_of_run(Y, t, all_rows)
+        look_ahead(X, first, last, ante.center, ante.input_precision, n_rules, work.e, work.ahead)
+    view_row(X[t], work.ahead[t - first], W, n_rules, work, cons_work.row, cons_work.heights)
+    return first, last
+
+
+@kernel_inline
+def find_obstacle(n_known, K, groups, n_rules):
+    """Return what Python must do before a row can be learned, or DONE."""
+    if n_known < K and groups == 1:
+        return SPLIT_GROUPS
+    if n_rules == 0:
+        return BIRTH
+    return DONE
+
+
+@kernel_inline
+def find_and_move_winner(X, Y, t, first, last, n_known, ante, n_rules, start_variance, settings,
+                         work, cons_work):  # fmt: skip
+    """Return the winner of row t, which was viewed, and whether the row is novel to it.
+
+    If it is not, the winner has moved, and its distances to this row and to those ahead are those
+    from where it is now.
     """
-    known, all_known = cons_work.known, n_known == y.shape[0]
+    x, y, known = X[t], Y[t], cons_work.known
     complete_joint_row(x, y, known, y, work.z)
-    winner, novel = choose_winner(ante, n_rules, all_known, settings, work)
+    winner, novel = choose_winner(ante, n_rules, n_known == y.shape[0], settings, work)
     if not novel:
-        if not all_known:
+        if n_known < y.shape[0]:
             expect_labels(cons_work.heights[winner], cons_work.error)
             complete_joint_row(x, y, known, cons_work.error, work.z)
         floor = settings.variance_floor
         update_winner(winner, ante, start_variance, settings.max_support, floor, work)
-        work.distances[winner] = measure_distance(
-            x, ante.center[winner], ante.input_precision[winner], work.e
-        )
+        center, precision = ante.center[winner], ante.input_precision[winner]
+        for later in range(t, last):
+            work.ahead[later - first, winner] = measure_distance(
+                X[later], center, precision, work.e
+            )
+        work.distances[winner] = work.ahead[t - first, winner]
     return winner, novel
+
+
+@kernel_inline
+def learn_viewed_row(x, y, n_known, recalled, newborn, row_number, ante, cons, n_rules, settings,
+                     work, cons_work, cases):  # fmt: skip
+    """Let cases and planes learn a row; the antecedents have done so."""
+    activate_rules(ante, n_rules, settings, work)
+    learn_errors_of_rules(
+        x, y, n_known, recalled, row_number, n_rules, settings, work, cons_work, cases
+    )
+    learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work)
 
 
 @kernel_inline
@@ -230,41 +282,42 @@ def learn_rows(
 ):  # fmt: skip
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
     K = Y.shape[1]
-    known = cons_work.known
+    first = last = start  # the rows whose distances are known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
         resumed = t == start and newborn >= 0
-        viewed = False
-        if t < watch.rows.shape[0] and not resumed:
+        watched = t < watch.rows.shape[0] and not resumed
+        if watched and not watch.own:
             score_row(
                 watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row,
                 cons_work.heights, cases, watch.scores[t],
             )  # fmt: skip
-            viewed = watch.own
-        n_known = note_known(y, known)
+            watched = False
+        n_known = note_known(y, cons_work.known)
+        if n_known == 0 and not watched:
+            continue
+        first, last = view_next_row(
+            X, Y, t, first, last, ante, cons.W, n_rules, work, cons_work, watch.own
+        )
+        if watched:
+            answer_row(x, ante, n_rules, settings, work, cons_work.heights, cases, watch.scores[t])
         if n_known == 0:
             continue
         winner, other = newborn, -1
-        if not viewed:
-            view_row(x, ante, cons.W, n_rules, work, cons_work.row, cons_work.heights)
         if not resumed:
-            if n_known < K and cons.P.shape[1] == 1:
-                return SPLIT_GROUPS, t, -1, -1
-            if n_rules == 0:
-                return BIRTH, t, -1, -1
+            obstacle = find_obstacle(n_known, K, cons.P.shape[1], n_rules)
+            if obstacle != DONE:
+                return obstacle, t, -1, -1
             winner, novel = find_and_move_winner(
-                x, y, n_known, ante, n_rules, start_variance, settings, work, cons_work
-            )
+                X, Y, t, first, last, n_known, ante, n_rules, start_variance, settings, work,
+                cons_work,
+            )  # fmt: skip
             if novel:
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
-            activate_rules(ante, n_rules, settings, work)
-            learn_errors_of_rules(
-                x, y, n_known, viewed, row_offset + t, n_rules, settings, work, cons_work, cases
-            )
-            learn_consequents(
-                newborn if resumed else -1, row_offset + t, y, cons, n_rules, settings, work,
-                cons_work,
+            learn_viewed_row(
+                x, y, n_known, watched, newborn if resumed else -1, row_offset + t, ante, cons,
+                n_rules, settings, work, cons_work, cases,
             )  # fmt: skip
         if settings.merging and not resumed:
             other = look_for_merge(winner, ante, n_rules, settings, work)

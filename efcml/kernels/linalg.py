@@ -6,7 +6,13 @@ that both triangles see the same rounding and stay exactly equal.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
+
+
+@kernel_numpy
+def multiply_into(A, B, out):
+    """Write the product of two matrices, or of a matrix and a vector."""
+    np.dot(A, B, out)
 
 
 @kernel_fast
@@ -30,14 +36,49 @@ def find_least(values, n):
 
 @kernel_fast
 def quadratic_form(A, e):
-    """Return ``e' A e`` of a symmetric matrix, reading its lower triangle only."""
-    total = 0.0
-    for i in range(e.shape[0]):
+    """Return ``e' A e`` of a symmetric matrix, reading its lower triangle only.
+
+    Four rows at a time: alone, each would load all of ``e`` again.
+    """
+    n, total = e.shape[0], 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
+        e0, e1, e2, e3 = e[i], e[i + 1], e[i + 2], e[i + 3]
+        below0 = 0.0
+        below1 = r1[i] * e0
+        below2 = r2[i] * e0 + r2[i + 1] * e1
+        below3 = r3[i] * e0 + r3[i + 1] * e1 + r3[i + 2] * e2
+        for j in range(i):
+            below0 += r0[j] * e[j]
+            below1 += r1[j] * e[j]
+            below2 += r2[j] * e[j]
+            below3 += r3[j] * e[j]
+        total += e0 * (2.0 * below0 + r0[i] * e0) + e1 * (2.0 * below1 + r1[i + 1] * e1)
+        total += e2 * (2.0 * below2 + r2[i + 2] * e2) + e3 * (2.0 * below3 + r3[i + 3] * e3)
+    for i in range(whole, n):
         below = 0.0
         for j in range(i):
             below += A[i, j] * e[j]
         total += e[i] * (2.0 * below + A[i, i] * e[i])
     return total
+
+
+@kernel_inline
+def measure_distance(z, center, precision, e):
+    """Return the squared Mahalanobis distance of ``z`` to one rule; ``e`` is a workspace."""
+    n = z.shape[0]
+    for j in range(n):
+        e[j] = z[j] - center[j]
+    return quadratic_form(precision, e[:n])
+
+
+@kernel
+def mirror(A):
+    """Copy the lower triangle of a matrix to its upper one."""
+    for i in range(A.shape[0]):
+        for j in range(i):
+            A[j, i] = A[i, j]
 
 
 @kernel_fast
@@ -69,7 +110,7 @@ def add_to_covariance(precision, e, share, v):
     The covariance becomes ``(1 - a)(S + a e e')``; its inverse by Sherman and Morrison
     (how_it_works.md 3). ``v`` is a workspace. Returns the change of the covariance's log-det.
     """
-    np.dot(precision, e, v)
+    multiply_into(precision, e, v)
     growth = 1.0 + share * dot(e, v)
     root = np.sqrt(share / growth)
     for i in range(v.shape[0]):

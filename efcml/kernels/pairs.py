@@ -6,7 +6,7 @@ The exact test costs O(q^3) and is done outside; here only what is due, and the 
 import numpy as np
 
 from efcml._jit import kernel, kernel_inline
-from efcml.kernels.linalg import quadratic_form
+from efcml.kernels.linalg import measure_distance
 
 RETEST = 1.1  # a pair is looked at again when its joint support has grown by a tenth
 
@@ -15,9 +15,10 @@ RETEST = 1.1  # a pair is looked at again when its joint support has grown by a 
 def center_gap(a, b, center, precision, e):
     """Return the smaller of the squared Mahalanobis distances between the centers of a and b."""
     n = precision.shape[1]
-    for j in range(n):
-        e[j] = center[a, j] - center[b, j]
-    return min(quadratic_form(precision[a], e[:n]), quadratic_form(precision[b], e[:n]))
+    return min(
+        measure_distance(center[b, :n], center[a], precision[a], e),
+        measure_distance(center[a, :n], center[b], precision[b], e),
+    )
 
 
 @kernel_inline
@@ -48,11 +49,18 @@ def find_due_pair(winner, n_rules, center, precision, updates, tested, width, ov
 
 @kernel
 def find_closest_pair(n_rules, center, precision, e):
-    """Return the two rules whose centers are nearest to each other by their own precisions."""
+    """Return the two rules whose centers are nearest to each other by their own precisions.
+
+    One precision after the other, so that each is read from far memory once.
+    """
     best_a, best_b, best = -1, -1, np.inf
-    for a in range(n_rules):
-        for b in range(a + 1, n_rules):
-            gap = center_gap(a, b, center, precision, e)
-            if gap < best:
+    n = precision.shape[1]
+    for r in range(n_rules):
+        for other in range(n_rules):
+            if other == r:
+                continue
+            gap = measure_distance(center[other, :n], center[r], precision[r], e)
+            a, b = min(r, other), max(r, other)
+            if gap < best or (gap == best and (a, b) < (best_a, best_b)):
                 best_a, best_b, best = a, b, gap
     return best_a, best_b

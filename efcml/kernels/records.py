@@ -11,7 +11,7 @@ Settings = namedtuple(
     "step_interval weight_limit birth_learning merging merge_overlap prior_slope",
 )
 
-AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation")
+AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation ahead")
 
 ConsequentWork = namedtuple(
     "ConsequentWork",
@@ -36,6 +36,6 @@ Ask = namedtuple(
 # Remembered rows (kernels/cases.py): state, two numbers that steer it, and scratch arrays.
 Cases = namedtuple(
     "Cases",
-    "rows kernel inverse covariance answer age count width noise "
-    "place similar share gain step waits expected errors",
+    "rows kernel inverse covariance weights age count width noise "
+    "place similar share gain step line turn waits expected errors",
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.consequent import inverse_error
+from efcml.kernels.linalg import multiply_into
 from efcml.kernels.proximal import (
     MARGIN,
     bend,
@@ -94,10 +95,10 @@ def step_group(rule, group, cons, settings, work):
         low, high, bound = pair * K + first, pair * K + last, work.bounds[pair, group]
         work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
     if last - first == K:
-        np.dot(work.step, G, work.product)
+        multiply_into(work.step, G, work.product)
     else:
         for k in range(first, pairs * K, K):
-            np.dot(G, work.step[k], work.product[k])
+            multiply_into(G, work.step[k], work.product[k])
     total = 0.0
     for pair in range(pairs):
         low, high = pair * K + first, pair * K + last
@@ -112,7 +113,7 @@ def step_group(rule, group, cons, settings, work):
             bound = MARGIN * bent / work.squares[pair]
             work.bounds[pair, group] = bound
             work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
-            np.dot(work.step[low:high], G, work.product[low:high])
+            multiply_into(work.step[low:high], G, work.product[low:high])
             bent = bend(work.step, Delta, work.product, low, high)
         total += take_step(cons.W[rule], cons.D[rule], work.step, work.product, low, high)
     cons.curvature[rule, group] = work.bounds[0, group]
@@ -133,7 +134,7 @@ def correct_rule(rule, row_number, cons, settings, work):
             if settings.beta[pair] > 0.0:
                 low, high = pair * K, pair * K + K
                 W = cons.W[rule, low:high]
-                np.dot(cons.penalty[rule], W, work.label_product[low:high])
+                multiply_into(cons.penalty[rule], W, work.label_product[low:high])
         squared = 0.0
         for group in range(groups):
             if groups == 1 or work.known[group]:

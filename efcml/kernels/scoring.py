@@ -2,7 +2,7 @@
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
 from efcml.kernels.cases import recall
-from efcml.kernels.firing import activate_rules, fire, measure_distances
+from efcml.kernels.firing import AHEAD, activate_rules, fire, look_ahead, measure_distances
 
 
 @kernel
@@ -38,27 +38,41 @@ def measure_heights(row, W, n_rules, heights):
 
 
 @kernel_inline
-def view_row(x, ante, W, n_rules, work, row, heights):
-    """Write what scoring and learning a row both need: distances in the input space, heights."""
-    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
+def view_row(x, distances, W, n_rules, work, row, heights):
+    """Write what scoring and learning a row both need; its ``distances`` have been measured."""
+    for r in range(n_rules):
+        work.distances[r] = distances[r]
     fill_row(x, row)
     measure_heights(row, W, n_rules, heights)
 
 
 @kernel
-def score_row(x, ante, W, n_rules, settings, work, row, heights, cases, scores):
-    """Write the continuous outputs of one row (how_it_works.md 2), corrected by the cases."""
-    view_row(x, ante, W, n_rules, work, row, heights)
+def answer_row(x, ante, n_rules, settings, work, heights, cases, scores):
+    """Write the continuous outputs of a row that was viewed, corrected by the cases."""
     activate_rules(ante, n_rules, settings, work)
     blend(work.activation, heights, n_rules, scores)
     recall(x, cases, scores)
 
 
 @kernel
+def score_row(x, ante, W, n_rules, settings, work, row, heights, cases, scores):
+    """Write the continuous outputs of one row (how_it_works.md 2)."""
+    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
+    fill_row(x, row)
+    measure_heights(row, W, n_rules, heights)
+    answer_row(x, ante, n_rules, settings, work, heights, cases, scores)
+
+
+@kernel
 def score_rows(X, ante, W, n_rules, settings, work, row, heights, cases, scores):
     """Write the continuous outputs of every row of X."""
-    for t in range(X.shape[0]):
-        score_row(X[t], ante, W, n_rules, settings, work, row, heights, cases, scores[t])
+    center, precision, n = ante.center, ante.input_precision, X.shape[0]
+    for first in range(0, n, AHEAD):
+        last = min(first + AHEAD, n)
+        look_ahead(X, first, last, center, precision, n_rules, work.e, work.ahead)
+        for t in range(first, last):
+            view_row(X[t], work.ahead[t - first], W, n_rules, work, row, heights)
+            answer_row(X[t], ante, n_rules, settings, work, heights, cases, scores[t])
 
 
 @kernel

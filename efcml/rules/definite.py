@@ -1,12 +1,18 @@
-"""Symmetric positive definite matrices through LAPACK's Cholesky routines."""
+"""Symmetric positive definite matrices through LAPACK's Cholesky routines.
+
+LAPACK counts columns first. The matrices here are symmetric, so their transpose is handed over:
+the same matrix, in the order that needs no turning round.
+"""
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from efcml.kernels.linalg import mirror
 
 
 def factor(matrix):
     """Return the upper Cholesky factor (the lower triangle is not cleared)."""
-    upper, info = dpotrf(matrix, lower=0, clean=0)
+    upper, info = dpotrf(matrix.T, lower=0, clean=0)
     if info != 0:
         raise np.linalg.LinAlgError("matrix is not positive definite")
     return upper
@@ -19,9 +25,14 @@ def invert(matrix):
 
 def invert_factor(upper):
     """Return the inverse of the matrix that ``upper`` is the factor of, exactly symmetric."""
-    inverse, _ = dpotri(upper, lower=0)
-    inverse = np.triu(inverse)
-    return inverse + np.triu(inverse, 1).T
+    inverse = dpotri(upper, lower=0)[0].T
+    mirror(inverse)
+    return inverse
+
+
+def squared_length(upper, e):
+    """Return ``e' S^-1 e`` of the matrix S that ``upper`` is the factor of."""
+    return e @ dpotrs(upper, e, lower=0)[0]
 
 
 def log_det(upper):

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from efcml.kernels.rule_update import correct_due_rules
-from efcml.rules.definite import factor, invert, invert_factor, log_det
+from efcml.rules.definite import factor, invert, invert_factor, log_det, squared_length
 
 
 @dataclass(frozen=True)
@@ -25,21 +24,22 @@ class Pair:
 
     rules: tuple[int, int]
     center: np.ndarray
-    covariance: np.ndarray
+    factor: np.ndarray  # of the pooled covariance; its leading part is that of the input space
     overlap: float
     log_blow_up: float  # 1/2 log|S_m| - log(V_1 + V_2)
 
 
 def pooled_gaussian(rules, a, b, start_variance):
     """Return center and covariance of the union of what two rules have seen, S_0 counted once."""
-    k_a, k_b = rules.support[a], rules.support[b]
+    arrays = rules.arrays
+    k_a, k_b = arrays.support[a], arrays.support[b]
     n = k_a + k_b
-    e = rules.center[a] - rules.center[b]
-    twice = min(rules.prior_share[a], rules.prior_share[b])
-    S_a, S_b = invert(rules.joint_precision[a]), invert(rules.joint_precision[b])
-    scatter = k_a * S_a + k_b * S_b + k_a * k_b / n * np.outer(e, e)
-    scatter -= twice * np.diag(start_variance)
-    center = (k_a * rules.center[a] + k_b * rules.center[b]) / n
+    e = arrays.center[a] - arrays.center[b]
+    twice = min(arrays.prior_share[a], arrays.prior_share[b])
+    S_a, S_b = invert(arrays.joint_precision[a]), invert(arrays.joint_precision[b])
+    scatter = k_a * S_a + k_b * S_b + k_a * k_b / n * np.multiply.outer(e, e)
+    scatter.flat[:: len(scatter) + 1] -= twice * start_variance
+    center = (k_a * arrays.center[a] + k_b * arrays.center[b]) / n
     return center, scatter / n, (S_a, S_b)
 
 
@@ -48,16 +48,16 @@ def compare(rules, a, b, start_variance, test):
     center, covariance, parts = pooled_gaussian(rules, a, b, start_variance)
     n = len(center) if test.product_space else rules.n_features
     space = 0 if test.product_space else 1
-    e = (rules.center[a] - rules.center[b])[:n]
-    mean = 0.5 * (parts[0] + parts[1])[:n, :n]
-    upper = factor(mean)
-    half_log_dets = 0.5 * rules.log_det[[a, b], space]
-    gap = e @ cho_solve((upper, False), e) / 8.0
-    distance = gap + 0.5 * (log_det(upper) - half_log_dets.sum())
-    merged = 0.5 * log_det(factor(covariance[:n, :n]))
+    e = (rules.arrays.center[a] - rules.arrays.center[b])[:n]
+    mean = factor(0.5 * (parts[0] + parts[1])[:n, :n])
+    half_log_dets = 0.5 * rules.arrays.log_det[[a, b], space]
+    gap = squared_length(mean, e) / 8.0
+    distance = gap + 0.5 * (log_det(mean) - half_log_dets.sum())
+    pooled = factor(covariance)
+    merged = 0.5 * log_det(pooled[:n, :n])
     blow_up = merged - np.logaddexp(*half_log_dets)
     overlap = np.exp(-max(distance, 0.0) / test.width)
-    return Pair((a, b), center, covariance, float(overlap), float(blow_up))
+    return Pair((a, b), center, pooled, float(overlap), float(blow_up))
 
 
 def may_merge(pair, test):
@@ -111,7 +111,7 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     share = weights / weights.sum()
     support = min(n, max_support)
     arrays.center[a] = pair.center
-    joint, marginal = factor(pair.covariance), factor(pair.covariance[:p, :p])
+    joint, marginal = pair.factor, pair.factor[:p, :p]
     arrays.joint_precision[a] = invert_factor(joint)
     arrays.input_precision[a] = invert_factor(marginal)
     arrays.log_det[a] = log_det(joint), log_det(marginal)
@@ -142,7 +142,8 @@ def solve_weights(rules, rule, W=None):
     for group in range(rules.n_groups):
         labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
         Delta = arrays.Delta[rule, group]
-        H = arrays.G[rule, group] + np.diag(Delta)
+        H = arrays.G[rule, group].copy()
+        H.flat[:: len(H) + 1] += Delta
         B = np.tile(arrays.B[rule, labels], (rules.n_pairs, 1))
         target = B + Delta * arrays.W_prior[rule, labels]
         arrays.P[rule, group] = invert(H)

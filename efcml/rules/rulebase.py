@@ -5,6 +5,7 @@ from collections import namedtuple
 import numpy as np
 
 from efcml.kernels import waiting
+from efcml.kernels.firing import AHEAD
 from efcml.kernels.records import AntecedentWork, ConsequentWork, Waiting
 from efcml.rules.fields import ANTECEDENT, CONSEQUENT, FIELDS
 
@@ -13,7 +14,7 @@ Antecedents = namedtuple("Antecedents", [field.name for field in ANTECEDENT])
 Consequents = namedtuple("Consequents", [field.name for field in CONSEQUENT])
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
-BETWEEN_RULES = tuple(field for field in FIELDS if "R" in field.dims)
+BETWEEN_RULES = frozenset(field.name for field in FIELDS if "R" in field.dims)
 
 
 def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
@@ -80,7 +81,7 @@ class RuleBase:
         L = K * self.n_pairs
         self.work = AntecedentWork(
             z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), distances=np.zeros(self.capacity),
-            activation=np.zeros(self.capacity),
+            activation=np.zeros(self.capacity), ahead=np.zeros((AHEAD, self.capacity)),
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
             row=np.zeros(d), heights=np.zeros((self.capacity, L)), gain=np.zeros(d),
@@ -121,15 +122,18 @@ class RuleBase:
             self.capacity *= 2
         if most is not None:
             self.capacity = max(capacity, min(self.capacity, most))
-        n = self.n_rules
+        self._adopt([self._grown(field) for field in FIELDS])
 
-        def copy(field, old, new):
-            if field in BETWEEN_RULES:
-                new[:n, :n] = old[:n, :n]
-            else:
-                new[:n] = old[:n]
-
-        self._rebuild(copy)
+    def _grown(self, field):
+        """Return a field at today's capacity, its used rows copied; nothing is written twice."""
+        n, old = self.n_rules, getattr(self.arrays, field.name)
+        if field.name in BETWEEN_RULES:
+            new = self._blank(field)
+            new[:n, :n] = old[:n, :n]
+        else:
+            new = np.empty(self._shape(field), dtype=field.dtype)
+            new[:n], new[n:] = old[:n], field.fill
+        return new
 
     def split_groups(self):
         """Give every label its own P, G, Delta and pair moments, all starting from the shared ones.
@@ -201,7 +205,7 @@ class RuleBase:
         for field in FIELDS:
             array = getattr(self.arrays, field.name)
             array[rule] = array[last]
-            if field in BETWEEN_RULES:
+            if field.name in BETWEEN_RULES:
                 array[: last + 1, rule] = array[: last + 1, last]
                 array[: last + 1, last] = field.fill
             array[last] = field.fill
@@ -239,7 +243,7 @@ class RuleBase:
         rules.n_rules, rules.next_uid = n, sizes["next_uid"]
         for field in FIELDS:
             target = getattr(rules.arrays, field.name)
-            index = (slice(0, n), slice(0, n)) if field in BETWEEN_RULES else slice(0, n)
+            index = (slice(0, n), slice(0, n)) if field.name in BETWEEN_RULES else slice(0, n)
             target[index] = fields[field.name]
         return rules
 
