@@ -186,9 +186,11 @@ def run_set(name, names, pythons, most_seconds, most_fit_seconds):
         finally:
             for child in children:
                 child.end()
+    rest = Y[n_initial:]
     return {
-        "n_initial": n_initial, "n_stream": len(X) - n_initial, "p": X.shape[1], "K": Y.shape[1],
-        "models": summarise(children, Y[n_initial:]), "missing": missing,
+        "n_initial": n_initial, "n_stream": len(rest), "p": X.shape[1], "K": Y.shape[1],
+        "pa_of_no_label": float(measures.partial_accuracy(rest, np.zeros_like(rest))),
+        "models": summarise(children, rest), "missing": missing,
     }  # fmt: skip
 
 

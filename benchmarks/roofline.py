@@ -24,7 +24,7 @@ def blas(name, n_arguments):
 dgemv, dger, dgemm = blas("dgemv", 11), blas("dger", 9), blas("dgemm", 13)
 
 Constants = namedtuple("Constants", "one zero small step plain turned m n k")
-Matrices = namedtuple("Matrices", "joint marginal P G W B cov rows inverse covariance answer")
+Matrices = namedtuple("Matrices", "joint marginal P G W B cov rows inverse covariance weights")
 Vectors = namedtuple("Vectors", "x y out wide")
 
 
@@ -77,8 +77,7 @@ def score_rows(n, M, v, c):
             multiply(M.W[r], v.x, v.out, c)
         if M.inverse.shape[0] > 0:
             multiply(M.rows, v.x, v.out, c)
-            multiply(M.inverse, v.x, v.out, c)
-            multiply(M.answer, v.x, v.out, c)
+            multiply(M.weights, v.x, v.out, c)
 
 
 @njit
@@ -114,11 +113,13 @@ def update_rows(n, active, corrected, renewal, M, v, c):
         if M.inverse.shape[0] > 0:
             multiply(M.covariance, v.x, v.out, c)
             add_outer(M.covariance, v.x, v.y, c)
-            add_outer(M.answer, v.x, v.y, c)
-            if t % renewal == 0:
-                for _ in range(2):
-                    add_outer(M.inverse, v.x, v.y, c)
-                    multiply(M.inverse, v.x, v.out, c)
+            add_outer(M.weights, v.x, v.y, c)
+            if t % renewal == 0:  # the oldest leaves, the row comes in
+                multiply(M.inverse, v.x, v.out, c)
+                add_outer(M.weights, v.x, v.y, c)
+                for A, changes in ((M.inverse, 2), (M.covariance, 3)):
+                    for _ in range(changes):
+                        add_outer(A, v.x, v.y, c)
 
 
 def make_operands(learner):
@@ -130,7 +131,7 @@ def make_operands(learner):
     m = cases.n_cases
     state = cases.state()
     of_cases = [state[name].copy() for name in ("rows", "inverse", "covariance")]
-    of_cases.append(np.ascontiguousarray(state["answer"].T))
+    of_cases.append(np.ascontiguousarray(state["weights"].T))
     p, K = learner.n_features, learner.n_labels
     rng = np.random.default_rng(0)
     x, y, out = (rng.normal(size=max(p + K, m, 1)) for _ in range(3))

@@ -28,7 +28,7 @@ from efcml.kernels import learning
 from efcml.kernels.cases import RENEWAL
 from efcml.kernels.firing import activate_rules
 from efcml.kernels.records import Watch
-from efcml.kernels.scoring import score_rows, view_row
+from efcml.kernels.scoring import score_rows
 from efcml.learner import Trace
 from efcml.params import Params
 from efcml.reproduce.tables import PAPER_SECONDS
@@ -92,16 +92,20 @@ def make_rows(learner, n):
 
 @njit
 def time_view(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+    first = last = 0
     for t in range(X.shape[0]):
-        view_row(X[t], ante, cons.W, n_rules, work, cons_work.row, cons_work.heights)
+        first, last = learning.view_next_row(
+            X, Y, t, first, last, ante, cons.W, n_rules, work, cons_work, True
+        )
 
 
 @njit
 def time_winner(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
     for t in range(X.shape[0]):
         n_known = learning.note_known(Y[t], cons_work.known)
+        last = min(t + 1 + learning.AHEAD // 2, X.shape[0])  # on average half are still to come
         learning.find_and_move_winner(
-            X[t], Y[t], n_known, ante, n_rules, start_variance, settings, work, cons_work
+            X, Y, t, t, last, n_known, ante, n_rules, start_variance, settings, work, cons_work
         )
 
 

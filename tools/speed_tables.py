@@ -152,6 +152,21 @@ def tell_loss(model, models):
         "of ours that was measured is ahead of it."  # fmt: skip
 
 
+def tell_floor(record):
+    """Return what partial accuracy costs nothing, and which models do not even have it.
+
+    Models that did not do all rows are left out: on theirs it may be another.
+    """
+    floor, n = record["pa_of_no_label"], record["n_stream"]
+    text = f"To answer no label in every row has a partial accuracy of {floor:.3f}"
+    whole = [
+        one for name, one in record["models"].items()
+        if not is_ours(name) and is_near(one) and one["rows"] == n
+    ]  # fmt: skip
+    below = "; ".join(one["title"] for one in whole if one["pa"] <= floor)
+    return f"{text}; not above it, and yet within two points: {below}." if below else f"{text}."
+
+
 def peer_rows(record):
     """Return the lines of the table of one set, quickest first."""
     rows = []
@@ -177,7 +192,7 @@ def peers_part(record):
         lines = [
             f"### {name}: {found['p']} features, {found['K']} labels, {found['n_initial']} rows "
             f"learned first, {found['n_stream']} streamed",
-            verdict(found),
+            f"{verdict(found)} {tell_floor(found)}",
             markdown(head, peer_rows(found)),
         ]
         if found["missing"]:
