@@ -19,8 +19,8 @@ CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 SAFE_FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 
 # The error model of numpy: a division by zero gives inf or NaN, and loops can vectorise because
-# no exception can leave them.
-_OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True}
+# no exception can leave them. Nobody calls a kernel from C.
+_OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 # Kernels make no arrays, so nobody needs to count who uses one. With few features the counting took
 # an eighth of a row, and a fifth of all compile time. The option is numba's own and not documented;
@@ -41,6 +41,14 @@ def kernel_fast(function):
     The last digits then depend on the processor. Results stay the same from run to run.
     """
     return njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS, **_NO_COUNTING)(function)
+
+
+def kernel_fused(function):
+    """Compile like `kernel`, but let a product and the sum that it goes into round once.
+
+    The order of sums stays, so that carrying out several of them together changes nothing.
+    """
+    return njit(fastmath={"contract"}, **_OPTIONS, **_NO_COUNTING)(function)
 
 
 def kernel_inline(function):

@@ -99,7 +99,7 @@ def trial_scores(rules, rule, bases, R_new):
     scores = np.empty((len(bases), len(STRENGTHS), len(R_new), rules.n_labels))
     for group in range(rules.n_groups):
         labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
-        G = rules.G[rule, group]
+        G = rules.arrays.G[rule, group]
         curvatures, axes = np.linalg.eigh(G / np.outer(roots, roots))
         axes /= roots[:, None]
         rows = R_new @ axes
@@ -125,6 +125,6 @@ def ridge_weights(rules, rule, Delta, base):
     """Return the least-squares consequents of a rule under one prior."""
     target = rules.B[rule] + Delta * base
     if rules.n_groups == 1:
-        return np.linalg.solve(rules.G[rule, 0] + np.diag(Delta), target.T).T
-    H = rules.G[rule] + np.diag(Delta)
+        return np.linalg.solve(rules.arrays.G[rule, 0] + np.diag(Delta), target.T).T
+    H = rules.arrays.G[rule] + np.diag(Delta)
     return np.linalg.solve(H, target[:, :, None])[:, :, 0]

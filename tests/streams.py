@@ -59,7 +59,10 @@ FIXED_RULES = {"vigilance": 1e9, "merging": False, "variance_floor": 0.0}
 
 
 class AsWritten:
-    """A rule base with its arrays as the formulas have them, (d, K), to read and to write."""
+    """A rule base with its arrays as the formulas have them, (d, K), to read and to write.
+
+    Symmetric matrices are to be read only.
+    """
 
     def __init__(self, rules):
         self.rules = rules

@@ -231,8 +231,9 @@ def test_ridge_caps_the_condition(rng, smallest):
 def test_ill_conditioned_rows_get_the_ridge(rng, monkeypatch):
     monkeypatch.setattr(batch, "WORST_CONDITION", 100.0)
     learner, *_ = weighted_rules(rng, alpha=0.0, beta=0.0)
-    learner.rules.G[0, 0] *= [[1e4], [1.0], [1.0]]
-    learner.rules.G[0, 0] = batch.symmetric(learner.rules.G[0, 0] + np.diag([1e6, 0.0, 0.0]))
+    G = learner.rules.arrays.G[0, 0]
+    G *= [[1e4], [1.0], [1.0]]
+    G[:] = batch.symmetric(G + np.diag([1e6, 0.0, 0.0]))
     solve(learner)
     H = learner.rules.G[0, 0] + np.diag(learner.rules.Delta[0, 0])
     assert np.linalg.cond(H) < 101.0

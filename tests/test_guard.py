@@ -400,9 +400,10 @@ def test_the_last_thread_puts_the_number_back():
 
 KERNELS = """
 import numpy as np
-from efcml.kernels.linalg import quadratic_form, add_to_variance
-A = np.diag(np.arange(1.0, 5.0))
-print(add_to_variance(A, 1, 0.5, np.zeros(4)), quadratic_form(A, np.arange(4.0)))
+from efcml.kernels.antecedent import add_to_covariance
+from efcml.kernels.linalg import quadratic_form
+A, e = np.diag(np.arange(1.0, 5.0)), np.arange(4.0)
+print(add_to_covariance(A, e, 0.5, 1, 0.5, np.zeros(4), np.zeros(4)), quadratic_form(A, e))
 """
 LEARNER = """
 import hashlib

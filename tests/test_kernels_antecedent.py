@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from streams import random_covariance
 
 from efcml.kernels import antecedent
+from efcml.rules.definite import whole
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 
@@ -36,6 +37,47 @@ def random_rule(rng, p, K):
     return rng.normal(size=p + K), S, *precisions, log_det
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+@pytest.mark.parametrize("k", [1.0, 2.5, 400.0])
+@pytest.mark.parametrize("amount", [0.0, 0.37])
+def test_a_precision_is_the_inverse_of_the_updated_covariance(rng, n, k, amount):
+    precision = np.linalg.inv(random_covariance(rng, n))
+    e = rng.normal(size=n)
+    for j in range(n):
+        _, expected, change = naive.update_gaussian(np.zeros(n), precision, 0.0, k, e)
+        if amount > 0.0:
+            expected, change = naive.floor_variance(expected, change, j, amount)
+        actual = precision.copy()
+        actual[np.triu_indices(n, 1)] = np.nan
+        moved = antecedent.add_to_covariance(
+            actual, e, 1.0 / (k + 1.0), j, amount, np.zeros(n), np.zeros(n)
+        )
+        assert_allclose(whole(actual), expected, rtol=1e-9, atol=1e-12)
+        assert_allclose(moved, change, rtol=1e-9, atol=1e-12)
+
+
+def test_thousand_updates_stay_exact_and_definite(rng):
+    n, S = 3, np.diag([0.5, 1.0, 2.0])
+    precision, log_det = np.linalg.inv(S), np.linalg.slogdet(S)[1]
+    w, u = np.zeros((2, n))
+    for k in range(1, 1001):
+        share, e = 1.0 / (k + 1.0), rng.normal(size=n) * [1.0, 1e-2, 1e2]
+        log_det += antecedent.add_to_covariance(precision, e, share, k % n, 1e-3, w, u)
+        S = (1.0 - share) * (S + share * np.outer(e, e))
+        S[k % n, k % n] += 1e-3
+    precision = whole(precision)
+    assert (np.linalg.eigvalsh(precision) > 0.0).all()
+    assert_allclose(precision @ S, np.eye(n), atol=1e-9)
+    assert_allclose(log_det, np.linalg.slogdet(S)[1], rtol=1e-10)
+
+
+def move(z, center, joint, marginal, log_det, support, j, amount):
+    """Let a rule absorb a row; return its precisions as whole matrices."""
+    work = np.zeros((3, len(z)))
+    antecedent.move_rule(z, center, joint, marginal, log_det, support, j, amount, *work)
+    return whole(joint), whole(marginal)
+
+
 @pytest.mark.parametrize(("p", "K"), SHAPES)
 @pytest.mark.parametrize("support", [1.0, 3.7, 1e4])
 def test_move_is_exact_in_both_spaces(rng, p, K, support):
@@ -44,7 +86,7 @@ def test_move_is_exact_in_both_spaces(rng, p, K, support):
     z = rng.normal(size=q)
     wanted = naive.update_gaussian(center, joint, log_det[0], support, z)
     wanted_x = naive.update_gaussian(center[:p], marginal, log_det[1], support, z[:p])
-    antecedent.move_rule(z, center, joint, marginal, log_det, support, np.zeros(q), np.zeros(q))
+    joint, marginal = move(z, center, joint, marginal, log_det, support, 0, 0.0)
     assert_allclose(center, wanted[0], rtol=1e-12)
     assert_allclose(joint, wanted[1], rtol=1e-9, atol=1e-12)
     assert_allclose(marginal, wanted_x[1], rtol=1e-9, atol=1e-12)
@@ -56,8 +98,10 @@ def test_move_is_exact_in_both_spaces(rng, p, K, support):
 @pytest.mark.parametrize(("p", "K"), SHAPES)
 def test_held_variance_is_lifted_in_both_spaces(rng, p, K):
     for j in range(p + K):
-        _, S, joint, marginal, log_det = random_rule(rng, p, K)
-        antecedent.hold_variance(j, 0.3, joint, marginal, log_det, np.zeros(p + K))
+        center, S, joint, marginal, log_det = random_rule(rng, p, K)
+        z, share = rng.normal(size=p + K), 1.0 / 4.0
+        S = (1.0 - share) * (S + share * np.outer(z - center, z - center))
+        joint, marginal = move(z, center, joint, marginal, log_det, 3.0, j, 0.3)
         S[j, j] += 0.3
         assert_allclose(joint @ S, np.eye(p + K), atol=1e-8)
         assert_allclose(marginal @ S[:p, :p], np.eye(p), atol=1e-8)

@@ -49,7 +49,7 @@ def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, groups=1):
     )
     waiting.bring_all(cons.P, cons.G, 1, work.row, work.gain, queue)
     B, D, W = (getattr(cons, name)[rule].T for name in ("B", "D", "W"))
-    return *(getattr(cons, name)[rule] for name in ("P", "G")), B, D, cons.Delta[rule], W
+    return rules.P[rule], rules.G[rule], B, D, cons.Delta[rule], W
 
 
 @pytest.mark.parametrize(("p", "K"), SHAPES)
@@ -130,7 +130,7 @@ def test_inverse_error_along_a_row(rng, p):
     P, G, _, _, Delta, _ = random_state(rng, p, 1)
     row, gain, back = np.append(rng.normal(size=p), 1.0), np.zeros(p + 1), np.zeros(p + 1)
     assert consequent.inverse_error(P, G, Delta, row, gain, back) < 1e-12
-    P[0, -1] += 0.01
+    P[0, -1] = P[-1, 0] = P[-1, 0] + 0.01
     off = P @ (G + np.diag(Delta)) @ row - row
     expected = np.linalg.norm(off) / np.linalg.norm(row)
     actual = consequent.inverse_error(P, G, Delta, row, gain, back)

@@ -179,8 +179,9 @@ def one_rule(rng, p, K, groups, **changes):
         learner.rules.split_groups()
     rules = AsWritten(learner.rules)
     G, B, Delta, W_prior = random_problem(rng, p, K, groups)
-    rules.G[0], rules.B[0], rules.Delta[0], rules.W_prior[0] = G, B, Delta, W_prior
-    rules.P[0] = [np.linalg.inv(H) for H in naive.hessians(G, Delta, K)[:groups]]
+    rules.B[0], rules.Delta[0], rules.W_prior[0] = B, Delta, W_prior
+    learner.rules.arrays.G[0] = np.tril(G)
+    learner.rules.arrays.P[0] = [np.linalg.inv(H) for H in naive.hessians(G, Delta, K)[:groups]]
     rules.W[0] = rng.normal(size=(p + 1, K))
     rules.D[0] = naive.gradient(G, B, Delta, rules.W[0], W_prior)
     corr = random_correlation(rng, K)

@@ -14,7 +14,7 @@ def random_learner(rng, p, K, n_rules, **changes):
     changes = {"bandwidth": 1.5, "activation_floor": 0.01} | changes
     learner = learner_with_rules(rng, n_rules, p, K, **changes)
     precisions = random_precisions(rng, n_rules, p)
-    learner.rules.input_precision[:] = precisions
+    learner.rules.arrays.input_precision[:n_rules] = precisions
     learner.rules.log_det[:, 1] = -np.linalg.slogdet(precisions)[1]
     return learner
 
@@ -59,6 +59,7 @@ def test_order_of_features_or_labels_does_not_matter(rng, labels):
         assert_allclose(learner.score(X), before[:, order], rtol=1e-12)
     else:
         rules.center[:, :p] = rules.center[:, order]
-        rules.input_precision[:] = rules.input_precision[:, order][:, :, order]
+        precision = rules.input_precision[:, order][:, :, order]
+        learner.rules.arrays.input_precision[:n_rules] = precision
         rules.W[:, :p] = rules.W[:, order]
         assert_allclose(learner.score(np.ascontiguousarray(X[:, order])), before, rtol=1e-10)

@@ -64,6 +64,20 @@ def test_outer_products(rng, sign):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_scaled_changes(rng, n):
+    whole, kept = make(rng, n)
+    w, u = rng.normal(size=(2, n))
+    triangle.shrink(kept, w, 1.5)
+    whole = 1.5 * (whole - np.outer(w, w))
+    assert_holds(kept, whole)
+    triangle.shrink_twice(kept, u, w, 0.5)
+    whole = 0.5 * (whole - np.outer(u, u)) - np.outer(w, w)
+    assert_holds(kept, whole)
+    triangle.scale_and_add_outer(kept, w, 0.9)
+    assert_holds(kept, 0.9 * whole + np.outer(w, w))
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_one_in_and_one_out(rng, n):
     whole, kept = make(rng, n)
     v, t, w = rng.normal(size=(3, n))

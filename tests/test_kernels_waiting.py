@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from efcml.kernels import waiting
-from efcml.kernels.linalg import scale_and_add_outer
 from efcml.rules import RuleBase
 
 P, K, N_RULES = 3, 2, 2
@@ -13,13 +12,14 @@ D = P + 1
 
 
 def make_rules(rng, groups):
-    """A rule base with random symmetric P and G."""
+    """A rule base with random symmetric P and G, of which the kernels see the lower triangle."""
     rules = RuleBase(P, K, n_groups=groups)
     for _ in range(N_RULES):
         rules.append()
     for name in ("P", "G"):
         A = rng.normal(size=(N_RULES, groups, D, D))
-        getattr(rules, name)[:] = A + A.swapaxes(2, 3)
+        A[..., *np.triu_indices(D, 1)] = np.nan
+        getattr(rules.arrays, name)[:N_RULES] = A
     return rules
 
 
@@ -29,29 +29,40 @@ def queue(row, weights, keeps, known, work):
     waiting.queue_row(row, weights, keeps, N_RULES, known, *slots)
 
 
-def test_shrink_on_the_way_to_a_product(rng):
-    A = rng.normal(size=(D, D))
-    A += A.T
-    w, row, product = rng.normal(size=D), rng.normal(size=D), np.zeros(D)
-    expected = 1.5 * (A - np.outer(w, w))
-    waiting.shrink_and_multiply(A, w, 1.5, row, product)
-    assert_allclose(A, expected, rtol=1e-12, atol=1e-14)
-    assert_allclose(product, expected @ row, rtol=1e-12, atol=1e-14)
-    assert np.array_equal(A, A.T)
-
-
-def test_four_rows_are_four_times_one_row_bit_for_bit(rng):
-    A = rng.normal(size=(7, 7))
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 61])
+def test_four_rows_are_four_times_one_row_bit_for_bit(rng, n):
+    A, w = rng.normal(size=(n, n)), rng.normal(size=(4, n))
     one, four = A.copy(), A.copy()
-    w, keep = rng.normal(size=(4, 7)), rng.uniform(0.9, 1.0, size=4)
     for s in range(4):
-        scale_and_add_outer(one, w[s], keep[s])
-    waiting.add_four_rows(four, w, keep)
+        waiting.add_row(one, w[s])
+    waiting.add_four_rows(four, w)
     assert np.array_equal(one, four)
-    expected = A
-    for s in range(4):
-        expected = keep[s] * expected + np.outer(w[s], w[s])
-    assert_allclose(one, expected, rtol=1e-12)
+    lower = np.tril_indices(n)
+    assert_allclose(one[lower], (A + w.T @ w)[lower], rtol=1e-10, atol=1e-12)
+    w[[0, 2]] = 0.0
+    waiting.add_four_rows(four, w)
+    for s in (1, 3):
+        waiting.add_row(one, w[s])
+    assert np.array_equal(one, four)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.25])
+def test_a_change_of_P_waits_for_the_product(rng, scale):
+    """Whether it was carried out before or on the way, every bit of the product is the same."""
+    rules = make_rules(rng, 1)
+    P, work = rules.arrays.P, rules.consequent_work.waiting
+    w, row, products = rng.normal(size=D), rng.normal(size=D), np.zeros((2, D))
+    expected = scale * (rules.P[1, 0] - np.outer(w, w))
+    P[0] = P[1]
+    for rule in range(2):
+        work.shrink[rule, 0], work.scale[rule, 0] = w, scale
+    waiting.carry_out_shrink(P, work.shrink, work.scale, 0, 0, np.ones(D), np.zeros(D))
+    assert_allclose(rules.P[0, 0], expected, rtol=1e-12, atol=1e-14)
+    for rule in range(2):
+        waiting.multiply_P(P, work.shrink, work.scale, rule, 0, row, products[rule])
+        assert_allclose(products[rule], expected @ row, rtol=1e-12, atol=1e-14)
+    assert np.array_equal(*products)
+    assert np.array_equal(*rules.P)
 
 
 def test_a_product_with_nothing_waiting_changes_nothing(rng):

@@ -239,7 +239,7 @@ def test_an_inverse_that_has_drifted_is_derived_anew(rng, share):
     X, Y = random_rows(rng, 30, 3, 2, share)
     learner.learn(X, Y)
     rules = learner.rules
-    rules.P[1] *= 1.0 + 1e-6
+    rules.arrays.P[1] *= 1.0 + 1e-6
     rules.unchecked[:] = CHECK_EVERY - 3
     for t in range(3):
         assert learner.counts["repairs"] == 0

@@ -31,12 +31,12 @@ def cluster_rows(learner, rule, X, Y):
     alone.rules.append()
     names = ("center", "joint_precision", "input_precision", "log_det", "support", "updates")
     for name in (*names, "prior_share", "P", "Delta"):
-        getattr(alone.rules, name)[0] = getattr(learner.rules, name)[rule]
+        getattr(alone.rules.arrays, name)[0] = getattr(learner.rules, name)[rule]
     alone.rules.center[0] = z
     for _ in learn_rows(alone, X[1:], Y[1:]):
         pass
     for name in (*names, "prior_share"):
-        getattr(learner.rules, name)[rule] = getattr(alone.rules, name)[0]
+        getattr(learner.rules.arrays, name)[rule] = getattr(alone.rules, name)[0]
 
 
 def two_rules(rng, n_a=17, n_b=9, share=1.0):
@@ -179,7 +179,7 @@ def test_rules_without_weight_average_their_priors_by_support(rng):
     learner, *_ = two_rules(rng)
     rules = learner.rules
     for name in ("weight", "G", "B", "label_weight", "label_mean", "label_cov"):
-        getattr(rules, name)[:] = 0.0
+        getattr(rules.arrays, name)[:] = 0.0
     expected = (17.0 * rules.W_prior[0] + 9.0 * rules.W_prior[1]) / 26.0
     do_merge(learner)
     assert_allclose(rules.W_prior[0], expected)
@@ -232,7 +232,7 @@ def test_merge_test_is_the_naive_one(seed, product_space):
 def test_twins_overlap_fully(rng):
     learner, *_ = two_rules(rng)
     for name in ("center", "joint_precision", "log_det"):
-        getattr(learner.rules, name)[1] = getattr(learner.rules, name)[0]
+        getattr(learner.rules.arrays, name)[1] = getattr(learner.rules, name)[0]
     pair = compare(learner.rules, 0, 1, learner.start_variance, LOOSE)
     assert_allclose(pair.overlap, 1.0, rtol=1e-12)
     assert pair.overlap <= 1.0

@@ -59,11 +59,11 @@ class Growing(RuleBasedStateMachine):
         """Give a rule values that no other rule has, in the base and in the model."""
         one = {}
         for field in PLAIN:
-            target = getattr(self.base, field.name)[index : index + 1]
+            target = getattr(self.base.arrays, field.name)[index : index + 1]
             if field.name != "uid":
                 self.value += 1
                 target[...] = self.value + np.arange(target.size).reshape(target.shape) / 64
-            one[field.name] = target[0].copy()
+            one[field.name] = getattr(self.base, field.name)[index].copy()
         self.model[index] = one
         uid = int(one["uid"])
         for j, other in enumerate(self.model):

@@ -108,6 +108,7 @@ def test_functions_in_kernels_are_documented_kernels(path, node):
     assert [ast.unparse(decorator) for decorator in node.decorator_list] in (
         ["kernel"],
         ["kernel_fast"],
+        ["kernel_fused"],
         ["kernel_inline"],
         ["kernel_numpy"],
     )

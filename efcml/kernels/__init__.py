@@ -6,8 +6,8 @@ Rules of the folder
   vectorise): arrays and numbers in, results written into arrays given by the caller.
 * No allocation, no Python objects, no exceptions: a kernel that needs Python returns a status.
   References to arrays are therefore not counted; only a ``@kernel_numpy`` may call what allocates.
-* Matrix products go through BLAS with ``multiply_into(a, b, out)``; what reads or writes a matrix
-  once is a fused loop.
+* Symmetric matrices are kept by their lower triangle (triangle.py). Products of matrices go through
+  BLAS with ``multiply_into(a, b, out)``; what reads or writes a matrix once is a fused loop.
 * No cubic work per row. The one exception, the eigenvalues of a K x K matrix, is rationed by the
   growth of the rule's weight.
 * Leaf kernels see the arrays of one rule (``W[r]``); only the drivers see them all.

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from efcml._jit import kernel_inline
-from efcml.kernels.linalg import add_to_covariance, add_to_variance
+from efcml._jit import kernel, kernel_inline
+from efcml.kernels.linalg import dot
+from efcml.kernels.triangle import multiply, read_line, shrink_twice
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
 
@@ -19,33 +20,55 @@ def is_novel(distance, dimension, support, vigilance):
     return np.sqrt(distance) > radius
 
 
+@kernel
+def add_to_covariance(precision, e, share, coordinate, amount, w, u):
+    """Give a precision matrix the sample deviation ``e`` with share ``a``, and one more variance.
+
+    The covariance becomes ``(1 - a)(S + a e e')`` and then ``amount`` larger at one coordinate of
+    the diagonal; its inverse by Sherman and Morrison, twice, in one go through the matrix
+    (how_it_works.md 3). ``w`` and ``u`` are workspaces. Returns the change of the log-det of S.
+    """
+    n = e.shape[0]
+    multiply(precision, e, w)
+    growth = 1.0 + share * dot(e, w)
+    root, scale = np.sqrt(share / growth), 1.0 / (1.0 - share)
+    change = n * np.log(1.0 - share) + np.log(growth)
+    for i in range(n):
+        w[i] *= root
+        u[i] = 0.0
+    if amount > 0.0:
+        read_line(precision, coordinate, n, u)
+        height = w[coordinate]
+        for i in range(n):
+            u[i] = scale * (u[i] - height * w[i])
+        growth = 1.0 + amount * u[coordinate]
+        root = np.sqrt(amount / growth)
+        for i in range(n):
+            u[i] *= root
+        change += np.log(growth)
+    shrink_twice(precision, w, u, scale)
+    return change
+
+
 @kernel_inline
-def move_rule(z, center, joint_precision, input_precision, log_det, support, e, v):
+def move_rule(z, center, joint_precision, input_precision, log_det, support, coordinate, amount, e,
+              w, u):  # fmt: skip
     """Let one rule absorb the joint row ``z``: center, both precisions, both log-determinants.
 
     Exact recursions of the (1/k) covariance with the deviation from the *old* center. The input
     precision obeys the same recursion with the x-part, so it stays the exact inverse of the
     marginal covariance.
+
+    Then ``amount`` is added to the variance of one joint coordinate (the variance floor): one per
+    update in turn keeps the covariance near ``cov + rho S_0`` at O(q^2).
     """
     q = z.shape[0]
     p = input_precision.shape[0]
     share = 1.0 / (support + 1.0)
     for j in range(q):
         e[j] = z[j] - center[j]
-    log_det[0] += add_to_covariance(joint_precision, e[:q], share, v[:q])
-    log_det[1] += add_to_covariance(input_precision, e[:p], share, v[:p])
+    log_det[0] += add_to_covariance(joint_precision, e[:q], share, coordinate, amount, w[:q], u[:q])
+    within = amount if coordinate < p else 0.0
+    log_det[1] += add_to_covariance(input_precision, e[:p], share, coordinate, within, w[:p], u[:p])
     for j in range(q):
         center[j] += share * e[j]
-
-
-@kernel_inline
-def hold_variance(coordinate, amount, joint_precision, input_precision, log_det, v):
-    """Add ``amount`` to the variance of one joint coordinate (the variance floor).
-
-    One coordinate per update in turn keeps the covariance near ``cov + rho S_0`` at O(q^2).
-    """
-    q = joint_precision.shape[0]
-    p = input_precision.shape[0]
-    log_det[0] += add_to_variance(joint_precision, coordinate, amount, v[:q])
-    if coordinate < p:
-        log_det[1] += add_to_variance(input_precision, coordinate, amount, v[:p])

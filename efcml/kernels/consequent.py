@@ -9,7 +9,8 @@ They take plain arrays; tuples of arrays would be counted in and out for every r
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
-from efcml.kernels.linalg import dot, multiply_into
+from efcml.kernels.linalg import dot
+from efcml.kernels.triangle import multiply
 from efcml.kernels.waiting import multiply_P
 
 MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
@@ -156,10 +157,10 @@ def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, lab
 @kernel_inline
 def inverse_error(P, G, Delta, row, gain, back):
     """Return ``|P (G + Delta) r - r| / |r|``, how far P has left the inverse along ``row``."""
-    multiply_into(G, row, gain)
+    multiply(G, row, gain)
     for i in range(row.shape[0]):
         gain[i] += Delta[i] * row[i]
-    multiply_into(P, gain, back)
+    multiply(P, gain, back)
     off = 0.0
     for i in range(row.shape[0]):
         off += (back[i] - row[i]) ** 2

@@ -10,7 +10,7 @@ and the split of a stream into chunks cannot matter.
 import numpy as np
 
 from efcml._jit import kernel, kernel_inline
-from efcml.kernels.antecedent import hold_variance, is_novel, move_rule
+from efcml.kernels.antecedent import is_novel, move_rule
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
 from efcml.kernels.consequent import (
     forget_sums,
@@ -84,22 +84,18 @@ def choose_winner(ante, n_rules, all_known, settings, work):
 @kernel
 def update_winner(winner, ante, start_variance, max_support, variance_floor, work):
     """Move the winner towards ``work.z``, count the sample, hold the variance floor."""
-    joint = ante.joint_precision[winner]
-    marginal = ante.input_precision[winner]
-    log_det = ante.log_det[winner]
-    move_rule(
-        work.z, ante.center[winner], joint, marginal, log_det, ante.support[winner], work.e, work.v
-    )
     grown = ante.support[winner] + 1.0
     support = min(grown, max_support)
+    ante.updates[winner] += 1
+    q = start_variance.shape[0]
+    turn = ante.updates[winner] % q
+    amount = variance_floor * q * start_variance[turn] / support
+    move_rule(
+        work.z, ante.center[winner], ante.joint_precision[winner], ante.input_precision[winner],
+        ante.log_det[winner], ante.support[winner], turn, amount, work.e, work.v, work.u,
+    )  # fmt: skip
     ante.support[winner] = support
     ante.prior_share[winner] *= support / grown
-    ante.updates[winner] += 1
-    if variance_floor > 0.0:
-        q = start_variance.shape[0]
-        j = ante.updates[winner] % q
-        amount = variance_floor * q * start_variance[j] / support
-        hold_variance(j, amount, joint, marginal, log_det, work.v)
 
 
 @kernel_inline

@@ -1,12 +1,8 @@
-"""Symmetric matrices and vectors: the few operations that everything else is made of.
-
-Matrices are full and symmetric. Rank-one changes are written as ``w w'`` with one scaled vector, so
-that both triangles see the same rounding and stay exactly equal.
-"""
+"""Products and distances: the few operations that everything else is made of."""
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
+from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_inline, kernel_numpy
 
 
 @kernel_numpy
@@ -34,6 +30,34 @@ def find_least(values, n):
     return best
 
 
+@kernel_fused
+def last_rows_of_form(A, e, first):
+    """Return what the rows from ``first`` on, at most three, add to ``e' A e``.
+
+    Not `kernel_fast`: sums of so few rows were put together in one way by the compiler, and in
+    another where the code was compiled into a caller.
+    """
+    n = e.shape[0]
+    if first == n:
+        return 0.0
+    second, third = min(first + 1, n - 1), min(first + 2, n - 1)
+    r0, r1, r2 = A[first], A[second], A[third]
+    below0 = below1 = below2 = 0.0
+    for j in range(first):
+        below0 += r0[j] * e[j]
+        below1 += r1[j] * e[j]
+        below2 += r2[j] * e[j]
+    total = e[first] * (2.0 * below0 + r0[first] * e[first])
+    if second > first:
+        below1 += r1[first] * e[first]
+        total += e[second] * (2.0 * below1 + r1[second] * e[second])
+    if third > second:
+        below2 += r2[first] * e[first]
+        below2 += r2[second] * e[second]
+        total += e[third] * (2.0 * below2 + r2[third] * e[third])
+    return total
+
+
 @kernel_fast
 def quadratic_form(A, e):
     """Return ``e' A e`` of a symmetric matrix, reading its lower triangle only.
@@ -56,12 +80,7 @@ def quadratic_form(A, e):
             below3 += r3[j] * e[j]
         total += e0 * (2.0 * below0 + r0[i] * e0) + e1 * (2.0 * below1 + r1[i + 1] * e1)
         total += e2 * (2.0 * below2 + r2[i + 2] * e2) + e3 * (2.0 * below3 + r3[i + 3] * e3)
-    for i in range(whole, n):
-        below = 0.0
-        for j in range(i):
-            below += A[i, j] * e[j]
-        total += e[i] * (2.0 * below + A[i, i] * e[i])
-    return total
+    return total + last_rows_of_form(A, e, whole)
 
 
 @kernel_inline
@@ -79,55 +98,3 @@ def mirror(A):
     for i in range(A.shape[0]):
         for j in range(i):
             A[j, i] = A[i, j]
-
-
-@kernel_fast
-def downdate(A, w, scale):
-    """Replace A by ``scale * (A - w w')``."""
-    n = w.shape[0]
-    for i in range(n):
-        row = A[i]
-        factor = w[i]
-        for j in range(n):
-            row[j] = scale * (row[j] - factor * w[j])
-
-
-@kernel
-def scale_and_add_outer(A, w, scale):
-    """Replace A by ``scale * A + w w'``; never in another order (kernels/waiting.py)."""
-    n = w.shape[0]
-    for i in range(n):
-        row = A[i]
-        factor = w[i]
-        for j in range(n):
-            row[j] = scale * row[j] + factor * w[j]
-
-
-@kernel
-def add_to_covariance(precision, e, share, v):
-    """Give a precision matrix the sample deviation ``e`` with share ``a``.
-
-    The covariance becomes ``(1 - a)(S + a e e')``; its inverse by Sherman and Morrison
-    (how_it_works.md 3). ``v`` is a workspace. Returns the change of the covariance's log-det.
-    """
-    multiply_into(precision, e, v)
-    growth = 1.0 + share * dot(e, v)
-    root = np.sqrt(share / growth)
-    for i in range(v.shape[0]):
-        v[i] *= root
-    downdate(precision, v, 1.0 / (1.0 - share))
-    return v.shape[0] * np.log(1.0 - share) + np.log(growth)
-
-
-@kernel
-def add_to_variance(precision, coordinate, amount, v):
-    """Add ``amount`` to the variance of one coordinate of a precision matrix.
-
-    ``v`` is a workspace. Returns the change of the covariance's log-det.
-    """
-    growth = 1.0 + amount * precision[coordinate, coordinate]
-    root = np.sqrt(amount / growth)
-    for i in range(v.shape[0]):
-        v[i] = root * precision[coordinate, i]
-    downdate(precision, v, 1.0)
-    return np.log(growth)

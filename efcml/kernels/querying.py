@@ -10,8 +10,9 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.antecedent import is_novel
-from efcml.kernels.linalg import dot, find_least, multiply_into
+from efcml.kernels.linalg import dot, find_least
 from efcml.kernels.scoring import score_row
+from efcml.kernels.triangle import multiply
 
 ROWS = 0  # rows seen
 ROOM = 1  # units that could have been asked
@@ -62,7 +63,7 @@ def instability_of(kind, activation, P, row, v):
     Of the trace over the slopes, or of the determinant; closed forms of the rank-one update
     without forgetting. ``v`` is a workspace.
     """
-    multiply_into(P, row, v)
+    multiply(P, row, v)
     height = activation * dot(row, v)
     if kind == DETERMINANT:
         return height / (1.0 + height)

@@ -11,7 +11,7 @@ Settings = namedtuple(
     "step_interval weight_limit birth_learning merging merge_overlap prior_slope",
 )
 
-AntecedentWork = namedtuple("AntecedentWork", "z e v distances activation ahead")
+AntecedentWork = namedtuple("AntecedentWork", "z e v u distances activation ahead")
 
 ConsequentWork = namedtuple(
     "ConsequentWork",

@@ -8,7 +8,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_inline
 from efcml.kernels.consequent import inverse_error
-from efcml.kernels.linalg import multiply_into
+from efcml.kernels.linalg import mirror, multiply_into
 from efcml.kernels.proximal import (
     MARGIN,
     bend,
@@ -20,7 +20,8 @@ from efcml.kernels.proximal import (
     settle,
     take_step,
 )
-from efcml.kernels.waiting import bring_G, multiply_P
+from efcml.kernels.triangle import multiply
+from efcml.kernels.waiting import bring_G, carry_out_shrink
 
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
@@ -38,9 +39,9 @@ def group_span(group, groups, K):
 
 @kernel_inline
 def bring_P(rule, group, cons, work):
-    """Carry out the change of P that waits; ``work.gain`` becomes the product with the row."""
+    """Carry out the change of P that waits; ``work.gain`` is a workspace."""
     waiting = work.waiting
-    multiply_P(cons.P, waiting.shrink, waiting.scale, rule, group, work.row, work.gain)
+    carry_out_shrink(cons.P, waiting.shrink, waiting.scale, rule, group, work.row, work.gain)
 
 
 @kernel_inline
@@ -55,6 +56,8 @@ def refresh_bounds(rule, cons, correlation, work):
     for group in range(groups):
         if groups == 1 or work.known[group]:
             bring_G(cons.G, rule, group, work.waiting)
+            if groups == 1 and work.step.shape[0] > 1:
+                mirror(cons.G[rule, group])
             cons.curvature[rule, group] = refresh_curvature(
                 cons.G[rule, group], cons.Delta[rule, group], work.row,
                 cons.curvature_direction[rule, group], work.gain,
@@ -82,6 +85,15 @@ def propose(rule, pair, first, last, bound, cons, settings, work):
 
 
 @kernel_inline
+def multiply_step(G, first, last, work):
+    """Write ``G dW`` of the planes ``first:last``; of many by BLAS, which looks at all of G."""
+    if last - first > 1:
+        multiply_into(work.step[first:last], G, work.product[first:last])
+    else:
+        multiply(G, work.step[first], work.product[first])
+
+
+@kernel_inline
 def step_group(rule, group, cons, settings, work):
     """One proximal step of one label group; return the squared size of its planes after it.
 
@@ -95,10 +107,10 @@ def step_group(rule, group, cons, settings, work):
         low, high, bound = pair * K + first, pair * K + last, work.bounds[pair, group]
         work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
     if last - first == K:
-        multiply_into(work.step, G, work.product)
+        multiply_step(G, 0, pairs * K, work)
     else:
         for k in range(first, pairs * K, K):
-            multiply_into(G, work.step[k], work.product[k])
+            multiply_step(G, k, k + 1, work)
     total = 0.0
     for pair in range(pairs):
         low, high = pair * K + first, pair * K + last
@@ -113,7 +125,7 @@ def step_group(rule, group, cons, settings, work):
             bound = MARGIN * bent / work.squares[pair]
             work.bounds[pair, group] = bound
             work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
-            multiply_into(work.step[low:high], G, work.product[low:high])
+            multiply_step(G, low, high, work)
             bent = bend(work.step, Delta, work.product, low, high)
         total += take_step(cons.W[rule], cons.D[rule], work.step, work.product, low, high)
     cons.curvature[rule, group] = work.bounds[0, group]

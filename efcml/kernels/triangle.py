@@ -1,8 +1,8 @@
 """Symmetric matrices that are kept by their lower triangle; the upper one is never looked at.
 
-Half of the memory is gone through, so that two matrices of 400 rows stay in the fast caches. The
-products take four rows at a time: a row alone would load and store the result for every entry. Two
-of them look alike because a prediction must not write, and may run beside others.
+All matrices of the state are: half of the memory is gone through, and half of the entries change.
+The products take four rows at a time: a row alone would load and store the result for every entry.
+Two of them look alike because a prediction must not write, and may run beside others.
 """
 
 from efcml._jit import kernel, kernel_fast, kernel_inline
@@ -38,6 +38,33 @@ def add_outer(A, w, sign):
 
 
 @kernel_fast
+def shrink(A, w, scale):
+    """Replace A by ``scale * (A - w w')``."""
+    for i in range(w.shape[0]):
+        row, factor = A[i], w[i]
+        for j in range(i + 1):
+            row[j] = scale * (row[j] - factor * w[j])
+
+
+@kernel_fast
+def shrink_twice(A, w, u, scale):
+    """Replace A by ``scale * (A - w w') - u u'``."""
+    for i in range(w.shape[0]):
+        row, a, b = A[i], w[i], u[i]
+        for j in range(i + 1):
+            row[j] = scale * (row[j] - a * w[j]) - b * u[j]
+
+
+@kernel
+def scale_and_add_outer(A, w, scale):
+    """Replace A by ``scale * A + w w'``."""
+    for i in range(w.shape[0]):
+        row, factor = A[i], w[i]
+        for j in range(i + 1):
+            row[j] = scale * row[j] + factor * w[j]
+
+
+@kernel_fast
 def exchange(A, v, t, w):
     """Replace A by ``A + v t' + t v' + w w'``."""
     for i in range(v.shape[0]):
@@ -66,7 +93,8 @@ def multiply(A, v, product):
             product[i], product[i + 1], product[i + 2], product[i + 3] = t0, t1, t2, t3
         else:
             begin = 0
-            product[i:end] = 0.0
+            for k in range(i, end):
+                product[k] = 0.0
         for k in range(i, end):  # what is left of these rows, up to the diagonal
             row, factor, total = A[k], v[k], product[k]
             for j in range(begin, k):
@@ -98,7 +126,8 @@ def shrink_and_multiply(A, w, v, product):
             product[i], product[i + 1], product[i + 2], product[i + 3] = t0, t1, t2, t3
         else:
             begin = 0
-            product[i:end] = 0.0
+            for k in range(i, end):
+                product[k] = 0.0
         for k in range(i, end):  # what is left of these rows, up to the diagonal
             row, factor, shrink, total = A[k], v[k], w[k], product[k]
             for j in range(begin, k):

@@ -4,7 +4,7 @@ A row changes every entry of P and G of every active rule. To carry this out at 
 through each matrix twice a row, and with many features memory is what takes the time. So
 
 - the change ``P := scale (P - w w')`` waits for the next product ``P r`` and is carried out on the
-  way, entry by entry;
+  way, entry by entry, unless forgetting scales it;
 - rows wait for G, which is read much less often, and up to ``ROWS`` of them are added in one go.
 
 Each entry sees the same operations in the same order whenever they are carried out, so where a
@@ -13,51 +13,61 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
-from efcml.kernels.linalg import scale_and_add_outer
+from efcml._jit import kernel, kernel_fused, kernel_inline
+from efcml.kernels.triangle import scale_and_add_outer, shrink, shrink_and_multiply
 
 ROWS = 4  # more gain little: the sums then take the time
 NOTHING = 0.0  # as a scale: no change waits
 
 
-@kernel_fast
-def shrink_and_multiply(P, w, scale, row, product):
-    """Replace P by ``scale * (P - w w')`` and write ``P r``."""
-    n = row.shape[0]
-    for i in range(n):
-        entries, factor, total = P[i], w[i], 0.0
-        for j in range(n):
-            value = scale * (entries[j] - factor * w[j])
-            entries[j] = value
-            total += value * row[j]
-        product[i] = total
+@kernel_fused
+def add_row(G, w):
+    """Replace G by ``G + w w'``."""
+    for i in range(w.shape[0]):
+        entries, factor = G[i], w[i]
+        for j in range(i + 1):
+            entries[j] += factor * w[j]
 
 
-@kernel
-def add_four_rows(G, w, keep):
-    """Do `scale_and_add_outer` for four rows one after the other, in one go through G."""
+@kernel_fused
+def add_four_rows(G, w):
+    """Do `add_row` for four rows one after the other, in one go through G."""
     w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
-    k0, k1, k2, k3 = keep[0], keep[1], keep[2], keep[3]
     for i in range(w.shape[1]):
         entries = G[i]
         f0, f1, f2, f3 = w0[i], w1[i], w2[i], w3[i]
-        for j in range(w.shape[1]):
-            value = k0 * entries[j] + f0 * w0[j]
-            value = k1 * value + f1 * w1[j]
-            value = k2 * value + f2 * w2[j]
-            entries[j] = k3 * value + f3 * w3[j]
+        for j in range(i + 1):
+            value = entries[j] + f0 * w0[j]
+            value = value + f1 * w1[j]
+            value = value + f2 * w2[j]
+            entries[j] = value + f3 * w3[j]
 
 
 @kernel_inline
-def multiply_P(P, shrink, scale, rule, group, row, product):
-    """Write ``P r`` of a label group, the change that waits carried out."""
-    w = shrink[rule, group]
-    waits = scale[rule, group]
-    if waits == NOTHING:
-        w[:] = 0.0
-        waits = 1.0
-    shrink_and_multiply(P[rule, group], w, waits, row, product)
+def multiply_P(P, shrinks, scale, rule, group, row, product):
+    """Write ``P r`` of a label group, the change that waits carried out.
+
+    The product is always made by the same kernel, so that it always rounds alike.
+    """
+    w, waits = shrinks[rule, group], scale[rule, group]
+    if waits != NOTHING and waits != 1.0:
+        shrink(P[rule, group], w, waits)
+    if waits != 1.0:
+        for i in range(w.shape[0]):
+            w[i] = 0.0
+    shrink_and_multiply(P[rule, group], w, row, product)
     scale[rule, group] = NOTHING
+
+
+@kernel_inline
+def carry_out_shrink(P, shrinks, scale, rule, group, row, product):
+    """Carry out the change of one P that waits; ``product`` is a workspace."""
+    waits = scale[rule, group]
+    if waits == 1.0:
+        multiply_P(P, shrinks, scale, rule, group, row, product)
+    elif waits != NOTHING:
+        shrink(P[rule, group], shrinks[rule, group], waits)
+        scale[rule, group] = NOTHING
 
 
 @kernel
@@ -78,17 +88,20 @@ def queue_row(row, weights, keeps, n_rules, known, rows, weight, keep, count):
 @kernel
 def add_rows(G, rows, weight, keep, first, last, scaled):
     """Add the rows ``first:last``, each with its weight, to one G; ``scaled`` is a workspace."""
-    some = False
-    for s in range(first, last):
-        root = np.sqrt(weight[s])
-        some = some or root > 0.0
+    learned, forgets = 0, False
+    for s in range(ROWS):
+        root = np.sqrt(weight[s]) if first <= s < last else 0.0
+        learned += root > 0.0
+        forgets = forgets or (root > 0.0 and keep[s] != 1.0)
         for i in range(rows.shape[1]):
             scaled[s, i] = root * rows[s, i]
-    if some and last - first == ROWS:
-        add_four_rows(G, scaled, keep)
-    elif some:
+    if learned > 1 and not forgets:
+        add_four_rows(G, scaled)  # a row of zeros changes nothing, to the last bit
+    elif learned > 0:
         for s in range(first, last):
-            if weight[s] > 0.0:
+            if weight[s] > 0.0 and keep[s] == 1.0:
+                add_row(G, scaled[s])
+            elif weight[s] > 0.0:
                 scale_and_add_outer(G, scaled[s], keep[s])
 
 
@@ -120,5 +133,4 @@ def bring_all(P, G, n_rules, row, product, waiting):
     bring_all_G(G, n_rules, waiting)
     for rule in range(n_rules):
         for group in range(P.shape[1]):
-            if waiting.scale[rule, group] != NOTHING:
-                multiply_P(P, waiting.shrink, waiting.scale, rule, group, row, product)
+            carry_out_shrink(P, waiting.shrink, waiting.scale, rule, group, row, product)

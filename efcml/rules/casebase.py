@@ -2,28 +2,23 @@
 
 import numpy as np
 
-from efcml.kernels.cases import SIZE, learn_errors, recall, remember_rows
+from efcml.kernels.cases import SIZE, learn_batch, recall
 from efcml.kernels.records import Cases
+from efcml.rules.definite import whole
 from efcml.rules.fields import Field
 
 # Sizes: m cases, p features, L planes (as in `efcml.rules.fields`).
 CASE_FIELDS = (
     Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled, without far values"),
-    Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases"),
-    Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse"),
+    Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases", True),
+    Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse", True),
     Field("weights", ("m", "L"), "f8", 0.0, "a", "of the cases in the answer: what k'a adds"),
-    Field("covariance", ("m", "m"), "f8", 0.0, "A", "of the weights, labels alike"),
+    Field("covariance", ("m", "m"), "f8", 0.0, "A", "of the weights, labels alike", True),
     Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
     Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
 )
 SCRATCH = ("similar", "share", "gain", "step", "line", "turn")  # one entry for every case
-MATRICES = tuple(field.name for field in CASE_FIELDS if field.dims == ("m", "m"))
-
-
-def whole(lower):
-    """Return the symmetric matrix of a lower triangle."""
-    below = np.tril(lower, -1)
-    return below + below.T + np.diag(np.diag(lower))
+MATRICES = tuple(field.name for field in CASE_FIELDS if field.symmetric)
 
 
 class CaseBase:
@@ -70,8 +65,7 @@ class CaseBase:
     def fill(self, X, errors):
         """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
         chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
-        remember_rows(X, chosen, self.arrays)
-        learn_errors(X, errors.copy(), ~np.isnan(errors), self.arrays)
+        learn_batch(X, chosen, errors.copy(), ~np.isnan(errors), self.arrays)
 
     def similar_to(self, x):
         """Return what each case adds (m, L), its row number and similarity, most similar first."""

@@ -10,8 +10,14 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from efcml.kernels.linalg import mirror
 
 
+def whole(matrices):
+    """Return symmetric matrices, of which the lower triangle is given, with both triangles."""
+    lower = np.tril(matrices)
+    return lower + np.swapaxes(np.tril(matrices, -1), -1, -2)
+
+
 def factor(matrix):
-    """Return the upper Cholesky factor (the lower triangle is not cleared)."""
+    """Return the upper Cholesky factor (what lies below is not cleared) of a lower triangle."""
     upper, info = dpotrf(matrix.T, lower=0, clean=0)
     if info != 0:
         raise np.linalg.LinAlgError("matrix is not positive definite")

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Field:
-    """One array of the state: its name, shape of one rule's share, type, fill value and meaning."""
+    """One array of the state: its name, shape of one rule's share, type, fill value and meaning.
+
+    Of a ``symmetric`` one the kernels keep the lower triangle alone (kernels/triangle.py).
+    """
 
     name: str
     dims: tuple[str, ...]
@@ -22,12 +25,15 @@ class Field:
     fill: float
     symbol: str
     meaning: str
+    symmetric: bool = False
 
 
 ANTECEDENT = (
     Field("center", ("q",), "f8", 0.0, "c", "mean of the joint samples z = [x, y]"),
-    Field("joint_precision", ("q", "q"), "f8", 0.0, "S^-1", "inverse covariance of z"),
-    Field("input_precision", ("p", "p"), "f8", 0.0, "S_x^-1", "inverse marginal covariance of x"),
+    Field("joint_precision", ("q", "q"), "f8", 0.0, "S^-1", "inverse covariance of z", True),
+    Field(
+        "input_precision", ("p", "p"), "f8", 0.0, "S_x^-1", "inverse marginal covariance of x", True
+    ),
     Field("log_det", ("2",), "f8", 0.0, "log|S|", "log-determinants of both covariances"),
     Field("support", (), "f8", 0.0, "k", "samples won by the rule, capped by forgetting"),
     Field("updates", (), "i8", 0, "", "antecedent updates since birth; never capped"),
@@ -36,8 +42,8 @@ ANTECEDENT = (
 )
 
 CONSEQUENT = (
-    Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta"),
-    Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only"),
+    Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta", True),
+    Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only", True),
     Field("B", ("K", "d"), "f8", 0.0, "B'", "weighted information matrix Y'QR, data only"),
     Field("Delta", ("g", "d"), "f8", 0.0, "Delta", "prior precision of the consequents"),
     Field("W_prior", ("L", "d"), "f8", 0.0, "W_prior'", "consequents the rule was born with"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml.kernels.rule_update import correct_due_rules
-from efcml.rules.definite import factor, invert, invert_factor, log_det, squared_length
+from efcml.rules.definite import factor, invert, invert_factor, log_det, squared_length, whole
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,13 @@ def solve_weights(rules, rule, W=None):
         H.flat[:: len(H) + 1] += Delta
         B = np.tile(arrays.B[rule, labels], (rules.n_pairs, 1))
         target = B + Delta * arrays.W_prior[rule, labels]
-        arrays.P[rule, group] = invert(H)
+        arrays.P[rule, group] = P = invert(H)
         if W is None:
-            arrays.W[rule, labels] = target @ arrays.P[rule, group]
+            arrays.W[rule, labels] = target @ P
             arrays.D[rule, labels] = 0.0
         else:
             arrays.W[rule, labels] = W[labels]
-            arrays.D[rule, labels] = W[labels] @ H - target
+            arrays.D[rule, labels] = W[labels] @ whole(H) - target
         arrays.unchecked[rule, group] = 0
     arrays.stale[rule] = 0
 

@@ -7,6 +7,7 @@ import numpy as np
 from efcml.kernels import waiting
 from efcml.kernels.firing import AHEAD
 from efcml.kernels.records import AntecedentWork, ConsequentWork, Waiting
+from efcml.rules.definite import whole
 from efcml.rules.fields import ANTECEDENT, CONSEQUENT, FIELDS
 
 RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
@@ -14,6 +15,7 @@ Antecedents = namedtuple("Antecedents", [field.name for field in ANTECEDENT])
 Consequents = namedtuple("Consequents", [field.name for field in CONSEQUENT])
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
+SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
 BETWEEN_RULES = frozenset(field.name for field in FIELDS if "R" in field.dims)
 
 
@@ -29,6 +31,7 @@ def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
 class RuleBase:
     """A growing set of rules as one array per field, rule index first.
 
+    Of symmetric matrices ``arrays`` holds the lower triangle; above it may stand anything.
     Kernels get ``antecedents`` and ``consequents``, tuples of those arrays, and the scratch arrays
     beside them. All are replaced when the base grows, so nobody keeps them across a call that may
     grow it. Rows from ``n_rules`` on hold the fill value.
@@ -57,12 +60,18 @@ class RuleBase:
         return sum(array.nbytes for array in self.arrays)
 
     def __getattr__(self, name):
-        """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q)."""
+        """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q).
+
+        Symmetric matrices are copies, whole ones.
+        """
         if name.startswith("_") or name not in RuleArrays._fields:
             raise AttributeError(name)
         array = getattr(self.arrays, name)[: self.n_rules]
         if name == "tested":
             return array[:, : self.n_rules]
+        if name in SYMMETRIC:
+            array = whole(array)
+            array.flags.writeable = False  # a change would be lost
         return array
 
     def _shape(self, field):
@@ -80,8 +89,9 @@ class RuleBase:
         K, d, q = self.n_labels, self.n_features + 1, self.n_features + self.n_labels
         L = K * self.n_pairs
         self.work = AntecedentWork(
-            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), distances=np.zeros(self.capacity),
-            activation=np.zeros(self.capacity), ahead=np.zeros((AHEAD, self.capacity)),
+            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), u=np.zeros(q),
+            distances=np.zeros(self.capacity), activation=np.zeros(self.capacity),
+            ahead=np.zeros((AHEAD, self.capacity)),
         )  # fmt: skip
         self.consequent_work = ConsequentWork(
             row=np.zeros(d), heights=np.zeros((self.capacity, L)), gain=np.zeros(d),
