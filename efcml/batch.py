@@ -121,9 +121,10 @@ def set_weights(rules, prior_precision, prior_weights, settings):
                 arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr
             )
             if arrays.weight[r] >= 1.0:
-                arrays.penalty_top[r] = proximal.derive_penalty(
-                    settings.correlation, rules.consequent_work.corr, arrays.penalty[r]
-                )
+                mode, penalty = settings.correlation, arrays.penalty[r]
+                proximal.shape_penalty(mode, rules.consequent_work.corr, penalty)
+                eigenvalues = np.linalg.eigvalsh(penalty)
+                arrays.penalty_top[r] = proximal.shift_penalty(mode, eigenvalues, penalty)
             if not optimise(rules, r, np.stack(hessians), settings):
                 diverged.append(r)
     return diverged

@@ -101,7 +101,8 @@ def multiply_covariance(cases):
     """Fill ``gain``, the product of covariance and similarity; what waits is carried out."""
     size = cases.count[SIZE]
     if not cases.waits[0]:
-        cases.step[:size] = 0.0
+        for i in range(size):
+            cases.step[i] = 0.0
     shrink_and_multiply(cases.covariance, cases.step[:size], cases.similar[:size], cases.gain)
     cases.waits[0] = False
 
@@ -271,7 +272,7 @@ def learn_case(errors, known, n_known, number, forgetting, cases):
     take_in(errors, known, n_known, variance, cases)
 
 
-@kernel
+@kernel_inline
 def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned; there must be room for them."""
     for t in chosen:
@@ -281,7 +282,7 @@ def remember_rows(X, chosen, cases):
             open_slot(t, novelty, cases)
 
 
-@kernel
+@kernel_inline
 def learn_errors(X, errors, known, cases):
     """Let the cases learn the errors of all rows of a batch; ``errors`` is used up."""
     for t in range(X.shape[0]):
@@ -292,3 +293,10 @@ def learn_errors(X, errors, known, cases):
         multiply_covariance(cases)
         take_in(errors[t], known[t], n_known, known_variance(cases), cases)
     bring_covariance(cases)
+
+
+@kernel
+def learn_batch(X, chosen, errors, known, cases):
+    """Take the chosen rows of a batch as cases, then learn the errors of all."""
+    remember_rows(X, chosen, cases)
+    learn_errors(X, errors, known, cases)

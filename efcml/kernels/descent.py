@@ -42,7 +42,9 @@ def propose_all(V, D, penalty, alpha, beta, lipschitz, MV, new, residuals):
         if beta[m] > 0.0:
             multiply_into(penalty, V[m], MV)
         else:
-            MV[:] = 0.0
+            for c in range(MV.shape[0]):
+                for i in range(MV.shape[1]):
+                    MV[c, i] = 0.0
         residual, size = shrink_step(V[m], D[m], MV, alpha[m], beta[m], lipschitz[m], new[m])
         residuals[m] = residual
         largest = max(largest, size)

@@ -8,7 +8,8 @@ where the last one ended, with a margin; a step that shows it to be too low is t
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
-from efcml.kernels.linalg import dot, multiply_into
+from efcml.kernels.linalg import dot
+from efcml.kernels.triangle import multiply
 
 SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4  # modes of `correlation`
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below
@@ -39,9 +40,9 @@ def correlate(label_cov, label_weight, corr):
             corr[k, c] = corr[c, k]
 
 
-@kernel_numpy
-def derive_penalty(mode, corr, penalty):
-    """Turn a correlation matrix into the penalty M; return its largest eigenvalue."""
+@kernel
+def shape_penalty(mode, corr, penalty):
+    """Turn a correlation matrix into the penalty M, "shift" without its shift."""
     K = corr.shape[0]
     for c in range(K):
         degree = 0.0
@@ -60,12 +61,27 @@ def derive_penalty(mode, corr, penalty):
             penalty[c, c] = degree
         else:
             penalty[c, c] = 0.0
-    values = np.linalg.eigvalsh(penalty)
+
+
+@kernel
+def shift_penalty(mode, values, penalty):
+    """Shift a penalty of that mode by its smallest eigenvalue; return the largest one then."""
+    K = values.shape[0]
     if mode != SHIFT:
         return values[K - 1]
     for c in range(K):
         penalty[c, c] -= values[0]
     return values[K - 1] - values[0]
+
+
+@kernel_numpy
+def derive_penalty(mode, corr, penalty):
+    """Turn a correlation matrix into the penalty M; return its largest eigenvalue.
+
+    In three parts, because outside of kernels the eigenvalues need no compiling.
+    """
+    shape_penalty(mode, corr, penalty)
+    return shift_penalty(mode, np.linalg.eigvalsh(penalty), penalty)
 
 
 @kernel_inline
@@ -80,7 +96,7 @@ def refresh_curvature(G, Delta, row, direction, image):
         length = np.sqrt(dot(row, row))
         for i in range(d):
             direction[i] = row[i] / length
-    multiply_into(G, direction, image)
+    multiply(G, direction, image)
     for i in range(d):
         image[i] += Delta[i] * direction[i]
     estimate = np.sqrt(dot(image, image))
@@ -155,4 +171,4 @@ def settle(P, B, Delta, W_prior, W, D, first, last, target):
         for i in range(W.shape[1]):
             target[i] = B[c, i] + Delta[i] * W_prior[c, i]
             D[c, i] = 0.0
-        multiply_into(P, target, W[c])
+        multiply(P, target, W[c])
