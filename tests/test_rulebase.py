@@ -272,3 +272,20 @@ def test_late_label_is_a_direction_that_never_varied(rng):
         assert_allclose(actual, expected, rtol=1e-9, atol=1e-10, err_msg=name)
     assert_allclose(late.start_variance, early.start_variance)
     assert late.settings == early.settings
+
+
+@pytest.mark.parametrize("field", [f for f in FIELDS if f.symmetric], ids=lambda f: f.name)
+def test_symmetric_matrices_are_read_whole_and_cannot_be_written_to(rng, field):
+    base = RuleBase(3, 2, n_groups=2)
+    base.append()
+    kept = getattr(base.arrays, field.name)[0]
+    kept[:] = rng.normal(size=kept.shape)
+    lower = np.tril(kept)
+    kept[np.triu(np.ones(kept.shape, dtype=bool), 1)] = np.nan  # left by a kernel
+    read = getattr(base, field.name)
+    assert np.array_equal(np.tril(read[0]), lower)
+    assert np.array_equal(read, np.swapaxes(read, -1, -2))
+    with pytest.raises(ValueError, match="read-only"):
+        read[0] = 0.0
+    for other in (base.copy(), copy.deepcopy(base), pickle.loads(pickle.dumps(base))):
+        assert np.array_equal(getattr(other, field.name), read)
