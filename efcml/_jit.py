@@ -11,7 +11,11 @@ not at the kernels that it calls, so after an edit the cache can hold old code.
 import os
 
 from numba import njit
-from numba.core.options import DefaultOptions
+
+try:
+    from numba.core.options import DefaultOptions
+except ImportError:  # the name is not documented
+    DefaultOptions = None
 
 CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 
@@ -19,15 +23,21 @@ CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 SAFE_FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 
 # The error model of numpy: a division by zero gives inf or NaN, and loops can vectorise because
-# no exception can leave them. Nobody calls a kernel from C.
-_OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+# no exception can leave them.
+_OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True}
+
+
+def _if_known(**options):
+    """Return options of numba that are not documented; if they go away, all is slower, no more."""
+    return {name: value for name, value in options.items() if hasattr(DefaultOptions, name)}
+
+
+# Nobody calls a kernel from C.
+_OPTIONS |= _if_known(no_cfunc_wrapper=True)
 
 # Kernels make no arrays, so nobody needs to count who uses one. With few features the counting took
-# an eighth of a row, and a fifth of all compile time. The option is numba's own and not documented;
-# should it go away, kernels are slower and nothing else. Callees inherit it.
-_HAS_COUNTING = hasattr(DefaultOptions, "_nrt")
-_NO_COUNTING = {"_nrt": False} if _HAS_COUNTING else {}
-_COUNTING = {"_nrt": True} if _HAS_COUNTING else {}
+# an eighth of a row, and a fifth of all compile time. Callees inherit it.
+_NO_COUNTING, _COUNTING = _if_known(_nrt=False), _if_known(_nrt=True)
 
 
 def kernel(function):

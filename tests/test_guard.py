@@ -411,9 +411,9 @@ import numpy as np
 from efcml.learner import Learner
 from efcml.params import Params
 rng = np.random.default_rng(0)
-X = rng.normal(size=(300, 4))
-Y = (X @ rng.normal(size=(4, 3)) > 0).astype(float)
-learner = Learner(Params(prior=1.0, vigilance=0.3), 4, 3).fit(X[:60], Y[:60]).learn(X, Y)
+X = rng.normal(size=(300, 19))
+Y = (X @ rng.normal(size=(19, 3)) > 0).astype(float)
+learner = Learner(Params(prior=1.0, vigilance=0.3), 19, 3).fit(X[:60], Y[:60]).learn(X, Y)
 print(hashlib.sha256(learner.score(X).tobytes()).hexdigest())
 """
 

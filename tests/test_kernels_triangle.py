@@ -55,12 +55,28 @@ def test_no_change_is_exactly_none(rng):
     assert np.array_equal(kept[np.tril_indices(11)], whole[np.tril_indices(11)])
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_outer_products(rng, sign):
+def test_outer_products(rng):
     whole, kept = make(rng, 9)
     w = rng.normal(size=9)
-    triangle.add_outer(kept, w, sign)
-    assert_holds(kept, whole + sign * np.outer(w, w))
+    triangle.add_outer(kept, w)
+    assert_holds(kept, whole + np.outer(w, w))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 61])
+def test_four_outer_products_are_four_times_one_bit_for_bit(rng, n):
+    A, w = rng.normal(size=(n, n)), rng.normal(size=(4, n))
+    one, four = A.copy(), A.copy()
+    for s in range(4):
+        triangle.add_outer(one, w[s])
+    triangle.add_four_outer(four, w)
+    assert np.array_equal(one, four)
+    lower = np.tril_indices(n)
+    assert_allclose(one[lower], (A + w.T @ w)[lower], rtol=1e-10, atol=1e-12)
+    w[[0, 2]] = 0.0
+    triangle.add_four_outer(four, w)
+    for s in (1, 3):
+        triangle.add_outer(one, w[s])
+    assert np.array_equal(one, four)
 
 
 @pytest.mark.parametrize("n", SIZES)

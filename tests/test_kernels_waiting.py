@@ -29,23 +29,6 @@ def queue(row, weights, keeps, known, work):
     waiting.queue_row(row, weights, keeps, N_RULES, known, *slots)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 16, 61])
-def test_four_rows_are_four_times_one_row_bit_for_bit(rng, n):
-    A, w = rng.normal(size=(n, n)), rng.normal(size=(4, n))
-    one, four = A.copy(), A.copy()
-    for s in range(4):
-        waiting.add_row(one, w[s])
-    waiting.add_four_rows(four, w)
-    assert np.array_equal(one, four)
-    lower = np.tril_indices(n)
-    assert_allclose(one[lower], (A + w.T @ w)[lower], rtol=1e-10, atol=1e-12)
-    w[[0, 2]] = 0.0
-    waiting.add_four_rows(four, w)
-    for s in (1, 3):
-        waiting.add_row(one, w[s])
-    assert np.array_equal(one, four)
-
-
 @pytest.mark.parametrize("scale", [1.0, 1.25])
 def test_a_change_of_P_waits_for_the_product(rng, scale):
     """Whether it was carried out before or on the way, every bit of the product is the same."""

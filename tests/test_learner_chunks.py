@@ -47,7 +47,15 @@ STREAMS = {
     "input space": (
         ("merges",),
         {"vigilance": 0.4, "product_space": False, "n_steps": 2, "merge_overlap": 0.5},
+    ),
+    "steps that wait": (("births",), {"vigilance": 0.4, "step_interval": 0.7}),
+    "steps that wait, forgetting": (
+        ("births",),
         {"vigilance": 0.4, "step_interval": 0.7, "forgetting": 0.98},
+    ),
+    "steps that wait, partial labels": (
+        ("births",),
+        {"vigilance": 0.4, "step_interval": 0.7, "share": 0.8},
     ),
 }
 
@@ -101,6 +109,21 @@ def test_random_chunks(stream, seed):
     name, X, Y, expected = stream
     edges = np.sort(np.random.default_rng(seed).integers(0, ROWS, size=9))
     assert_identical(learn_in_chunks(make_learner(name), X, Y, edges), expected)
+
+
+@pytest.mark.skipif(not COMPILED, reason="what compilers do with sums of many terms")
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+@pytest.mark.parametrize("p", [13, 18, 35])
+def test_many_features(p, forgetting):
+    """Sums over features are long enough here for the compiled code to reorder them."""
+    X, Y = random_rows(np.random.default_rng(p), 90, p, 3)
+    changes = {"vigilance": 0.6, "step_interval": 0.7, "forgetting": forgetting, "cases": 40}
+    states = []
+    for edges in ([], range(1, 90), [1, 6, 20, 21, 37]):
+        states.append(learn_in_chunks(unscaled_learner(p, 3, **changes), X, Y, edges))
+    assert states[0]["counts"]["births"] > 1
+    for state in states[1:]:
+        assert_identical(state, states[0])
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 64])

@@ -47,7 +47,7 @@ def test_without_forgetting_nothing_is_repaired(tmp_path):
 
 
 GOOD = {
-    "finite": True, "asymmetry": 0.0, "least_eigenvalue": 1e-6, "inverse_off": 1e-9,
+    "finite": True, "least_eigenvalue": 1e-6, "inverse_off": 1e-9,
     "cases_off": 1e-12, "cases_least": 1e-3, "most_rules": 30, "memory_growth": 0.01,
     "forgetting": 0.999, "first_pa": 0.8, "second_pa": 0.815, "late_pa": 0.81,
     "frozen_late_pa": 0.6,
@@ -58,8 +58,7 @@ GOOD = {
     ("name", "value", "word"),
     [
         ("finite", False, "NaN"),
-        ("asymmetry", 1e-16, "symmetric"),
-        ("least_eigenvalue", 0.0, "symmetric"),
+        ("least_eigenvalue", 0.0, "definite"),
         ("inverse_off", 2e-6, "inverse"),
         ("inverse_off", float("nan"), "inverse"),
         ("cases_off", 2e-6, "cases"),

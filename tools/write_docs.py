@@ -102,7 +102,6 @@ def long_streams_table(root=ROOT):
     rows = {
         "rows": lambda one: f"{one['rows']:,}".replace(",", " "),
         "NaN or infinity in state or scores": lambda one: "none" if one["finite"] else "yes",
-        "P minus its transpose, largest entry": lambda one: f"{one['asymmetry']:g}",
         "smallest eigenvalue of P": lambda one: f"{one['least_eigenvalue']:.1e}",
         "P (G + Delta) minus I, largest entry": lambda one: f"{one['inverse_off']:.1e}",
         "P derived anew, times": lambda one: one["repairs"],

@@ -2,8 +2,9 @@
 
 Rules of the folder
 -------------------
-* Every function is a ``@kernel`` (or ``@kernel_fast``, which lets sums be reordered so that they
-  vectorise): arrays and numbers in, results written into arrays given by the caller.
+* Every function is a ``@kernel`` or one of its kin (efcml/_jit.py; ``@kernel_fast`` lets sums be
+  reordered so that they vectorise): arrays and numbers in, results written into arrays given by
+  the caller.
 * No allocation, no Python objects, no exceptions: a kernel that needs Python returns a status.
   References to arrays are therefore not counted; only a ``@kernel_numpy`` may call what allocates.
 * Symmetric matrices are kept by their lower triangle (triangle.py). Products of matrices go through

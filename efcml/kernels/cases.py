@@ -68,7 +68,7 @@ def compare_with_cases(x, cases):
 @kernel
 def recall(x, cases, scores):
     """Add the expected error of the rules at x to their scores."""
-    if cases.count[SIZE] > 0:
+    if cases.rows.shape[0] > 0:
         compare_with_cases(x, cases)
         for c in range(scores.shape[0]):
             scores[c] += cases.expected[c]
@@ -153,8 +153,8 @@ def open_slot(number, novelty, cases):
     cases.count[SIZE] = size = slot + 1
     cases.gain[slot] = 0.0
     scale_share(slot, novelty, cases)
-    add_outer(cases.inverse, cases.step[:size], 1.0)
-    add_outer(cases.covariance, cases.step[:size], 1.0)
+    add_outer(cases.inverse, cases.step[:size])
+    add_outer(cases.covariance, cases.step[:size])
     write_case(slot, number, cases)
 
 

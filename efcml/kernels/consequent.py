@@ -3,7 +3,7 @@
 A *group* is a set of labels that share one inverse Hessian: all labels while every row was fully
 labelled, one label each from the first partly labelled row on. Every kernel goes through all rules:
 ``weights`` is how much each learns from the row (0: nothing), ``keeps`` what forgetting leaves it.
-They take plain arrays; tuples of arrays would be counted in and out for every rule.
+They take plain arrays, not tuples of them, and loop over the rules themselves (decision 5).
 """
 
 import numpy as np

@@ -45,6 +45,12 @@ def bring_P(rule, group, cons, work):
 
 
 @kernel_inline
+def by_blas(groups, n_planes):
+    """Tell whether BLAS multiplies steps with G, of which it looks at both triangles."""
+    return groups == 1 and n_planes > 1
+
+
+@kernel_inline
 def refresh_bounds(rule, cons, correlation, work):
     """Follow the curvature of the groups that learn; renew the penalty if it has become old."""
     weight = cons.weight[rule]
@@ -56,7 +62,7 @@ def refresh_bounds(rule, cons, correlation, work):
     for group in range(groups):
         if groups == 1 or work.known[group]:
             bring_G(cons.G, rule, group, work.waiting)
-            if groups == 1 and work.step.shape[0] > 1:
+            if by_blas(groups, work.step.shape[0]):
                 mirror(cons.G[rule, group])
             cons.curvature[rule, group] = refresh_curvature(
                 cons.G[rule, group], cons.Delta[rule, group], work.row,
@@ -86,8 +92,8 @@ def propose(rule, pair, first, last, bound, cons, settings, work):
 
 @kernel_inline
 def multiply_step(G, first, last, work):
-    """Write ``G dW`` of the planes ``first:last``; of many by BLAS, which looks at all of G."""
-    if last - first > 1:
+    """Write ``G dW`` of the planes ``first:last``; `refresh_bounds` has made G whole for BLAS."""
+    if by_blas(1, last - first):
         multiply_into(work.step[first:last], G, work.product[first:last])
     else:
         multiply(G, work.step[first], work.product[first])

@@ -1,11 +1,11 @@
-"""Symmetric matrices that are kept by their lower triangle; the upper one is never looked at.
+"""Symmetric matrices that are kept by their lower triangle; here nobody looks at the upper one.
 
-All matrices of the state are: half of the memory is gone through, and half of the entries change.
+Those of features and of cases are: half of the memory is gone through, half of the entries change.
 The products take four rows at a time: a row alone would load and store the result for every entry.
 Two of them look alike because a prediction must not write, and may run beside others.
 """
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_inline
 
 BLOCK = 4  # rows at a time; the loops below are written out for it
 
@@ -28,13 +28,27 @@ def write_line(A, k, size, scale, line):
         A[i, k] = scale * line[i]
 
 
-@kernel
-def add_outer(A, w, sign):
-    """Replace A by ``A + sign w w'``."""
+@kernel_fused
+def add_outer(A, w):
+    """Replace A by ``A + w w'``."""
     for i in range(w.shape[0]):
-        row, factor = A[i], sign * w[i]
+        row, factor = A[i], w[i]
         for j in range(i + 1):
             row[j] += factor * w[j]
+
+
+@kernel_fused
+def add_four_outer(A, w):
+    """Do `add_outer` for the four rows of w one after the other, in one go through A."""
+    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
+    for i in range(w.shape[1]):
+        row = A[i]
+        f0, f1, f2, f3 = w0[i], w1[i], w2[i], w3[i]
+        for j in range(i + 1):
+            value = row[j] + f0 * w0[j]
+            value = value + f1 * w1[j]
+            value = value + f2 * w2[j]
+            row[j] = value + f3 * w3[j]
 
 
 @kernel_fast
@@ -129,13 +143,13 @@ def shrink_and_multiply(A, w, v, product):
             for k in range(i, end):
                 product[k] = 0.0
         for k in range(i, end):  # what is left of these rows, up to the diagonal
-            row, factor, shrink, total = A[k], v[k], w[k], product[k]
+            row, factor, own, total = A[k], v[k], w[k], product[k]
             for j in range(begin, k):
-                value = row[j] - shrink * w[j]
+                value = row[j] - own * w[j]
                 row[j] = value
                 total += value * v[j]
                 product[j] += value * factor
-            row[k] -= shrink * shrink
+            row[k] -= own * own
             product[k] = total + row[k] * factor
 
 

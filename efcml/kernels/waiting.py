@@ -13,34 +13,17 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fused, kernel_inline
-from efcml.kernels.triangle import scale_and_add_outer, shrink, shrink_and_multiply
+from efcml._jit import kernel, kernel_inline
+from efcml.kernels.triangle import (
+    add_four_outer,
+    add_outer,
+    scale_and_add_outer,
+    shrink,
+    shrink_and_multiply,
+)
 
 ROWS = 4  # more gain little: the sums then take the time
 NOTHING = 0.0  # as a scale: no change waits
-
-
-@kernel_fused
-def add_row(G, w):
-    """Replace G by ``G + w w'``."""
-    for i in range(w.shape[0]):
-        entries, factor = G[i], w[i]
-        for j in range(i + 1):
-            entries[j] += factor * w[j]
-
-
-@kernel_fused
-def add_four_rows(G, w):
-    """Do `add_row` for four rows one after the other, in one go through G."""
-    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
-    for i in range(w.shape[1]):
-        entries = G[i]
-        f0, f1, f2, f3 = w0[i], w1[i], w2[i], w3[i]
-        for j in range(i + 1):
-            value = entries[j] + f0 * w0[j]
-            value = value + f1 * w1[j]
-            value = value + f2 * w2[j]
-            entries[j] = value + f3 * w3[j]
 
 
 @kernel_inline
@@ -96,11 +79,11 @@ def add_rows(G, rows, weight, keep, first, last, scaled):
         for i in range(rows.shape[1]):
             scaled[s, i] = root * rows[s, i]
     if learned > 1 and not forgets:
-        add_four_rows(G, scaled)  # a row of zeros changes nothing, to the last bit
+        add_four_outer(G, scaled)  # a row of zeros changes nothing, to the last bit
     elif learned > 0:
         for s in range(first, last):
             if weight[s] > 0.0 and keep[s] == 1.0:
-                add_row(G, scaled[s])
+                add_outer(G, scaled[s])
             elif weight[s] > 0.0:
                 scale_and_add_outer(G, scaled[s], keep[s])
 

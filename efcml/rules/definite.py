@@ -12,8 +12,10 @@ from efcml.kernels.linalg import mirror
 
 def whole(matrices):
     """Return symmetric matrices, of which the lower triangle is given, with both triangles."""
-    lower = np.tril(matrices)
-    return lower + np.swapaxes(np.tril(matrices, -1), -1, -2)
+    result = np.array(matrices)
+    for index in np.ndindex(result.shape[:-2]):
+        mirror(result[index])
+    return result
 
 
 def factor(matrix):

@@ -230,7 +230,7 @@ class RuleBase:
 
     def state(self):
         """Return the used rows of every field and the sizes, for saving."""
-        keep = {field.name: getattr(self, field.name).copy() for field in FIELDS}
+        keep = {field.name: np.array(getattr(self, field.name)) for field in FIELDS}
         sizes = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules", "next_uid")
         return keep, {name: getattr(self, name) for name in sizes}
 

@@ -25,7 +25,7 @@ from efcml.saving.checks import (
 from efcml.states import from_plain, nest, pick
 
 CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
-ROUNDING = 1e-9  # what is known of the cases for certain has no variance but this
+ROUNDING = 1e-9  # relative; what is known of the cases for certain has no variance but this
 PLANES = ("cases/weights", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
 
 
@@ -80,9 +80,9 @@ def check_learner(facts, arrays, *, gaps=False):
     check_symmetric(arrays, "rules/P", "rules/G")
     if facts["n_cases"]:
         matrices = {name: arrays[name][None] for name in CASE_MATRICES}
-        matrices["cases/covariance"] = matrices["cases/covariance"] + ROUNDING * np.eye(
-            facts["n_cases"]
-        )
+        largest = max(1.0, np.diagonal(arrays["cases/covariance"]).max())
+        known = ROUNDING * largest * np.eye(facts["n_cases"])
+        matrices["cases/covariance"] = matrices["cases/covariance"] + known
         check_definite(matrices, *CASE_MATRICES)
     if arrays["cases/count"][cases.SIZE] != facts["n_cases"]:
         raise ValueError("the number of cases is not the number of rows remembered")
