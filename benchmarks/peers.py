@@ -32,7 +32,7 @@ from efcml import datasets, measures
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ("emotions", "water-quality", "yeast", "birds", "mediamill")
 CUTS = {"mediamill": (2000, 300)}  # rows fitted, rows streamed
-TURN = 25  # rows
+TURN = 100  # rows
 SECONDS, FIT_SECONDS = 30.0, 180.0  # of a stream, of an initial part
 LONGEST_TURN = 300.0  # seconds
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
