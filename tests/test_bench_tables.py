@@ -157,6 +157,19 @@ def test_a_loss_names_our_settings_that_are_ahead():
     assert alone.endswith("no setting of ours that was measured is ahead of it.")
 
 
+def test_a_model_is_ahead_everywhere_by_its_own_accuracy():
+    """A smaller one need not beat those that are far above or below it."""
+    ours = {"efcml": (0.80, 1.0), "efcml_five": (0.79, 0.2)}
+    quick, far = model(0.775, 0.1, **ours), model(0.76, 0.1, **ours)
+    own = {"efcml-five": model(0.79, 0.2, "five")}
+    one = a_set(a=model(0.79, 0.4, **ours), b=far, **own)
+    assert tables.is_ahead("efcml-five", one)
+    assert not tables.is_ahead("efcml", one)
+    assert tables.tell_always_ahead({"x": one, "y": one}).endswith("above it: five.")
+    two = a_set(a=quick, **own)
+    assert tables.tell_always_ahead({"x": one, "y": two}).endswith("above it: none of ours.")
+
+
 def test_models_that_do_not_beat_the_empty_answer_are_named():
     text = "To answer no label in every row has a partial accuracy of 0.785"
     assert tables.tell_floor(a_set(above=model(0.79, 0.4, "A"), far=model(0.7, 1.0))) == f"{text}."
@@ -175,6 +188,7 @@ def test_the_table_is_in_order_of_time():
     found = a_set(slow=model(0.7, 250.4, "A"), quick=model(0.9, 0.0123, "B"))
     found["missing"] = {"moa-tree": "No module named 'capymoa'."}
     text = tables.peers_part({"sets": {"emotions": found}, "machine": "x86_64"})
+    assert "above it: none of ours." in text
     rows = [line for line in text.splitlines() if line.startswith("|")][2:]
     assert rows == [
         "| B | 0.900 | 0.500 | 6 trees | 100 | 0.0123 | 0.0123 | yes |",

@@ -167,6 +167,29 @@ def tell_floor(record):
     return f"{text}; not above it, and yet within two points: {below}." if below else f"{text}."
 
 
+def is_ahead(name, record):
+    """Tell whether a model of ours is quicker than every other one within two points of its own."""
+    others = [one for other, one in record["models"].items() if not is_ours(other)]
+    return all(
+        one["ms"] > one["ours"][name]["ms"] or one["pa"] < one["ours"][name]["pa"] - WITHIN
+        for one in others
+    )  # fmt: skip
+
+
+def tell_always_ahead(sets):
+    """Return which of our models are ahead on every set, each by its own partial accuracy."""
+    first = next(iter(sets.values()))["models"]
+    titles = [
+        one["title"] for name, one in first.items()
+        if is_ours(name) and all(name in found["models"] for found in sets.values())
+        and all(is_ahead(name, found) for found in sets.values())
+    ]  # fmt: skip
+    return (
+        "Ahead on all of these sets, of every model of another library within two points of "
+        f"their own partial accuracy or above it: {'; '.join(titles) or 'none of ours'}."
+    )
+
+
 def peer_rows(record):
     """Return the lines of the table of one set, quickest first."""
     rows = []
@@ -205,6 +228,7 @@ def peers_part(record):
         for library, version in model["versions"].items()
         if library not in ("python", "numpy")
     })  # fmt: skip
+    parts.append(tell_always_ahead(record["sets"]))
     parts.append(f"Versions: {', '.join(versions)}; {record['machine']}, one core.")
     return "\n\n".join(parts)
 
