@@ -98,14 +98,14 @@ def is_ours(name):
     return name.startswith(OURS)
 
 
-def is_near(model):
+def is_near(model, own=OURS):
     """Tell whether the partial accuracy of a model is within two points of ours, or above."""
-    return model["pa"] >= model["ours"][OURS]["pa"] - WITHIN
+    return model["pa"] >= model["ours"][own]["pa"] - WITHIN
 
 
-def ratio(model):
+def ratio(model, own=OURS):
     """Return how many times as long as ours a row takes, on the same rows."""
-    return model["ms"] / model["ours"][OURS]["ms"]
+    return model["ms"] / model["ours"][own]["ms"]
 
 
 def faster_settings(model):
@@ -170,10 +170,7 @@ def tell_floor(record):
 def is_ahead(name, record):
     """Tell whether a model of ours is quicker than every other one within two points of its own."""
     others = [one for other, one in record["models"].items() if not is_ours(other)]
-    return all(
-        one["ms"] > one["ours"][name]["ms"] or one["pa"] < one["ours"][name]["pa"] - WITHIN
-        for one in others
-    )  # fmt: skip
+    return all(ratio(one, name) > 1.0 for one in others if is_near(one, name))
 
 
 def tell_always_ahead(sets):
