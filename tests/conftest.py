@@ -2,7 +2,7 @@
 
 Numba keeps compiled code on disk. It notices a change of the kernel's own file only, not of the
 kernels it calls, and it does not know whether indices were checked. So every mode and every state
-of the sources gets its own cache folder.
+of the compiled sources gets its own cache folder.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ def numba_mode():
     return "jit"
 
 
-def hash_of_sources():
+def hash_of_kernels():
     digest = hashlib.sha256()
-    for path in sorted((ROOT / "efcml").rglob("*.py")):
+    for path in [ROOT / "efcml" / "_jit.py", *sorted((ROOT / "efcml" / "kernels").glob("*.py"))]:
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0")
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
@@ -51,7 +51,7 @@ if "numba" in sys.modules:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MODE = numba_mode()
-os.environ["NUMBA_CACHE_DIR"] = str(prepare_cache(ROOT / ".numba_cache", MODE, hash_of_sources()))
+os.environ["NUMBA_CACHE_DIR"] = str(prepare_cache(ROOT / ".numba_cache", MODE, hash_of_kernels()))
 # Sums in BLAS depend on the number of threads, and tests compare bit for bit.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
