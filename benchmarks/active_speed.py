@@ -20,8 +20,8 @@ from update_speed import make_learner
 
 import efcml
 from efcml.active import ActiveLearner
-from efcml.learner import Trace
 from efcml.progress import progress_bar
+from efcml.trace import Trace
 
 CASES = (("yeast", 103, 14, 20), ("mediamill", 120, 101, 20))  # p, K, rules
 BUDGET, WANTED, ROWS, REPEATS = 0.1, 0.35, 400, 3

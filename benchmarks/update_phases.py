@@ -29,9 +29,9 @@ from efcml.kernels.cases import RENEWAL
 from efcml.kernels.firing import activate_rules
 from efcml.kernels.records import Watch
 from efcml.kernels.scoring import score_rows
-from efcml.learner import Trace
 from efcml.params import Params
 from efcml.reproduce.tables import PAPER_SECONDS
+from efcml.trace import Trace
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
 RULES = (5, 20, 50)
@@ -58,7 +58,7 @@ def learn(learner, X, Y):
     """Learn scaled rows in one call of the driver."""
     rules = learner.rules
     learning.learn_until_event(
-        X, Y, 0, -1, 0, rules.antecedents, rules.consequents, rules.n_rules,
+        X, Y, 0, -1, np.arange(len(X)), rules.antecedents, rules.consequents, rules.n_rules,
         learner.start_variance, learner.settings, rules.work, rules.consequent_work,
         learner.cases.arrays, Watch(NOTHING, NOTHING, False),
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """What all estimators share: they check, name and convert, and hand arrays to a learner."""
 
 from contextlib import contextmanager
+from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
@@ -8,7 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from efcml.guard import one_at_a_time
-from efcml.params import Params
+from efcml.interrupts import interrupts_held
+from efcml.masks import refuse_mask
+from efcml.params import Params, check_whole
 from efcml.probability import squash
 from efcml.targets import (
     as_array,
@@ -35,6 +38,11 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags
+
+    @property
+    def classes_(self):
+        """Label indices 0..K-1; for 1-D targets the two class labels."""
+        return self._pair if self._binary else np.arange(self.learner_.n_labels)
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -146,6 +154,43 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             setattr(self, attribute, np.array(names, dtype=object))
         return self
 
+    @one_at_a_time
+    def add_labels(self, labels):
+        """Take in labels that appear late; every row so far counts as not having them.
+
+        Parameters
+        ----------
+        labels : int, or sequence of str
+            How many; or their names, if the model knows the names of its labels. They follow the
+            labels that are there.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.add_labels(1).partial_fit([[1.5]], [[0, 1, 1]]).predict([[9.0]]).shape
+        (1, 3)
+        """
+        check_is_fitted(self, "learner_")
+        if self._binary:
+            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        names = getattr(self, "label_names_", None)
+        if names is None:
+            check_whole("labels, for a model without names of labels,", labels, least=1)
+            self.learner_.add_labels(int(labels))
+            return self
+        new = [] if isinstance(labels, str | Integral) else [str(name) for name in labels]
+        if not new or len({*names, *new}) < len(names) + len(new):
+            raise ValueError(f"labels must be new names, each once; got {labels!r}.")
+        with interrupts_held():
+            self.learner_.add_labels(len(new))
+            self.label_names_ = np.array([*names, *new], dtype=object)
+        return self
+
     @contextmanager
     def _no_trace_of_errors(self):
         """Put all attributes back if the block raises: a refused call changes nothing."""
@@ -159,7 +204,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     def _remember(self, y, classes, flat, learner):
         self._binary = flat
-        self.classes_ = classes
+        self._pair = classes if flat else None
         self.learner_ = learner
         vars(self).pop("label_names_", None)
         if hasattr(y, "columns"):
@@ -168,7 +213,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     def _check_features(self, X, *, reset):
         """Return finite floats."""
         if not (issparse(X) or hasattr(X, "columns")):
-            if refuse_complex(np.asarray(X), "X").ndim < 2:
+            if refuse_complex(np.asarray(refuse_mask(X, "X")), "X").ndim < 2:
                 raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
         try:
             X = validate_data(
@@ -228,10 +273,11 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def predict_proba(self, X):
-        """Return scores in (0, 1): (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
+        """Return scores in [0, 1]: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
 
-        The score itself between 0.05 and 0.95; beyond, the ends are bent so that they never reach
-        0 or 1 and the order of the scores is kept.
+        The score itself between 0.05 and 0.95. Beyond, it is bent: a score above 1 or below 0 comes
+        nearer to 1 or 0 the larger or smaller it is, and the order of the scores is kept, as far as
+        numbers near 1 can keep it. These are not calibrated probabilities.
         """
         probability = squash(self.decision_function(X) + 0.5)
         if not self._binary:

@@ -4,7 +4,7 @@ Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. Th
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 import numpy as np
 
@@ -34,25 +34,11 @@ from efcml.rules.repair import repair_stale
 from efcml.rules.usage import find_least_used
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
+from efcml.trace import learn_in_blocks
 
 NOTHING = np.empty((0, 0))
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
-
-
-@dataclass
-class Trace:
-    """What happened while rows were learned, one entry per row or event."""
-
-    scores: np.ndarray  # (n, K), before learning the row
-    rules: np.ndarray  # (n,), after learning the row
-    events: list = field(default_factory=list)  # (row, "birth" | "merge" | "drop", uid)
-    rows: np.ndarray | None = None  # (n, p), to be scored in place of the rows that are learned
-
-    @classmethod
-    def for_rows(cls, n, n_labels):
-        """Return an empty trace of n rows."""
-        return cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
 
 
 class Learner(Guarded):
@@ -65,7 +51,7 @@ class Learner(Guarded):
         self.n_labels = n_labels
         self.capacity = capacity
         self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
-        self.rows_seen = 0
+        self.rows_seen = 0  # that had a known label; others change nothing
         self.rules = None  # RuleBase, once fitted
         self.cases = None  # CaseBase, once fitted
         self.scaler = None
@@ -109,7 +95,6 @@ class Learner(Guarded):
         self.cases = self._new_cases()
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
-        self.rows_seen += len(X)
         return self
 
     def _new_cases(self):
@@ -136,6 +121,7 @@ class Learner(Guarded):
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
         self.settings = self.params.settings(*sizes, float(delta), self.pairs)
+        self.rows_seen = 0
         self._run(X, Y, with_consequents=False)
 
     # -- stream -----------------------------------------------------------------------------
@@ -146,23 +132,22 @@ class Learner(Guarded):
         """Learn rows in order; any split into calls gives the same state.
 
         A trace gets the scores of every row before it is learned, or those of the other rows that
-        it brings.
+        it brings. An interrupt takes effect between two rows: those before it are learned.
         """
-        start = 0
-        if not self.fitted:
-            start = self._hold(X, Y, trace)
-            if start == len(X):
-                return self
-        rows = self.scaler.transform(X[start:])
+        start = 0 if self.fitted else self._hold(X, Y, trace)
+        learn_in_blocks(self._learn_block, X, Y, trace, start)
+        if self.fitted:
+            self._warn_of_divergence()
+        return self
+
+    def _learn_block(self, X, Y, trace):
+        rows = self.scaler.transform(X)
         watch = Watch(NOTHING, NOTHING, False)
         if trace is not None:
             own = trace.rows is None
-            seen = rows if own else self.scaler.transform(trace.rows[start:])
-            watch = Watch(seen, trace.scores[start:], own)
-        self._run(rows, Y[start:], trace, start, watch)
-        self.rows_seen += len(X) - start
-        self._warn_of_divergence()
-        return self
+            seen = rows if own else self.scaler.transform(trace.rows)
+            watch = Watch(seen, trace.scores, own)
+        self._run(rows, Y, trace, watch)
 
     def _hold(self, X, Y, trace):
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
@@ -171,27 +156,38 @@ class Learner(Guarded):
                 rows = X if trace.rows is None else trace.rows
                 trace.scores[t] = self.score(rows[t : t + 1])[0]
             if not np.isnan(Y[t]).all():
-                self.held.append((X[t].copy(), Y[t].copy()))
-            if len(self.held) == self.params.warmup_rows:
-                rows, labels = (np.array(part) for part in zip(*self.held, strict=True))
-                self.held = []
-                self.fit(rows, labels)
+                row = X[t].copy(), Y[t].copy()
+                if len(self.held) + 1 < self.params.warmup_rows:
+                    self.held.append(row)
+                else:
+                    self._fit_held(row)
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
                 return t + 1
         return len(X)
 
-    def _run(self, X, Y, trace=None, first=0, watch=None, with_consequents=True):
-        """Drive the kernels from event to event over scaled rows."""
+    def _fit_held(self, last):
+        """Fit the warm-up rows, aside: if that breaks off, they are still held, the last is not."""
+        rows, labels = (np.array(part) for part in zip(*self.held, last, strict=True))
+        vars(self).update(vars(self.copy().fit(rows, labels)))
+
+    def _run(self, X, Y, trace=None, watch=None, with_consequents=True):
+        """Drive the kernels from event to event over scaled rows.
+
+        At an event ``rows_seen`` is the number of the row at which Python has to act. Rows without
+        any known label have none.
+        """
         Y = np.ascontiguousarray(Y)
+        numbers = np.full(len(Y) + 1, self.rows_seen)
+        numbers[1:] += np.cumsum(~np.isnan(Y).all(axis=1))
         row, newborn, filled = 0, -1, 0
         status = None
         while status != DONE:
             rules = self.rules
             if with_consequents:
                 status, row, rule, other = learn_until_event(
-                    X, Y, row, newborn, self.rows_seen, rules.antecedents, rules.consequents,
+                    X, Y, row, newborn, numbers, rules.antecedents, rules.consequents,
                     rules.n_rules, self.start_variance, self.settings, rules.work,
                     rules.consequent_work, self.cases.arrays, watch,
                 )  # fmt: skip
@@ -201,24 +197,24 @@ class Learner(Guarded):
                     self.settings, rules.work, rules.consequent_work.known,
                 )  # fmt: skip
             complete = row - (status == PAUSE)
+            self.rows_seen = int(numbers[complete])
             if trace is not None:
-                trace.rules[first + filled : first + complete] = self.rules.n_rules
+                trace.rules[filled:complete] = self.rules.n_rules
                 filled = complete
             newborn = -1
             events = [] if trace is None else trace.events
-            at = first + row
             if status == BIRTH:
-                newborn = self._give_birth(X[row], Y[row], rule, row, with_consequents, events, at)
+                newborn = self._give_birth(X[row], Y[row], rule, with_consequents, events, row)
             elif status == SPLIT_GROUPS:
                 self.rules.split_groups()
             elif status == PAUSE:
                 self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
                 if other >= 0:
-                    self._try_merge(rule, other, row - 1, with_consequents, events, at - 1)
+                    self._try_merge(rule, other, with_consequents, events, row - 1)
 
     # -- events -----------------------------------------------------------------------------
 
-    def _give_birth(self, x, y, nearest, row, with_consequents, events, at):
+    def _give_birth(self, x, y, nearest, with_consequents, events, at):
         W = np.zeros(self.rules.arrays.W.shape[1:])
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0 and with_consequents:
@@ -226,12 +222,12 @@ class Learner(Guarded):
             expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
             W = self._planes_at(x, nearest)
         if self.rules.n_rules >= self.params.max_rules:
-            self._make_room(row, with_consequents, events, at)
+            self._make_room(with_consequents, events, at)
         self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
         self.counts["births"] += 1
         rule = give_birth(
-            self.rules, z, W, self.rows_seen + row, self.start_variance, self.prior_precision
+            self.rules, z, W, self.rows_seen, self.start_variance, self.prior_precision
         )
         events.append((at, "birth", int(self.rules.uid[rule])))
         return rule
@@ -254,24 +250,24 @@ class Learner(Guarded):
             params.product_space,
         )
 
-    def _try_merge(self, a, b, row, with_consequents, events, at):
+    def _try_merge(self, a, b, with_consequents, events, at):
         test = self._merge_test
         pair = compare(self.rules, a, b, self.start_variance, test)
         if may_merge(pair, test):
-            self._merge(pair, row, with_consequents, events, at)
+            self._merge(pair, with_consequents, events, at)
         else:
             tested = self.rules.updates[a] + self.rules.updates[b] + 2
             self.rules.arrays.tested[a, b] = self.rules.arrays.tested[b, a] = tested
 
-    def _merge(self, pair, row, with_consequents, events, at):
+    def _merge(self, pair, with_consequents, events, at):
         paper = self.params.merge_consequents == "paper"
         rule = merge(self.rules, pair, max_support=self.params.max_support, paper_weights=paper)
         self.counts["merges"] += 1
         events.append((at, "merge", int(self.rules.uid[rule])))
         if with_consequents and not paper:
-            polish(self.rules, rule, self.rows_seen + row, self.settings)
+            polish(self.rules, rule, self.rows_seen, self.settings)
 
-    def _make_room(self, row, with_consequents, events, at):
+    def _make_room(self, with_consequents, events, at):
         """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
         rules, test = self.rules, self._merge_test
         if self.params.merging and rules.n_rules > 1:
@@ -280,15 +276,14 @@ class Learner(Guarded):
             a, b = find_closest_pair(rules.n_rules, arrays.center, precision, rules.work.e)
             pair = compare(rules, a, b, self.start_variance, test)
             if pair.overlap >= CAP_OVERLAP * test.overlap:
-                self._merge(pair, row, with_consequents, events, at)
+                self._merge(pair, with_consequents, events, at)
                 return
-        self._drop(row, with_consequents, events, at)
+        self._drop(with_consequents, events, at)
 
-    def _drop(self, row, with_consequents, events, at):
+    def _drop(self, with_consequents, events, at):
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         rules = self.rules
-        row_number = self.rows_seen + row
-        least = find_least_used(rules, row_number, with_consequents=with_consequents)
+        least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
         events.append((at, "drop", int(rules.uid[least])))
         rules.swap_remove(least)
         self.counts["drops"] += 1

@@ -6,7 +6,17 @@ TAIL = 0.05  # width of the bent ends
 
 
 def squash(score):
-    """Map scores into (0, 1), strictly rising: straight in the middle, hyperbolic at the ends."""
+    """Map scores into [0, 1], rising: straight in the middle, hyperbolic at the ends.
+
+    The ends are approached and, by rounding, reached: scores from about 5e13 on give 1.
+
+    Examples
+    --------
+    >>> squash(np.array([-1.0, 0.0, 0.5, 0.99, 2.0])).round(3).tolist()
+    [0.002, 0.025, 0.5, 0.972, 0.998]
+    >>> squash(np.array([-1e300, 1e300])).tolist()
+    [2.5e-303, 1.0]
+    """
     low, high = TAIL, 1.0 - TAIL
     over = np.maximum(score - high, 0.0)
     under = np.maximum(low - score, 0.0)

@@ -5,6 +5,8 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
+from efcml.masks import fill_mask
+
 
 def refuse_complex(array, name):
     """Return the array unless it holds complex numbers."""
@@ -47,7 +49,7 @@ def as_array(y):
         raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
         y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
-    return refuse_complex(np.asarray(y), "y")
+    return refuse_complex(np.asarray(fill_mask(y)), "y")
 
 
 def is_flat(y):
@@ -103,7 +105,7 @@ def one_row(values, name):
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T
     if not hasattr(values, "columns"):
-        values = np.asarray(values)
+        values = np.ma.asarray(values) if np.ma.isMA(values) else np.asarray(values)
         values = values.reshape(1, -1) if values.ndim < 2 else values
     if len(values) != 1:
         raise ValueError(f"{name} must be one row; got {len(values)} rows.")

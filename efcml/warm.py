@@ -4,8 +4,9 @@ import numpy as np
 
 from efcml.kernels.querying import QUANTILE, STATE_SIZE, TRACE
 from efcml.kernels.records import Ask
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
 from efcml.params import Params
+from efcml.trace import Trace
 
 
 def warmup():

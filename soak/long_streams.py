@@ -16,7 +16,7 @@ import numpy as np
 
 from efcml import EFCMLClassifier, load, save
 from efcml.folders import replacing
-from efcml.learner import Trace
+from efcml.trace import Trace
 
 BLOCK = 10_000  # rows
 TENTHS = 10

@@ -1,6 +1,7 @@
 """ActiveLearner in the hands of a person: answers, late answers, errors, the log, the face."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -431,3 +432,42 @@ def test_an_open_question_needs_an_answer():
     with pytest.raises(ValueError, match="needs y"):
         active.tell(clf, active.waiting[0])
     assert_unchanged(active, clf, before)
+
+
+# -- whose question ---------------------------------------------------------------------------
+
+
+def test_questions_of_another_learner_are_refused():
+    clf = fitted()
+    everything, careful = ActiveLearner.all(), ActiveLearner(budget=0.05)
+    question = everything.ask(clf, X[0])
+    with pytest.raises(ValueError, match="row 0 is of another active learner: hand it to the one"):
+        careful.tell(clf, question, Y[0])
+    assert (careful.rows, careful.spent) == (0, 0)
+    everything.tell(clf, question)
+    other = ActiveLearner.all()
+    other.tell(clf, X[1])
+    with pytest.raises(ValueError, match="of another active learner"):
+        everything.tell(clf, other.waiting[0], Y[1])  # both wait for row 0
+    everything.tell(clf, everything.waiting[0], Y[0])
+    assert (everything.open, other.open) == ((), (0,))
+
+
+def test_copies_know_their_own_questions():
+    clf = fitted()
+    active = ActiveLearner.all()
+    active.tell(clf, X[0])
+    for twin in (copy.deepcopy(active), pickle.loads(pickle.dumps(active))):
+        with pytest.raises(ValueError, match="of another active learner"):
+            twin.tell(clf, active.waiting[0], Y[0])
+        twin.tell(clf, twin.waiting[0], Y[0])
+        assert twin.open == ()
+
+
+def test_questions_about_another_model_are_refused():
+    clf = fitted()
+    active = ActiveLearner.all()
+    question = active.ask(clf, X[0])
+    narrow = EFCMLClassifier(prior=1.0, max_rules=2).fit(X[:, :1], Y)
+    with pytest.raises(ValueError, match="another model, with .* features and .* labels"):
+        active.tell(narrow, question, Y[0])

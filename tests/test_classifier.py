@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, hamming_loss
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -18,8 +19,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
-from efcml import EFCMLClassifier
+from efcml import EFCMLClassifier, OneVsRestEFC
 from efcml.params import Params
+from efcml.probability import squash
 from efcml.rules import RuleBase
 from efcml.rules.casebase import CaseBase
 from efcml.rules.divergence import DivergenceWarning
@@ -747,3 +749,66 @@ def test_only_labels_can_be_named():
     with pytest.raises(ValueError, match="feature_names must be 3 different names"):
         clf.name_columns(["a"], ["r", "s", "t"])
     assert clf.column_names()[1].tolist() == ["u", "v", "w"]
+
+
+# Labels that appear late
+
+
+def test_late_labels():
+    X, Y = stream(60)
+    clf = EFCMLClassifier(**QUICK).fit(X[:30], Y[:30])
+    late = np.column_stack([Y, Y[:, 0]])
+    assert clf.add_labels(1) is clf
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    clf.partial_fit(X[30:], late[30:])
+    assert clf.predict(X).shape == (60, 4)
+    assert clf.score(X, late) > 0.5
+    twin = EFCMLClassifier(**QUICK).fit(X[:30], Y[:30])
+    twin.learner_.add_labels(1)  # whoever works with the learner finds a face that agrees
+    twin.partial_fit(X[30:], late[30:])
+    assert np.array_equal(clf.decision_function(X), twin.decision_function(X))
+
+
+def test_late_labels_with_names(pd):
+    X, Y = (pd.DataFrame(table) for table in stream(40))
+    X, Y = X.add_prefix("x"), Y.add_prefix("y")
+    clf = EFCMLClassifier(**QUICK).fit(X, Y)
+    with pytest.raises(ValueError, match="labels must be new names, each once; got 1"):
+        clf.add_labels(1)
+    for names in (["y0"], ["a", "a"], "calm", []):
+        with pytest.raises(ValueError, match="labels must be new names"):
+            clf.add_labels(names)
+    clf.add_labels(["calm"])
+    assert clf.label_names_.tolist() == [*Y.columns, "calm"]
+    clf.partial_fit(X, Y.assign(calm=1))
+    assert "calm" in clf.rules_.label_names
+    with pytest.raises(ValueError, match="y must have the columns"):
+        clf.partial_fit(X, Y)
+
+
+def test_models_that_take_no_late_labels():
+    X, Y = stream(40)
+    with pytest.raises(ValueError, match="has one label; fit a 2-D y"):
+        EFCMLClassifier(**QUICK).fit(X, Y[:, 0]).add_labels(1)
+    with pytest.raises(ValueError, match="without names of labels, must be a whole number >= 1"):
+        EFCMLClassifier(**QUICK).fit(X, Y).add_labels(["calm"])
+    with pytest.raises(NotImplementedError, match="fit again with all"):
+        OneVsRestEFC(**QUICK).fit(X, Y).add_labels(1)
+    with pytest.raises(NotFittedError):
+        EFCMLClassifier().add_labels(1)
+
+
+# Probabilities
+
+
+def test_probabilities_are_bent_scores():
+    """Between 0 and 1, in the order of the scores; the ends are reached by rounding alone."""
+    scores = np.array([-1e300, -3.0, 0.0, 0.05, 0.3, 0.95, 1.0, 4.0, 1e300])
+    bent = squash(scores)
+    assert bent[3:6].tolist() == [0.05, 0.3, 0.95]
+    assert (np.diff(bent) > 0.0).all()
+    assert (bent[1:-1] > 0.0).all()
+    assert (bent[1:-1] < 1.0).all()
+    assert (bent[0], bent[-1]) == (pytest.approx(0.0), 1.0)
+    for words in (EFCMLClassifier.predict_proba.__doc__, squash.__doc__):
+        assert "never reach" not in words

@@ -173,7 +173,7 @@ CALLS = {
     "deep copy": lambda clf, path: copy.deepcopy(clf),
     "pickle": lambda clf, path: pickle.dumps(clf),
     "save": lambda clf, path: save(clf, path),
-    "labels": lambda clf, path: clf.learner_.add_labels(1),
+    "labels": lambda clf, path: clf.add_labels(1),
     "fit": lambda clf, path: clf.learner_.fit(np.zeros((2, 2)), np.eye(2)),
 }
 

@@ -16,7 +16,8 @@ from streams import (
     unscaled_learner,
 )
 
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
+from efcml.trace import Trace
 
 ROWS = 400 if COMPILED else 150
 

@@ -23,10 +23,11 @@ from streams import (
 
 from efcml import batch
 from efcml.batch import label_means
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
 from efcml.rules.birth import start_variances
 from efcml.rules.divergence import DivergenceWarning
 from efcml.rules.usage import find_least_used
+from efcml.trace import Trace
 
 ROWS = 300 if COMPILED else 60
 
@@ -174,17 +175,6 @@ def test_a_newborn_answers_as_its_neighbour(rng):
 
 
 # Rows without labels
-
-
-def test_unlabelled_rows_only_count(rng):
-    learner = unscaled_learner(2, 2, vigilance=0.3)
-    X, Y = random_rows(rng, 30, 2, 2)
-    learner.learn(X, Y)
-    before = state_of(learner)
-    learner.learn(1000.0 * X, np.full_like(Y, np.nan))
-    after = state_of(learner)
-    assert after.pop("rows_seen") == before.pop("rows_seen") + 30
-    assert_identical(after, before)
 
 
 def test_one_label_has_no_partial_rows(rng):

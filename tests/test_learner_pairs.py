@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from streams import COMPILED, make_params, random_rows
 
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
 from efcml.rules.fields import FIELDS
+from efcml.trace import Trace
 
 PAIRS = [(0.0, 0.0), (0.1, 0.0), (0.0, 5.0), (0.02, 0.5), (1.0, 50.0), (10.0, 100.0)]
 PAIRS = PAIRS if COMPILED else PAIRS[:4]

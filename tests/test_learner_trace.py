@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from streams import assert_identical, make_params, random_rows, state_of
 
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
+from efcml.trace import Trace
 
 P_, K_, ROWS = 2, 2, 50
 

@@ -453,7 +453,7 @@ def test_a_flat_target_is_one_label_named_by_its_class():
 
 def test_labels_that_appear_late_get_names():
     clf = fit_blocks()
-    clf.learner_.add_labels(1)
+    clf.add_labels(1)
     assert clf.rules_.label_names == ("label0", "label1", "label2")
     assert clf.rules_[0].label_means[2] == 0.0
 

@@ -141,8 +141,7 @@ def test_parameters_set_later_do_not_reach_the_learner(path):
 def test_labels_that_came_late(path):
     X, Y = stream()
     model = EFCMLClassifier(**QUICK).fit(X[:30], Y[:30])
-    model.learner_.add_labels(1)
-    model.classes_ = np.arange(4)
+    model.add_labels(1)
     late = np.column_stack([Y, Y[:, 0]])
     assert_goes_on(model, path, X[30:], late[30:])
 

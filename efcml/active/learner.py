@@ -11,6 +11,7 @@ from efcml.active.rows import find_learner, label_names_of, read_answer, read_ro
 from efcml.active.store import OpenQuestions
 from efcml.active.stream import run_stream
 from efcml.guard import one_at_a_time
+from efcml.interrupts import interrupts_held
 from efcml.kernels import querying
 from efcml.params import check_whole
 
@@ -84,6 +85,7 @@ class ActiveLearner:
         self.state = options.start_state()
         self._log = []
         self._open = OpenQuestions(open_questions)
+        self.identity = object()  # by which it knows its own questions; copies have their own
 
     @classmethod
     def random(cls, budget=0.1, unit="samples", **more):
@@ -111,6 +113,7 @@ class ActiveLearner:
         return self._question(learner, read_row(model, learner, x))
 
     @one_at_a_time
+    @interrupts_held()
     def tell(self, model, x, y=None, *, row=None):
         """Complete the next row of the stream, or answer an open question.
 
@@ -134,8 +137,10 @@ class ActiveLearner:
             The one that was settled or opened.
         """
         learner = find_learner(model)
-        if row is None and isinstance(x, Question) and x.row in self._open.waiting:
-            x, row = None, x.row
+        if isinstance(x, Question):
+            self._refuse_foreign(x, learner)
+            if row is None and x.row in self._open.waiting:
+                x, row = None, x.row
         if row is not None:
             return self._answer(model, learner, x, y, row)
         question = self._current(model, learner, x)
@@ -150,6 +155,19 @@ class ActiveLearner:
             if y is None:
                 self._open.add(question.row, question)
         return question
+
+    def _refuse_foreign(self, question, learner):
+        """Refuse a question that this active learner did not ask, or not about this model."""
+        if question.asker is not self.identity:
+            raise ValueError(
+                f"the question about row {question.row} is of another active learner: hand it to "
+                "the one that asked, or give the row itself."
+            )
+        if question.x.shape[1] != learner.n_features or len(question.labels) > learner.n_labels:
+            raise ValueError(
+                f"the question about row {question.row} was asked for another model, with "
+                f"{question.x.shape[1]} features and {len(question.labels)} labels."
+            )
 
     def _current(self, model, learner, x):
         """Return the question about the next row, made now or handed over."""
@@ -177,7 +195,8 @@ class ActiveLearner:
         _, bits = learner.find_question(scaled, draws, 0, self.steering, state, scores, wanted)
         reasons = options.reasons_of(bits)
         wanted.flags.writeable = scores.flags.writeable = False
-        return Question(self.rows, wanted, reasons, used_thresholds(state), scores[0], X, state)
+        thresholds = used_thresholds(state)
+        return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.identity)
 
     def _was_asked(self, row):
         at = bisect_left(self._log, row, key=lambda query: query.row)

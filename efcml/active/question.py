@@ -31,6 +31,7 @@ class Question:
     scores: np.ndarray
     x: np.ndarray = field(repr=False)  # (1, p), checked, not scaled
     after: np.ndarray = field(repr=False)  # state of the active learner once the row is counted
+    asker: object = field(repr=False)  # the same object in all questions of one active learner
 
     def __bool__(self):
         return bool(self.labels.any())

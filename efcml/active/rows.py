@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from efcml.learner import Learner
+from efcml.masks import fill_mask, refuse_mask
 from efcml.targets import one_row
 
 
@@ -31,7 +32,7 @@ def read_row(model, learner, x):
     table = one_row(x, "x")
     if model is not learner:
         return np.array(model.check_features(table), order="C")
-    X = np.array(table, dtype=np.float64, order="C")
+    X = np.array(refuse_mask(table, "x"), dtype=np.float64, order="C")
     if X.shape != (1, learner.n_features) or not np.isfinite(X).all():
         raise ValueError(f"x must be one row of {learner.n_features} finite features.")
     return X
@@ -45,7 +46,7 @@ def read_answer(model, learner, y, labels, row):
     if model is not learner:
         Y = model.check_labels(table, 1)
     else:
-        Y = np.array(table, dtype=np.float64, order="C")
+        Y = np.array(fill_mask(table), dtype=np.float64, order="C")
         good = np.isnan(Y) | (Y == 0.0) | (Y == 1.0)
         if Y.shape != (1, learner.n_labels) or not good.all():
             raise ValueError(f"y must be {learner.n_labels} labels of 0, 1 or NaN (not asked).")

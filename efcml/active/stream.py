@@ -7,7 +7,7 @@ import numpy as np
 from efcml.active.draws import draws_for
 from efcml.active.options import reasons_of
 from efcml.evaluation.blocks import in_blocks
-from efcml.learner import Trace
+from efcml.trace import Trace
 
 
 def run_stream(active, learner, X, Y, *, bar):
@@ -62,4 +62,4 @@ def learn_row(learner, X, Y, at, wanted, trace):
     answer = np.where(wanted, Y[at], np.nan)
     learner.learn(X[at : at + 1], answer[None], trace=part)
     trace.rules[at] = learner.n_rules
-    trace.events += [(at, kind, uid) for _, kind, uid in part.events]
+    trace.take_events(part, at)

@@ -15,6 +15,7 @@ except ImportError as error:
 
 from efcml.compat.rows import in_order, read_features, read_labels
 from efcml.guard import one_at_a_time
+from efcml.interrupts import interrupts_held
 from efcml.learner import Learner
 from efcml.params import Params
 from efcml.probability import squash
@@ -91,6 +92,7 @@ class RiverEFCML(base.MultiLabelClassifier):
     # -- learning ---------------------------------------------------------------------------
 
     @one_at_a_time
+    @interrupts_held()
     def learn_one(self, x, y):
         """Learn one row; a row without any known label changes nothing.
 
@@ -128,7 +130,7 @@ class RiverEFCML(base.MultiLabelClassifier):
                 warnings.warn(
                     f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
                     "features are; unknown_features_ counts them.",
-                    stacklevel=4,
+                    stacklevel=5,
                 )
             self.unknown_features_.update(new)
             return

@@ -46,7 +46,7 @@ def read_labels(y):
     """
     known = {}
     for name, value in refuse_others(y, "y", "labels").items():
-        if value is None or (isinstance(value, Real) and value != value):
+        if value is None or value is np.ma.masked or (isinstance(value, Real) and value != value):
             continue
         if not (isinstance(value, NUMBERS) and value in (0, 1)):
             raise ValueError(

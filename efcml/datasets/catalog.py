@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from efcml.masks import fill_mask
+
 
 class DatasetNotFound(ValueError):
     """The files of a known data set are in none of the searched folders."""
@@ -133,7 +135,7 @@ def as_matrix(values, what):
             f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()"
         )
     try:
-        matrix = np.ascontiguousarray(values, dtype=np.float64)
+        matrix = np.ascontiguousarray(fill_mask(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is no table of numbers: encode text as numbers first") from None
     if matrix.ndim != 2 or 0 in matrix.shape:

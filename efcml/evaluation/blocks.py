@@ -3,7 +3,7 @@
 import time
 from contextlib import contextmanager
 
-from efcml.learner import Trace
+from efcml.trace import Trace
 
 FIRST_BLOCK = 32  # rows
 SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often
@@ -72,7 +72,7 @@ def run_block(learner, X, Y, block, delay, trace):
     learner.learn(X[block], Y[block], trace=part)
     seconds = time.perf_counter() - begin
     trace.rules[block] = part.rules
-    trace.events += [(low + row, kind, uid) for row, kind, uid in part.events]
+    trace.take_events(part, low)
     return seconds
 
 

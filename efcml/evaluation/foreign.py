@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml.evaluation.adapters import ANSWERS, PartialFitModel, RiverModel
-from efcml.learner import Trace
+from efcml.masks import refuse_mask
+from efcml.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def read_features(X):
     if hasattr(X, "iloc"):
         missing = X.isna().to_numpy()
     else:
-        table = refuse_complex(np.asarray(X), "X")
+        table = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")
         if table.dtype.kind in "OSU":
             refuse_text(table)
         X = np.array(table, dtype=np.float64)

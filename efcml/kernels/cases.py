@@ -233,9 +233,12 @@ def take_in(errors, known, n_known, variance, cases):
 
     ``gain`` must be the covariance of the weights with the row. It is shared by the labels, so a
     row that knows some of them counts for that share there; each label learns from the rows that
-    know it.
+    know it. Where rounding leaves no variance there is nothing to learn: to go on would let what
+    is below zero grow, without end.
     """
     K, size = known.shape[0], cases.count[SIZE]
+    if variance <= 0.0:
+        return
     root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
     for j in range(size):
         cases.step[j] = root * cases.gain[j]

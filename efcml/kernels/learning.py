@@ -273,7 +273,7 @@ def learn_viewed_row(x, y, n_known, recalled, newborn, row_number, ante, cons, n
 
 @kernel_inline
 def learn_rows(
-    X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+    X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
     cons_work, cases, watch,
 ):  # fmt: skip
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
@@ -312,7 +312,7 @@ def learn_rows(
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
             learn_viewed_row(
-                x, y, n_known, watched, newborn if resumed else -1, row_offset + t, ante, cons,
+                x, y, n_known, watched, newborn if resumed else -1, numbers[t], ante, cons,
                 n_rules, settings, work, cons_work, cases,
             )  # fmt: skip
         if settings.merging and not resumed:
@@ -324,16 +324,17 @@ def learn_rows(
 
 @kernel
 def learn_until_event(
-    X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+    X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
     cons_work, cases, watch,
 ):  # fmt: skip
     """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
 
-    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. Before row t is
-    learned, row t of ``watch.rows``, if there is one, gets its scores. Nothing waits afterwards.
+    ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. ``numbers`` are
+    those of the rows in the whole stream. Before row t is learned, row t of ``watch.rows``, if
+    there is one, gets its scores. Nothing waits afterwards.
     """
     event = learn_rows(
-        X, Y, start, newborn, row_offset, ante, cons, n_rules, start_variance, settings, work,
+        X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
         cons_work, cases, watch,
     )  # fmt: skip
     bring_all(cons.P, cons.G, n_rules, cons_work.row, cons_work.gain, cons_work.waiting)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from efcml.masks import fill_mask, refuse_mask
+
 # Fading sums below this are too small to divide exactly; they count as nothing.
 FADED = 1e-300
 
 
 def check_pair(Y, predicted, what):
     """Return Y and the predictions as tables of floats; `what` is "labels" or "scores"."""
-    Y = np.asarray(Y, dtype=np.float64)
-    predicted = np.asarray(predicted, dtype=np.float64)
+    Y = np.asarray(fill_mask(Y), dtype=np.float64)
+    predicted = np.asarray(refuse_mask(predicted, what), dtype=np.float64)
     if Y.ndim != 2 or Y.shape != predicted.shape:
         raise ValueError(
             f"Y has shape {Y.shape} and {what} {predicted.shape}: give two tables of equal shape"

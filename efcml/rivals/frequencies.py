@@ -4,6 +4,7 @@ import numpy as np
 
 from efcml.face import MultiLabelFace
 from efcml.guard import Guarded, one_at_a_time
+from efcml.interrupts import interrupts_held
 
 
 class FrequencyLearner(Guarded):
@@ -27,6 +28,7 @@ class FrequencyLearner(Guarded):
         return self.learn(X, Y)
 
     @one_at_a_time
+    @interrupts_held()
     def learn(self, X, Y, trace=None):
         """Count rows in order."""
         known = ~np.isnan(Y)
@@ -36,7 +38,7 @@ class FrequencyLearner(Guarded):
             trace.scores[:] = ones[:-1] / np.maximum(count[:-1], 1.0)
             trace.rules[:] = 0
         self.ones, self.known = ones[-1], count[-1]
-        self.rows_seen += len(X)
+        self.rows_seen += int(known.any(axis=1).sum())
         return self
 
     @one_at_a_time

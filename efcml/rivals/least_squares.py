@@ -9,6 +9,7 @@ from scipy.linalg import blas
 
 from efcml.batch import label_means, prior_planes
 from efcml.guard import Guarded, one_at_a_time
+from efcml.interrupts import interrupts_held
 from efcml.prior import precision
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
@@ -98,11 +99,12 @@ class LeastSquaresLearner(Guarded):
         if len(self.held) == self.warmup_rows:
             self.fit(*(np.array(part) for part in zip(*self.held, strict=True)))
 
+    @interrupts_held()
     def _learn_row(self, r, y):
-        self.rows_seen += 1
         known = ~np.isnan(y)
         if not known.any():
             return
+        self.rows_seen += 1
         if not known.all() and len(self.P) == 1:
             self.P = [self.P[0].copy(order="F") for _ in range(self.n_labels)]
         if len(self.P) == 1:

@@ -2,15 +2,15 @@
 
 Both classes have the interface of `efcml.learner.Learner` and trust their arrays as it does. A
 block of rows is run through one label's learner after the other, so the loop over rows stays inside
-the kernels. If a call breaks off, the learners may have seen different rows; `prequential` puts
-them back.
+the kernels. An interrupt takes effect between blocks, so all have seen the same rows.
 """
 
 import numpy as np
 
 from efcml.guard import Guarded, one_at_a_time
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
 from efcml.states import nest, pick
+from efcml.trace import Trace, learn_in_blocks
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -112,6 +112,10 @@ class OneVsRestLearner(Guarded):
     @one_at_a_time
     def learn(self, X, Y, trace=None):
         """Learn rows in order; any split into calls gives the same state."""
+        learn_in_blocks(self._learn_block, X, Y, trace)
+        return self
+
+    def _learn_block(self, X, Y, trace):
         rows = None if trace is None else trace.rows
         parts = []
         for model, label in zip(self.models, self.order, strict=True):
@@ -120,7 +124,6 @@ class OneVsRestLearner(Guarded):
             parts.append(part)
         if trace is not None:
             self._join(parts, trace)
-        return self
 
     @one_at_a_time
     def score(self, X):
@@ -166,9 +169,7 @@ class ChainLearner(OneVsRestLearner):
             true = np.hstack([true, np.where(np.isnan(y), decided, y)])
         return self
 
-    @one_at_a_time
-    def learn(self, X, Y, trace=None):
-        """Learn rows in order; any split into calls gives the same state."""
+    def _learn_block(self, X, Y, trace):
         unknown = np.isnan(Y[:, self.order[:-1]]).any()
         # Rows that are to be scored, each table widened by the chain's own decisions: those that
         # are learned, if decisions must stand in for labels; and last, those of the trace.
@@ -185,7 +186,6 @@ class ChainLearner(OneVsRestLearner):
             parts += watched[-1:]
         if trace is not None:
             self._join(parts, trace)
-        return self
 
     @one_at_a_time
     def score(self, X):

@@ -89,7 +89,7 @@ def unpack(facts, arrays):
     learner = LEARNERS[kind].from_state(fitted["learner"], pick(arrays, "learner"))
     flat = fitted["classes"] is not None
     model._binary = flat
-    model.classes_ = unpack_classes(fitted["classes"]) if flat else np.arange(learner.n_labels)
+    model._pair = unpack_classes(fitted["classes"]) if flat else None
     model.n_features_in_ = learner.n_features
     for name, attribute in (
         ("label_names", "label_names_"),

@@ -11,7 +11,8 @@ import numpy as np
 
 from efcml import measures
 from efcml.folds import contiguous_folds, without
-from efcml.learner import Learner, Trace
+from efcml.learner import Learner
+from efcml.trace import Trace
 
 
 @dataclass(frozen=True)

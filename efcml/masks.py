@@ -1,0 +1,30 @@
+"""Masked arrays of numpy: what is under the mask is not known, whatever number lies there."""
+
+import numpy as np
+
+
+def hides(values):
+    """Tell whether some values are under a mask."""
+    return isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)
+
+
+def fill_mask(values):
+    """Return labels with NaN under the mask; anything else as it is.
+
+    Examples
+    --------
+    >>> fill_mask(np.ma.array([1, 0, 1], mask=[False, False, True])).tolist()
+    [1.0, 0.0, nan]
+    """
+    if not hides(values):
+        return values
+    kind = np.float64 if values.dtype.kind in "biuf" else object
+    return values.astype(kind).filled(np.nan)
+
+
+def refuse_mask(values, name):
+    """Return values unless some are under a mask."""
+    if hides(values):
+        at = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
+        raise ValueError(f"{name} hides values under its mask, first at {at}: fill them in.")
+    return values
