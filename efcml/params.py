@@ -17,6 +17,8 @@ CORRELATIONS = {
     "none": proximal.NONE,
 }
 MOST_CASES = 2000  # time and memory grow with the square
+LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding errors alone
+LEAST_CASE_NOISE = 1e-4  # below, rounding outweighs what long streams leave open
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,18 @@ class Params:
 
     def __post_init__(self):
         check_number("vigilance", self.vigilance, above=0.0)
-        check_number("alpha", self.alpha, least=0.0)
-        check_number("beta", self.beta, least=0.0)
+        check_number("alpha", self.alpha, least=0.0, most=MOST)
+        check_number("beta", self.beta, least=0.0, most=MOST)
         check_choice("correlation", self.correlation, CORRELATIONS)
-        check_number("bandwidth", self.bandwidth, above=0.0, words=("dimension",))
+        check_number("bandwidth", self.bandwidth, least=LEAST, words=("dimension",))
         check_choice("activation", self.activation, ("density", "distance"))
         check_choice("lipschitz", self.lipschitz, ("exact", "paper"))
         check_whole("n_steps", self.n_steps, least=1)
         check_number("step_interval", self.step_interval, least=0.0)
         check_number("forgetting", self.forgetting, above=0.0, most=1.0)
-        check_number("prior", self.prior, above=0.0, words=("auto",))
-        check_number("birth_width", self.birth_width, above=0.0)
-        check_number("variance_floor", self.variance_floor, least=0.0)
+        check_number("prior", self.prior, least=LEAST, most=MOST, words=("auto",))
+        check_number("birth_width", self.birth_width, least=LEAST, most=MOST)
+        check_number("variance_floor", self.variance_floor, least=0.0, most=MOST)
         check_flag("merging", self.merging)
         check_number("merge_overlap", self.merge_overlap, above=0.0, most=1.0)
         check_number("merge_volume", self.merge_volume, above=0.0, words=("paper",))
@@ -76,13 +78,13 @@ class Params:
         check_flag("product_space", self.product_space)
         check_whole("max_rules", self.max_rules, least=1)
         check_number("activation_floor", self.activation_floor, least=0.0, below=1.0)
-        check_number("clip", self.clip, above=0.0)
+        check_number("clip", self.clip, above=0.0, most=MOST)
         check_whole("warmup_rows", self.warmup_rows, least=1)
         check_flag("birth_learning", self.birth_learning)
         check_choice("birth_plane", self.birth_plane, ("nearest", "blend"))
         check_whole("cases", self.cases, least=0, most=MOST_CASES)
-        check_number("case_width", self.case_width, above=0.0)
-        check_number("case_noise", self.case_noise, above=0.0)
+        check_number("case_width", self.case_width, least=LEAST)
+        check_number("case_noise", self.case_noise, least=LEAST_CASE_NOISE)
         check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
 
     def check_together(self):

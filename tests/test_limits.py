@@ -1,0 +1,99 @@
+"""Every parameter at the ends of its range, on a stream that spares nothing: all stays finite.
+
+Compiled only: thousands of rows.
+"""
+
+import numpy as np
+import pytest
+
+import efcml
+from efcml import EFCMLClassifier
+
+pytestmark = pytest.mark.slow
+
+ENDS = {
+    "vigilance": [1e-12, 1e12],
+    "alpha": [1e9],
+    "beta": [0.0, 1e9],
+    "bandwidth": [1e-9, 1e12],
+    "step_interval": [0.0, 1e12],
+    "forgetting": [1e-9, 0.5],
+    "prior": [1e-9, 1e9],
+    "birth_width": [1e-9, 1e9],
+    "variance_floor": [1e-9, 1e9],
+    "merge_overlap": [1e-9, 1.0],
+    "merge_volume": [1e-12, 1e12],
+    "activation_floor": [0.0, 0.999],
+    "clip": [1e-9, 1e9],
+    "case_width": [1e-9, 1e12],
+    "case_noise": [1e-4, 1e12],
+    "weight_limit": [1e-12, 1e300],
+    "n_steps": [20],
+    "max_rules": [1, 2, 100],
+    "cases": [0, 1],
+}
+BASES = {
+    "default": {},
+    "narrow": {"vigilance": 0.3, "bandwidth": 1.0, "forgetting": 0.99},
+    "laplacian": {"correlation": "laplacian", "alpha": 0.1, "beta": 1.0, "product_space": False},
+}
+
+
+def hard_rows(n=900):
+    """Columns that follow from others, rest, jump, or lie far off; wild and repeated rows."""
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=(n, 2))
+    flag, skew, far = rng.integers(0, 2, n), rng.normal(size=n) ** 3, 1e4 + rng.normal(size=n)
+    X = np.column_stack([base, base.sum(axis=1), np.full(n, 7.0), flag, skew, far])
+    X[rng.integers(300, n, 15), rng.integers(0, 2, 15)] *= 1e12
+    X[rng.integers(300, n, 150)] = X[5]
+    X[n // 2 :, 5] += 50.0
+    Y = np.column_stack([base[:, 0] > 0.0, base[:, 1] > 1.5, rng.random(n) < 0.02]).astype(float)
+    Y[rng.random(Y.shape) < 0.05] = np.nan
+    return X, Y
+
+
+# A limit of weights that every plane passes says so.
+@pytest.mark.filterwarnings("ignore::efcml.rules.divergence.DivergenceWarning")
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", ENDS)
+def test_ends_of_ranges(name, base, tmp_path):
+    X, Y = hard_rows()
+    for value in ENDS[name]:
+        given = {"cases": 40, "prior": 1.0} | BASES[base] | {name: value}
+        clf = EFCMLClassifier(**given).fit(X[:300], Y[:300])
+        clf.partial_fit(X[300:], Y[300:])
+        scores = clf.decision_function(X)
+        assert np.isfinite(scores).all(), value
+        efcml.save(clf, tmp_path / "model.npz")
+        again = efcml.load(tmp_path / "model.npz")
+        assert np.array_equal(again.decision_function(X), scores), value
+
+
+@pytest.mark.parametrize("width", [1.0, 3.0, 10.0])
+def test_cases_that_hardly_doubt_over_a_long_stream(width, rng, tmp_path):
+    """The variance that many rows leave is near rounding errors, which must not grow."""
+    X = rng.normal(size=(60_000, 2))
+    Y = np.column_stack([X[:, 0] > 0.0, X.sum(axis=1) > 0.0, rng.random(len(X)) < 0.5])
+    few = {"max_rules": 1, "prior": 1.0, "cases": 60, "case_width": width}
+    clf = EFCMLClassifier(**few, case_noise=1e-4).fit(X[:200], Y[:200])
+    clf.partial_fit(X[200:], Y[200:])
+    covariance = clf.learner_.cases.state()["covariance"]
+    assert np.abs(clf.decision_function(X[:1000])).max() < 10.0
+    assert np.linalg.eigvalsh(covariance).min() > 0.0
+    efcml.save(clf, tmp_path / "model.npz")
+    efcml.load(tmp_path / "model.npz")
+
+
+def test_rounding_below_zero_does_not_grow(rng):
+    """A kernel that is given less noise than the range allows stays finite all the same."""
+    from efcml.kernels.cases import learn_case
+    from efcml.rules.casebase import CaseBase
+
+    base = CaseBase(1, 1, 100, 0.25, 1e-10)
+    known = np.ones(1, dtype=np.bool_)
+    for t in range(2500):
+        base.similar_to(rng.normal(size=1))  # compares the row with the cases
+        learn_case(rng.normal(size=1), known, 1.0, t, 1.0, base.arrays)
+    assert np.isfinite(base.arrays.covariance).all()
+    assert np.isfinite(base.arrays.weights).all()
