@@ -153,7 +153,8 @@ def test_commands_run(page, server, tmp_path, monkeypatch, capsys):
     put_mediamill(cache / "efcml", monkeypatch)
     if not any("fetch" in words for words in commands):
         shutil.copytree(server, cache / "efcml", dirs_exist_ok=True)
-    drawn = 0
+    # What takes longest; commands that show their output draw, in test_docs.py.
+    monkeypatch.setattr(outcome, "write_pictures", lambda *given: [])
     for program, *arguments in commands:
         line = shlex.join([program, *arguments])
         if program == "make":
@@ -167,10 +168,6 @@ def test_commands_run(page, server, tmp_path, monkeypatch, capsys):
         if arguments[0] in LONG:
             build_parser().parse_args(arguments)
             continue
-        if arguments[0] == "run":
-            drawn += 1
-            if drawn == 2:  # pictures take longest, and are the same for all
-                monkeypatch.setattr(outcome, "write_pictures", lambda *given: [])
         code = main([*arguments, *SHORT.get(arguments[0], [])])
         captured = capsys.readouterr()
         assert code == 0, (line, captured.err)
