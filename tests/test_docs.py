@@ -4,10 +4,14 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tool_files import load_tool
 
 from efcml.cli.main import build_parser
+from efcml.datasets import load
+from efcml.datasets.synthetic import GENERATORS
+from efcml.probability import squash
 
 pytestmark = pytest.mark.plain
 
@@ -80,7 +84,7 @@ def test_every_text_block_is_an_output(page):
         m["text"] for m in OUTPUTS.BLOCK.finditer(text) if m["kind"] == "text" and not m["mark"]
     ]
     assert not loose, "put the code that prints it before it and <!-- output --> above it"
-    assert text.count("<!-- output -->") == sum(
+    assert len(re.findall("^<!-- output -->$", text, re.M)) == sum(
         bool(block["mark"]) and block["kind"] == "text" for block in OUTPUTS.BLOCK.finditer(text)
     )
 
@@ -264,6 +268,67 @@ def test_comparisons_have_the_recorded_scores():
     assert f"| efcml, one plane on Fourier features | {' | '.join(cells)} |" in page
     for name in names:  # the page on rivals has another record of the same runs
         assert found["efcml", name]["pa"] == runs[name, "efcml", "{}"]["pa"]
+
+
+# -- what pages say ---------------------------------------------------------------------------
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_pages_say_what_probabilities_are():
+    sentence = (
+        "the score itself between .05 and .95; beyond that the ends are bent so that the order is"
+        " kept and values approach 0 and 1, which in floating point they can reach for scores far"
+        " outside."
+    )
+    assert sentence in read("docs/quick_start.md")
+    assert sentence in read("docs/ecosystem.md")
+    for page in PAGES:
+        assert not re.search("cut off at 0|never reach", page.read_text(encoding="utf-8")), page
+    middle = np.linspace(0.05, 0.95, 91)
+    assert (squash(middle) == middle).all()
+    assert (np.diff(squash(np.linspace(-3.0, 4.0, 701))) > 0.0).all()
+    assert squash(np.array([1e17])) == 1.0
+
+
+def test_readme_says_which_built_in_streams_drift():
+    drift = [bool(load(name, n=100, n_initial=20).marks) for name in GENERATORS]
+    assert sorted(drift) == [False, True, True]
+    assert "three built-in streams, two that drift and one that does not," in read("README.md")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tuning.md", "docs/command_line.md"])
+def test_pages_say_how_long_a_search_takes(page):
+    assert (
+        "a search that ends within two minutes on a few hundred rows, with an estimate before it"
+        " starts and a bar from its first second; the paper's grid by `--grid paper`"
+    ) in read(page)
+    assert "used if no grid is given" not in read(page)
+
+
+def test_every_module_is_in_the_table_of_layers():
+    table = read("docs/developers.md").partition("## Layers")[2].partition("\n\nA row")[0]
+    named = set(re.findall(r"`(\w+)`", table.partition("|---|")[2]))
+    paths = (ROOT / "efcml").iterdir()
+    modules = {
+        path.stem for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert named == modules - {"__init__", "__main__"}
+
+
+def test_the_picture_of_a_report_is_of_the_run_that_is_shown():
+    shown = re.search(
+        r"^drifting-clusters +efcml +600 +5400 +(\S+) +(\S+) ", read("docs/command_line.md"), re.M
+    )
+    title = re.search(
+        r"partial accuracy (\S+) and average precision (\S+) with", read("docs/report.md")
+    )
+    assert title.groups() == shown.groups()
+
+
+# -- tools, commands, links -------------------------------------------------------------------
 
 
 def test_marks_must_be_there_once(write_docs):
