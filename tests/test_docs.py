@@ -11,6 +11,7 @@ from tool_files import load_tool
 from efcml.cli.main import build_parser
 from efcml.datasets import load
 from efcml.datasets.synthetic import GENERATORS
+from efcml.params import Params
 from efcml.probability import squash
 
 pytestmark = pytest.mark.plain
@@ -210,8 +211,6 @@ def test_check_agrees_with_the_files(write_docs, rendered, monkeypatch, capsys):
 
 
 def test_every_parameter_has_a_meaning(write_docs):
-    from efcml.params import Params
-
     lines = write_docs.parameter_table().splitlines()[2:]
     assert [line.split("`")[1] for line in lines] == list(Params.names())
     # What it does, and when to change it.
@@ -316,6 +315,19 @@ def test_every_module_is_in_the_table_of_layers():
         path.stem for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert named == modules - {"__init__", "__main__"}
+
+
+def test_quick_start_explains_the_numbers_that_it_shows():
+    page, streams = read("docs/quick_start.md"), read("docs/results/synthetic.md")
+    pa, rules = re.search(r"pa=([\d.]+), ap=[\d.]+, rules=(\d+)", page).groups()
+    assert f"partial accuracy: {100 * float(pa):.0f} of 100 label decisions were right" in page
+    assert f"{rules} is the cap, `max_rules`" in page
+    assert int(rules) == Params.max_rules
+    known = [
+        re.search(rf"^\| {line} \| ([\d.]+)", streams, re.M)[1]
+        for line in ("label frequencies of the initial part", "one plane")
+    ]
+    assert "the label frequencies alone reach {}, one linear model {} (".format(*known) in page
 
 
 def test_the_picture_of_a_report_is_of_the_run_that_is_shown():
