@@ -14,7 +14,7 @@ CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_cl
 
 .DEFAULT_GOAL := help
 .PHONY: help venv venv-locked lock test lint format test-jit test-nojit test-boundscheck test-wheel
-.PHONY: test-oldest soak demo bench docs docs-tables notebooks clean
+.PHONY: test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -118,6 +118,9 @@ docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) tools/write_docs.py
+
+docs-outputs: $(STAMP)  ## rewrite what the examples and commands of the pages print
+	$(PY) tools/write_outputs.py
 
 notebooks: $(STAMP)  ## execute the notebooks again, in place
 	$(PY) tools/run_notebooks.py

@@ -4,6 +4,7 @@
 """
 
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -521,8 +522,8 @@ def test_shuffling_named_features_moves_the_model(two, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["water-quality", "emotions"])
-def test_named_features_matter_on_real_data(name, rng):
+@pytest.mark.parametrize("name", ["water-quality", "emotions", "drifting-clusters"])
+def test_named_features_matter(name, rng):
     try:
         ds = datasets.load(name)
     except datasets.DatasetNotFound:
@@ -542,5 +543,12 @@ def test_named_features_matter_on_real_data(name, rng):
             pushes = [rule.feature_names.index(push.feature) for push in rule.important(k)]
             named_score += scores[pushes, k].tolist()
             other_score += np.delete(scores[:, k], pushes).tolist()
-    assert np.mean(named_activation) > 1.3 * np.mean(other_activation)
-    assert np.mean(named_score) > 2.0 * np.mean(other_score)
+    lists = (named_activation, other_activation, named_score, other_score)
+    found = [np.mean(values) for values in lists]
+    if name != "drifting-clusters":
+        assert found[0] > 1.3 * found[1]
+    assert found[2] > 2.0 * found[3]
+    page = (Path(__file__).resolve().parent.parent / "docs" / "reading.md").read_text("utf-8")
+    line = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
+    shown = [float(cell) for cell in line.split("|")[2:6]]
+    assert shown == pytest.approx(found, abs=0.0015)
