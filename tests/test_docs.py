@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tool_files import load_tool
 
-from efcml.cli.main import build_parser
+from efcml.cli.commands import build_parser
 
 pytestmark = pytest.mark.plain
 

@@ -7,7 +7,7 @@ from pictures import color_at, inside, overlaps, pixels, tick_words, words
 
 from efcml import plots
 from efcml.plots import heatmap
-from efcml.plots.correlation import order_alike
+from efcml.plots._correlation import order_alike
 from efcml.plots.names import names_for
 
 pytestmark = pytest.mark.plain
