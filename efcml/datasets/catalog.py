@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..extras import extra_for
+
 
 class DatasetNotFound(ValueError):
     """The files of a known data set are in none of the searched folders."""
@@ -108,7 +110,8 @@ class Dataset:
              a    b
         1  1.0  1.0
         """
-        import pandas
+        with extra_for("frames"):
+            import pandas
 
         X = pandas.DataFrame(self.X, columns=self.feature_names)
         Y = pandas.DataFrame(self.Y, columns=self.label_names)

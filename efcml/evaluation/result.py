@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml import measures
+from efcml.extras import extra_for
 from efcml.markup import table
 from efcml.params import check_choice
 
@@ -133,7 +134,8 @@ class PrequentialResult:
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         return pandas.DataFrame(
             {
