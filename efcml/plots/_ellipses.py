@@ -13,7 +13,7 @@ REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted p
 ACTIVATION = LinearSegmentedColormap.from_list("activation", ["#ffffff", "#bdbdbd"])
 BORDER = "#8a8a8a"
 FAINT = 0.02  # activations below this share of the largest one count as none
-CORNERS = 120  # of an ellipse
+CORNERS = 64  # of an ellipse
 
 
 def draw_ellipses(centers, covariances, *, feature_names=None, ax=None, used=None, points=None,

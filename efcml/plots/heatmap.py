@@ -136,7 +136,8 @@ def _write_numbers(ax, values, mesh, top):
             value = round(value, decimals) + 0.0  # no minus before zero
             words = f"{value:.{decimals}f}".replace("-", "−")
             number = CellNumber(
-                column, row, words, ha="center", va="center", color=ink, fontsize=NUMBER_SIZE
+                column, row, words, ha="center", va="center", color=ink, fontsize=NUMBER_SIZE,
+                clip_on=False,
             )  # fmt: skip
             ax.add_artist(number)
             number.shape = None if mesh.norm.vmin < 0 else values.shape
