@@ -8,6 +8,8 @@ import time
 
 import numpy as np
 
+from efcml.extras import extra_for
+
 
 class Peer:
     """A model: ``score`` and ``learn`` one converted row."""
@@ -135,15 +137,16 @@ class River(EfcmlRows):
 
     def __init__(self, p, K, n_initial, kind):
         Peer.__init__(self, p, K, n_initial)
-        from river import (
-            forest,
-            linear_model,
-            multioutput,
-            naive_bayes,
-            neighbors,
-            preprocessing,
-            tree,
-        )
+        with extra_for("river's models"):
+            from river import (
+                forest,
+                linear_model,
+                multioutput,
+                naive_bayes,
+                neighbors,
+                preprocessing,
+                tree,
+            )
 
         per_label = multioutput.PerOutputClassifier
         scaled = preprocessing.StandardScaler()
@@ -178,7 +181,8 @@ class RiverISoup(River):
 
     def __init__(self, p, K, n_initial):
         Peer.__init__(self, p, K, n_initial)
-        from river import tree
+        with extra_for("iSOUP"):
+            from river import tree
 
         self.model = tree.ISOUPTreeRegressor()
 

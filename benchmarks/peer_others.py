@@ -9,6 +9,8 @@ from contextlib import suppress
 import numpy as np
 from peer_libraries import Peer
 
+from efcml.extras import extra_for
+
 WARM_SECONDS = 8.0  # Java compiles on the way; this much is spent before the clock runs
 
 
@@ -19,8 +21,9 @@ class Moa(Peer):
 
     def __init__(self, p, K, n_initial, kind):
         super().__init__(p, K, n_initial)
-        from capymoa import classifier
-        from capymoa.stream import Schema
+        with extra_for("MOA"):
+            from capymoa import classifier
+            from capymoa.stream import Schema
 
         names = [f"x{j}" for j in range(p)]
         schema = Schema.from_custom([*names, "y"], "y", {"y": ["0", "1"]})

@@ -1,5 +1,7 @@
 """EFCMLClassifier: the scikit-learn face of the learner, with its parameters and their meaning."""
 
+from copy import copy
+
 from efcml.face import EngineFace
 from efcml.learner import Learner
 from efcml.params import Params
@@ -192,9 +194,14 @@ class EFCMLClassifier(EngineFace):
         Parameters
         ----------
         x : array-like of shape (p,) or (1, p), Series, or DataFrame of one row
+            The names of a Series or DataFrame must be those of the model; other rows need none.
         """
-        x = self.check_features(one_row(x, "x"))
-        return explain_row(self.learner_, x, *self.column_names())
+        x = one_row(x, "x")
+        checker = self
+        if not hasattr(x, "columns") and hasattr(self, "feature_names_in_"):
+            checker = copy(self)  # without names: scikit-learn would warn that the row has none
+            del checker.feature_names_in_
+        return explain_row(self.learner_, checker.check_features(x), *self.column_names())
 
     def _rules_html(self):
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""

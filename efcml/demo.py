@@ -309,11 +309,7 @@ def draw_snapshots(stream, cells=CELLS):
             learned = row
         draw_snapshot(ax, classifier, stream, slice(row - stream.n_initial, row), ticks)
         ax.set_title(f"row {row}, {when}: {classifier.n_rules_} rules", fontsize=9.5)
-    names = stream.feature_names
-    for ax in panels[-1]:
-        ax.set_xlabel(names[0])
-    for ax in panels[:, 0]:
-        ax.set_ylabel(names[1])
+        ax.label_outer()
     legends = [ax.get_legend_handles_labels() for ax in panels.flat]
     figure.legend(
         *max(legends, key=lambda legend: len(legend[1])),
@@ -336,6 +332,7 @@ def draw_snapshot(ax, classifier, stream, rows, ticks):
     plots.draw_ellipses(
         rules.centers,
         rules.covariances,
+        feature_names=stream.feature_names,
         ax=ax,
         used=used,
         points=stream.X[rows],

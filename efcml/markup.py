@@ -53,15 +53,17 @@ def table(head, rows, *, caption="", right=()):
     """
     sides = ["right" if column in right else "left" for column in range(len(head))]
 
-    def line(tag, values):
+    def line(tag, values, more=""):
         cells = zip(sides, values, strict=True)
         return "".join(
-            f'<{tag} style="{CELL.format(side)}">{escape(value)}</{tag}>' for side, value in cells
+            f'<{tag}{more} style="{CELL.format(side)}">{escape(value)}</{tag}>'
+            for side, value in cells
         )
 
+    titles = line("th", head, ' scope="col"')
     body = "".join(f'<tr style="background:none">{line("td", row)}</tr>' for row in rows)
     return Safe(
         '<table style="border-collapse:collapse;border:0;font-size:90%;margin:.5em 0">'
         f'<caption style="text-align:left;padding:.3em .7em">{escape(caption)}</caption>'
-        f"<thead><tr>{line('th', head)}</tr></thead><tbody>{body}</tbody></table>"
+        f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
     )

@@ -13,7 +13,7 @@ from cli_files import refusal
 
 import efcml
 from efcml.cli import main, tune
-from efcml.cli.main import build_parser
+from efcml.cli.commands import build_parser
 from efcml.tables import format_table
 
 CSV = "a,b,happy,calm\n" + "".join(

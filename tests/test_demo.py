@@ -46,13 +46,14 @@ def test_summary_holds_the_numbers(folder, runs):
 def test_report_shows_the_main_model_and_all_others(folder, runs):
     text = (folder / "report.html").read_text()
     assert "<h1>EFC-ML on drifting-clusters</h1>" in text
-    before, after = text.split('<table id="models">')
+    after = text.split('<table id="models">')[1]
+    numbers = text.split('<table id="numbers">')[1]
     for key, run in runs.items():
         line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
     assert figures == ["trends", "rules", "importance", "comparison", "narrow_rules", "ellipses"]
-    assert f'data-value="{runs["rules"].result.pa}"' in before
+    assert f'data-value="{runs["rules"].result.pa}"' in numbers.split("</table>")[0]
 
 
 def test_models_are_what_they_are_called(runs):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tool_files import load_tool
 
-from efcml.cli.main import build_parser
+from efcml.cli.commands import build_parser
 from efcml.datasets import load
 from efcml.datasets.synthetic import GENERATORS
 from efcml.params import Params

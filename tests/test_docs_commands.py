@@ -20,7 +20,7 @@ from test_docs import PAGES, ROOT, name_of
 
 from efcml import datasets
 from efcml.cli import main, outcome
-from efcml.cli.main import build_parser
+from efcml.cli.commands import build_parser
 from efcml.datasets import CATALOG, catalog
 
 pytestmark = pytest.mark.plain

@@ -108,6 +108,33 @@ print(json.dumps([name for name in efcml.__all__
     assert run(code) == []
 
 
+SHADOWS = """
+import importlib, json, pkgutil
+import efcml
+
+found = [module for module in pkgutil.walk_packages(efcml.__path__, "efcml.")
+         if not module.name.endswith("__main__")]
+modules = {module.name: importlib.import_module(module.name) for module in found}
+shadows = []
+for package in ["efcml", *(module.name for module in found if module.ispkg)]:
+    home = importlib.import_module(package)
+    for part in pkgutil.iter_modules(home.__path__):
+        name = f"{package}.{part.name}"
+        if name in modules and (
+            getattr(home, part.name) is not modules[name]  # a function has taken the place
+            or hasattr(home, f"draw_{part.name}")  # people who mean the picture call the module
+        ):
+            shadows.append(name)
+print(json.dumps([len(modules), shadows]))
+"""
+
+
+def test_no_submodule_is_called_like_something_else_of_its_package():
+    count, shadows = run(SHADOWS)
+    assert count > 100
+    assert shadows == []
+
+
 SIGNATURES = """
 import importlib, json, pkgutil
 import efcml, efcml.kernels

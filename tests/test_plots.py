@@ -13,8 +13,8 @@ from pictures import pixels
 
 from efcml import plots
 from efcml.plots import heatmap, style
+from efcml.plots._ellipses import ACTIVATION, REGION
 from efcml.plots.checks import as_array
-from efcml.plots.ellipses import ACTIVATION, REGION
 
 pytestmark = pytest.mark.plain
 
@@ -122,6 +122,13 @@ def test_shapes_that_do_not_fit_are_named(values):
     with pytest.raises(ValueError, match=r"of shape \(3,\), not \(2,\)"):
         as_array([1, 2], 3, name="used")
     assert as_array([], None, 2, name="points").shape == (0, 2)
+
+
+@pytest.mark.parametrize("values", [object(), {"a": [1.0]}, [[1.0], [1.0, 2.0]], "words"])
+def test_objects_that_are_no_arrays_are_named(values):
+    kind = type(values).__name__
+    with pytest.raises(ValueError, match=rf"^points must be .* \(any, 2\), not a {kind}\.$"):
+        as_array(values, None, 2, name="points")
 
 
 @pytest.mark.parametrize("kind", DRAW)

@@ -8,9 +8,10 @@ from matplotlib.text import Text
 from pictures import color_at, inside, overlaps, pixels, words
 
 from efcml import plots
+from efcml.evaluation import PrequentialResult
 from efcml.plots import style
+from efcml.plots._trends import POINTS
 from efcml.plots.names import spread
-from efcml.plots.trends import POINTS
 
 pytestmark = pytest.mark.plain
 
@@ -38,6 +39,52 @@ def test_lines_lead_to_their_names():
     ax.figure.draw_without_rendering()
     low, high = (text.get_window_extent().y0 for text in ax.texts)
     assert low < high
+
+
+def result_of_a_run(n=4):
+    """What `prequential` gives, as far as pictures look at it."""
+    Y = np.ones((n, 1))
+    scores = np.linspace(0.0, 1.0, n)[:, None]
+    events = ((1, "birth", 1), (2, "drop", 1))
+    rules = 1 + np.arange(n)
+    return PrequentialResult(Y, scores, rules, np.ones(n, bool), events, 0.1)
+
+
+def test_trends_take_results_and_values_without_rows():
+    result = result_of_a_run()
+    curves = {
+        "run": result,
+        "values": result.pa_trend,
+        "list": [0.25, 0.5],
+        "pair": ([1, 2], [0, 1]),
+    }
+    ax = plots.draw_trends(curves, first_row=100)
+    found = {line.get_label(): line.get_data() for line in ax.lines}
+    for name in ("run", "values"):
+        np.testing.assert_allclose(found[name], [[100, 101, 102, 103], result.pa_trend])
+    np.testing.assert_allclose(found["list"], [[100, 101], [0.25, 0.5]])
+    np.testing.assert_allclose(found["pair"], [[1, 2], [0, 1]])
+
+
+def test_curves_that_cannot_be_drawn_are_refused_with_what_to_give():
+    for curves in (result_of_a_run(), [0.5, 0.6], "words"):
+        with pytest.raises(ValueError, match=r'^Give curves with their names, as in \{"mine": '):
+            plots.draw_trends(curves)
+    for curve, got in (("words", "a str"), (np.zeros((3, 4)), r"\(3, 4\)"), (None, r"\(\)")):
+        with pytest.raises(ValueError, match=rf"^'a', if no result and no \(rows.* not {got}\.$"):
+            plots.draw_trends({"a": curve})
+
+
+def test_rule_counts_take_results():
+    result = result_of_a_run()
+    ax = plots.draw_rule_counts(result, first_row=10)
+    assert ax.lines[0].get_data()[1].tolist() == result.rules.tolist()
+    assert words(ax) == ["births (1)", "drops (1)"]
+    assert words(plots.draw_rule_counts(result, events=())) == []
+    ax = plots.draw_rule_counts({"one": result, "two": [1, 2]})
+    assert words(ax) == ["two", "one"]  # events of one among several would mislead
+    with pytest.raises(ValueError, match=r"^rules must be an array of shape \(any,\), not a dict"):
+        plots.draw_rule_counts({"one": {"two": [1]}})
 
 
 def test_trends_leave_out_nan_and_keep_the_last_point():

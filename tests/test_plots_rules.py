@@ -17,26 +17,55 @@ def activations(centers):
     return np.array([np.exp(-((x - a) ** 2) - (y - b) ** 2) for a, b in centers])
 
 
-def test_ellipses_lie_one_deviation_from_their_centre(rng):
-    A = rng.normal(size=(2, 2))
+@pytest.mark.parametrize("units", [(1.0, 1.0), (1.0, 1e4), (1e-6, 1e6)])
+def test_ellipses_lie_one_deviation_from_their_centre(rng, units):
+    A = np.array(units)[:, None] * rng.normal(size=(2, 2))
     covariance, center = A @ A.T, np.array([3.0, -1.0])
     ax = plots.draw_ellipses([center], [covariance])
-    ellipse = ax.collections[0]
-    a, b = ellipse.get_widths()[0] / 2, ellipse.get_heights()[0] / 2
-    angle = np.radians(ellipse.get_angles()[0])
-    t = np.linspace(0, 6, 9)
-    outline = np.stack([a * np.cos(t), b * np.sin(t)])
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    points = turn @ outline
-    distances = np.einsum("in,ij,jn->n", points, np.linalg.inv(covariance), points)
-    np.testing.assert_allclose(distances, 1.0)
-    np.testing.assert_allclose(ellipse.get_offsets(), [center])
+    (path,) = ax.collections[0].get_paths()
+    gaps = path.vertices[:-1] - center
+    distances = np.sum(np.linalg.solve(A, gaps.T) ** 2, axis=0)
+    np.testing.assert_allclose(distances, 1.0, rtol=1e-6)
+    np.testing.assert_allclose(gaps.mean(axis=0), 0.0, atol=1e-9 * max(units))
+    assert len(path.vertices) > 60
 
 
 def test_flat_rules_are_drawn_as_lines():
     ax = plots.draw_ellipses([[0, 0]], [[[1.0, 1.0], [1.0, 1.0 - 1e-15]]])
-    assert ax.collections[0].get_heights()[0] == pytest.approx(0, abs=1e-6)
+    x, y = ax.collections[0].get_paths()[0].vertices.T
+    np.testing.assert_allclose(x, y, atol=1e-6)
+    assert np.abs(x).max() == pytest.approx(1.0)
     ax.figure.draw_without_rendering()
+    none = plots.draw_ellipses([[2, 3]], [np.zeros((2, 2))])
+    assert np.unique(none.collections[0].get_paths()[0].vertices, axis=0).tolist() == [[2, 3]]
+
+
+@pytest.mark.parametrize("units", [(1.0, 1.0), (1.0, 1e4), (1e4, 1.0)])
+@pytest.mark.parametrize("own", [True, False])
+def test_the_panel_keeps_its_shape(units, own, rng):
+    points = units * rng.random((50, 2))
+    ax = plots.draw_ellipses(
+        [0.5 * np.array(units)], [np.diag(0.04 * np.square(units))], points=points,
+        ax=None if own else plots.new_axes(8, 4),
+    )  # fmt: skip
+    ax.figure.draw_without_rendering()
+    assert ax.bbox.width == pytest.approx(ax.bbox.height, rel=0.01)
+    assert ax.bbox.width > 0.6 * min(ax.figure.bbox.size)
+    # Samples and ellipse fill it, whatever the units.
+    for low, high, unit in zip(*np.transpose([ax.get_xlim(), ax.get_ylim()]), units, strict=True):
+        assert high - low < 1.3 * unit
+    outline = ax.transData.transform(ax.collections[-2].get_paths()[0].vertices)
+    width, height = np.ptp(outline, axis=0)
+    assert width == pytest.approx(height, rel=0.1)
+
+
+def test_axes_of_ellipses_have_names():
+    ax = plots.draw_ellipses([[0, 0]], [np.eye(2)], feature_names=["size", "age"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("size", "age")
+    ax = plots.draw_ellipses([[0, 0]], [np.eye(2)])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("feature 1", "feature 2")
+    with pytest.raises(ValueError, match="There are 3 feature names for 2 features"):
+        plots.draw_ellipses([[0, 0]], [np.eye(2)], feature_names="abc")
 
 
 def test_ellipses_name_what_they_show():

@@ -7,7 +7,7 @@ from pictures import color_at, inside, overlaps, pixels, tick_words, words
 
 from efcml import plots
 from efcml.plots import heatmap
-from efcml.plots.correlation import order_alike
+from efcml.plots._correlation import order_alike
 from efcml.plots.names import names_for
 
 pytestmark = pytest.mark.plain
@@ -265,3 +265,20 @@ def test_a_table_of_zeros_or_nan_is_drawn():
     for values in ([[0.0, 0.0]], [[np.nan, np.nan]]):
         pixels(plots.draw_consequents(values).figure)
         pixels(plots.draw_importance(values).figure)
+
+
+def test_numbers_go_where_a_figure_gets_too_small_for_them():
+    ax = plots.draw_importance(np.full((3, 4), 0.5), ax=plots.new_axes(6, 4))
+    signed = plots.draw_consequents(np.full((4, 3), -0.5), ax=plots.new_axes(6, 4))
+
+    def seen(ax):
+        ax.figure.draw_without_rendering()
+        return sum(text.get_visible() for text in ax.texts)
+
+    assert seen(ax) == seen(signed) == 12
+    for picture in (ax, signed):
+        picture.figure.set_size_inches(2.3, 4)
+    assert seen(ax) == 0
+    assert seen(signed) == 12  # without them nobody could tell the sign
+    ax.figure.set_size_inches(6, 4)
+    assert seen(ax) == 12

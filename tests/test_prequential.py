@@ -326,6 +326,37 @@ def test_result_as_frame_and_picture():
     assert ax.get_ylabel() == "up to this row"
 
 
+def two_runs():
+    X, Y = problem()
+    rows = X[N_INITIAL:], Y[N_INITIAL:]
+    return [prequential(initial(QUICK, X, Y), *rows, learn=learn) for learn in (True, False)]
+
+
+def test_runs_are_compared_in_one_line():
+    learned, static = two_runs()
+    ax = learned.plot(static=static)
+    assert [line.get_label() for line in ax.get_lines()[:2]] == ["this run", "static"]
+    for line, run in zip(ax.get_lines(), (learned, static), strict=False):
+        np.testing.assert_allclose(line.get_ydata(), run.pa_trend)
+    assert ax.get_ylabel() == "partial accuracy, up to this row"
+    with pytest.raises(TypeError, match=r"^static must be the result of a run, not float\.$"):
+        learned.plot(static=static.pa)
+
+
+def test_a_picture_of_any_measure_over_a_window():
+    learned, static = two_runs()
+    ax = learned.plot(measure="macro_f1", window=10)
+    x, y = ax.get_lines()[0].get_data()
+    assert x[0] == 9  # before, there are fewer rows than the axis says
+    np.testing.assert_allclose(y, learned.trend("macro_f1", window=10)[9:])
+    assert ax.get_ylabel() == "macro F1, last 10 rows"
+    both = learned.plot(window=10**6)
+    assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
+    assert both.get_ylabel() == "last 1000000 rows"
+    with pytest.raises(ValueError, match="there is no measure 'x'"):
+        learned.plot(measure="x", static=static)
+
+
 def test_events_of_an_unknown_kind_are_not_counted():
     result = prequential(EFCMLClassifier(prior=1.0, warmup_rows=5), *stream(8))
     with pytest.raises(

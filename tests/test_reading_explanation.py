@@ -194,6 +194,22 @@ def test_rows_of_frames_keep_their_names():
         clf.explain(frame.iloc[3][::-1])
 
 
+def test_a_row_without_names_is_enough_for_a_model_with_names():
+    X, _ = blocks()
+    expected = fit_blocks().explain(X[3]).contributions
+    clf = fit_blocks().name_columns(list("abcd"), ["u", "v"])
+    for x in (X[3], X[3:4], X[3].tolist()):  # warnings are errors here
+        explanation = clf.explain(x)
+        assert explanation.feature_names == ("a", "b", "c", "d")
+        assert_array_equal(explanation.contributions, expected)
+    assert clf.rules_.feature_names == ("a", "b", "c", "d")
+    with pytest.raises(ValueError, match="3 features"):
+        clf.explain(X[3, :3])
+    assert clf.feature_names_in_.tolist() == list("abcd")
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        clf.predict(X)  # columns in another order could not be told
+
+
 @pytest.mark.parametrize(
     ("x", "reason"),
     [

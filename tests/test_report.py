@@ -1,6 +1,7 @@
 """Reports: what the page says, that it is sound HTML, and that nothing from outside gets loose."""
 
 import base64
+import copy
 import json
 import os
 import re
@@ -13,8 +14,17 @@ import numpy as np
 import pytest
 
 import efcml
-from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, datasets, plots, prequential
+from efcml import (
+    ActiveLearner,
+    EFCMLClassifier,
+    OneVsRestEFC,
+    datasets,
+    measures,
+    plots,
+    prequential,
+)
 from efcml.evaluation import PrequentialResult
+from efcml.reading import read_rules
 from efcml.report import draw_run, pictures, words, write_report
 from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
@@ -142,13 +152,16 @@ def test_page_is_sound(write):
     assert found.one("html").get("lang") == "en"
     assert found.one("h1").text == found.one("title").text == "EFC-ML on drifting-clusters"
     assert found.one("meta", name="viewport").get("content").startswith("width=device-width")
-    assert [heading.tag for heading in found.all("h1", "h2", "h3")] == ["h1"] + 5 * ["h2"]
+    assert [heading.tag for heading in found.all("h1", "h2", "h3")] == ["h1"] + 7 * ["h2"]
+    assert [part.get("id") for part in found.all("section")] == [
+        "summary", "figures", "by-label", "rules", "all", "settings", "method",
+    ]  # fmt: skip
     ids = [element.get("id") for element in found.found if element.get("id")]
     assert len(set(ids)) == len(ids)
     for element in found.found:
         assert element.get("aria-labelledby") in (None, *ids)
     assert {head.get("scope") for head in found.all("th")} == {"row", "col"}
-    assert len(found.all("caption")) == len(found.all("table")) == 3
+    assert len(found.all("caption")) == len(found.all("table")) == 4
     assert not found.all("script")
 
 
@@ -187,7 +200,7 @@ def test_figures_have_words_and_a_size(write, plain):
     for source in found.all("source"):
         assert source.get("media") == "(max-width: 600px)"
         assert source.get("width") == "384"
-    assert len(images(text)) == 5  # two of them also for phones
+    assert len(images(text)) == 6  # each also for phones
     assert all("<svg" in drawing for drawing in images(text))
 
 
@@ -260,6 +273,37 @@ def test_versions_are_told(write):
     assert Page(text).one("time").get("datetime").endswith("+00:00")
 
 
+def test_labels_have_their_own_scores(write):
+    Y = [[1, 0, 0, np.nan], [1, 0, 0, np.nan], [1, 1, 0, np.nan], [np.nan, 1, 0, np.nan]]
+    scores = [[0.9, 0.9, 0.1, 0.9], [0.9, 0.1, 0.1, 0.1], [0.1, 0.9, 0.2, 0.9], [0.9, 0.1, 0.4, 0]]
+    text = write(result=tiny_result(Y, scores))
+    # In order: frequency, PA, PA of the more frequent answer, F1.
+    assert table_of(text, "labels") == {
+        "label0": [1.0, 2 / 3, 1.0, 0.8],
+        "label1": [0.5, 0.5, 0.5, 0.5],
+        "label2": [0.0, 1.0, 1.0, None],
+        "label3": [None, None, None, None],
+    }
+    assert list(table_of(text, "labels")) == [f"label{i}" for i in range(4)]
+    rare_first = table_of(write(result=tiny_result(np.fliplr(Y), np.fliplr(scores))), "labels")
+    assert list(rare_first) == ["label3", "label2", "label0", "label1"]
+    shown = Page(text).one("table", id="labels").text
+    assert "100.0%0.66671.00000.8000" in shown.replace("\n", "")
+
+
+def test_labels_have_the_names_of_the_data_or_the_model(write, plain):
+    ds, classifier, result = plain
+    assert sorted(table_of(write(dataset=ds), "labels")) == sorted(ds.label_names)
+    names = [f"mood {i}" for i in range(result.Y.shape[1])]
+    model = copy.copy(classifier).name_columns(label_names=names)
+    assert sorted(table_of(write(classifier=model), "labels")) == names
+    scores = table_of(write(), "labels").values()
+    assert np.mean([pa for _, pa, *_ in scores]) == pytest.approx(result.pa)
+    assert np.mean([f1 for *_, f1 in scores]) == pytest.approx(
+        measures.macro_f1(result.Y, result.scores >= 0.5)
+    )
+
+
 # -- words ----------------------------------------------------------------------------------
 
 
@@ -311,6 +355,23 @@ def test_active_learners_show_their_spending(tmp_path):
     share = f"{result.queried.mean():.1%}"
     assert f"{share} of the samples were asked for and learned; the budget is 25.0%" in found.text
     assert found.all("img")[-1].get("alt").endswith(f"so far: {share} at the end.")
+
+
+def test_rules_are_tables_as_in_a_notebook(write, plain):
+    _, classifier, _ = plain
+    rules = classifier.rules_
+    section = Page(write(rules=rules)).one("section", id="rules")
+    for rule in rules:
+        assert rule.consequent in section.text
+        assert all(str(term) in section.text for term in rule.terms)
+    text = write(rules={"a < b": rules[:2], "c": rules[:1]})
+    assert [heading.text for heading in Page(text).all("h3")] == ["a < b", "c"]
+    assert text.count(rules[:2].to_html()) == text.count(rules[:1].to_html()) == 1
+    assert {head.get("scope") for head in Page(text).all("th")} == {"row", "col"}
+    names = ["<i>" + EVIL] + [f"x{i}" for i in range(1, classifier.n_features_in_)]
+    evil = read_rules(classifier.learner_, names, None)
+    found = Page(write(rules=evil))
+    assert not found.all("script", "i")
 
 
 def test_rules_are_text_of_any_object(write):
@@ -412,6 +473,10 @@ def test_figures_are_left_as_they_were():
     long.subplots().set_yticks([0], [25 * "long"])
     assert pictures.embed_figure(long, "no room on a phone").count("data:image") == 1
     assert long.get_size_inches().tolist() == [24, 4]
+    names = [f"a feature with a long name {i}" for i in range(9)]
+    table = plots.draw_importance(np.ones((9, 6)), names, ax=plots.new_axes(7.0, 6.8)).figure
+    widths = re.findall(r' width="(\d+)"', pictures.embed_figure(table, "cells beside names"))
+    assert [int(width) for width in widths] == [round(96 * 5.2), 672]  # not all of it is names
     tall = plots.draw_ellipses([[0, 0]], [np.eye(2)]).figure
     assert pictures.embed_figure(tall, "one").count("data:image") == 1
 

@@ -18,7 +18,6 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-quic",
 )  # fmt: skip
-RULES = "\n".join(f"Rule {i}: IF tempo is high (142 ± 11) THEN {60 * 'x'}" for i in range(9))
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +54,7 @@ def folder(tmp_path_factory):
     (folder / "summary.json").write_text(json.dumps(summary))
     write_report(
         folder / "report.html", summary=summary, result=result, classifier=classifier,
-        active=active, dataset=ds, rules=RULES,
+        active=active, dataset=ds, rules=classifier.rules_,
     )  # fmt: skip
     return folder
 
@@ -136,8 +135,8 @@ def test_figures_are_visible(show, width):
         image = figure.find_element("css selector", "img")
         assert browser.execute_script("return arguments[0].complete", image)
         drawn = browser.execute_script("return arguments[0].naturalWidth", image)
-        table = figure.get_attribute("id") == "figure-importance"  # one drawing for all widths
-        assert drawn == (634 if table else 384 if width == 390 else 720)
+        table = figure.get_attribute("id") == "figure-importance"
+        assert drawn == (384 if width == 390 else 672 if table else 720)
         box = image.rect
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
@@ -149,6 +148,46 @@ def test_figures_are_visible(show, width):
         caption = figure.find_element("css selector", "figcaption")
         assert caption.rect["y"] >= box["y"] + box["height"] - 1
         assert len(caption.text) > 20
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_figures_come_before_the_long_tables(show, width):
+    browser = show(width)
+    places = [
+        browser.find_element("css selector", name).rect["y"]
+        for name in ("dl", "#figures", "#labels", "#rules table", "#numbers", "#parameters")
+    ]
+    assert places == sorted(places)
+    assert places[1] < 1000
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_and_rules_are_read_without_moving_anything(show, width):
+    browser = show(width)
+    for name in (".wide:has(#labels)", ".rule-table"):
+        frame = browser.find_element("css selector", name)
+        inner, outer = browser.execute_script(
+            "return [arguments[0].scrollWidth, arguments[0].clientWidth]", frame
+        )
+        assert inner <= outer
+        assert frame.rect["x"] >= 0
+        assert frame.rect["x"] + frame.rect["width"] <= width
+
+
+def test_a_rule_is_a_block_on_a_phone(show):
+    cells = show(1280).find_elements("css selector", ".rule-table tbody tr:first-child td")
+    assert len({cell.rect["y"] for cell in cells}) == 1
+    browser = show(390)
+    cells = browser.find_elements("css selector", ".rule-table tbody tr:first-child td")
+    rule, share, rows, condition, conclusion = (cell.rect for cell in cells)
+    assert rule["x"] < share["x"] < rows["x"]
+    assert abs(rule["y"] - rows["y"]) < 5
+    assert rows["y"] < condition["y"] < conclusion["y"]
+    assert condition["width"] > 300
+    said = browser.execute_script(
+        "return [...arguments].map(cell => getComputedStyle(cell, '::before').content)", *cells
+    )
+    assert said == ['"rule "', "none", '"rows "', '"IF "', '"THEN "']
 
 
 def test_tables_hold_the_summary(show, folder):

@@ -523,4 +523,4 @@ try:
 except ImportError as error:
     print(json.dumps(str(error)))
 """
-    assert run(code) == "RiverEFCML needs river, which is missing: pip install efcml[river]"
+    assert run(code) == 'RiverEFCML needs river, which is missing: pip install "efcml[river]"'

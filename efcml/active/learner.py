@@ -10,6 +10,7 @@ from efcml.active.question import Query, Question
 from efcml.active.rows import find_learner, label_names_of, read_answer, read_row
 from efcml.active.store import OpenQuestions
 from efcml.active.stream import run_stream
+from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
 from efcml.interrupts import interrupts_held
 from efcml.kernels import querying
@@ -282,7 +283,8 @@ class ActiveLearner:
         model : EFCMLClassifier, optional
             Where the labels have their names from. Without it, or if it has none, they are indices.
         """
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         names = label_names_of(model)
         lines = [

@@ -1,5 +1,5 @@
 """The command ``efcml``: one module per subcommand, the same manner of failing for all."""
 
-from efcml.cli.main import main
+from efcml.cli.commands import main
 
 __all__ = ["main"]

@@ -1,6 +1,5 @@
 """``efcml explain``: the rules of a saved model, or why it answers as it does."""
 
-import warnings
 from pathlib import Path
 
 from efcml.cli.modelfile import read_features, read_model, tell_rules
@@ -46,10 +45,7 @@ def explain_rows(model, options):
             " answers of one common rule base can be explained."
         )
     X = read_features(model, options.sample)
-    with warnings.catch_warnings():
-        # The columns have been put in the model's order; they need no names any more.
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        parts = [str(model.explain(row)) for row in X]
+    parts = [str(model.explain(row)) for row in X]
     if len(parts) > 1:
         parts = [f"row {number}: {part}" for number, part in enumerate(parts)]
     print("\n\n".join(parts))

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from efcml import __version__
-from efcml.cli.modelfile import tell_rules
 from efcml.folders import whole_files
 from efcml.tables import format_table
 
@@ -111,7 +110,9 @@ def write_pictures(folder, summary, ds, run, result):
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    rules = tell_rules(run.model.rules_, most_per_label=RULES_PER_LABEL)
+    rules = run.model.rules_
+    if isinstance(rules, dict):
+        rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
     with whole_files(folder) as place:
         figures = draw_run(
             result, run.model, run.active, dataset=ds, first_row=ds.n_initial,

@@ -6,14 +6,8 @@ from inspect import Parameter, Signature
 
 import numpy as np
 
-try:
-    from river import base
-except ImportError as error:
-    raise ImportError(
-        "RiverEFCML needs river, which is missing: pip install efcml[river]"
-    ) from error
-
 from efcml.compat.rows import in_order, read_features, read_labels
+from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
 from efcml.interrupts import interrupts_held
 from efcml.learner import Learner
@@ -21,6 +15,9 @@ from efcml.params import Params
 from efcml.probability import squash
 from efcml.reading import explain_row, read_rules
 from efcml.scaler import Scaler
+
+with extra_for("RiverEFCML"):
+    from river import base
 
 DEFAULTS = [
     Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Params, name))

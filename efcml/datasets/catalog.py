@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from efcml.masks import fill_mask
+from ..extras import extra_for
+from ..masks import fill_mask
 
 
 class DatasetNotFound(ValueError):
@@ -110,7 +111,8 @@ class Dataset:
              a    b
         1  1.0  1.0
         """
-        import pandas
+        with extra_for("frames"):
+            import pandas
 
         X = pandas.DataFrame(self.X, columns=self.feature_names)
         Y = pandas.DataFrame(self.Y, columns=self.label_names)

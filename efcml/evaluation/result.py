@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml import measures
+from efcml.extras import extra_for
 from efcml.markup import table
 from efcml.params import check_choice
 
@@ -76,7 +77,7 @@ class PrequentialResult:
     @property
     def pa_trend(self):
         """Partial accuracy up to each row; NaN until the first known label."""
-        return measures.trend(self.Y, self.scores, "pa")
+        return self.trend("pa")
 
     @property
     def ap_trend(self):
@@ -84,25 +85,64 @@ class PrequentialResult:
         rows = measures.average_precision_rows(self.Y, self.scores)
         return measures.running_mean(rows[~np.isnan(rows)])
 
-    def plot(self, ax=None):
-        """Draw both measures up to each row, and return the matplotlib Axes."""
+    def trend(self, measure="pa", *, window=None):
+        """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
+
+        Parameters
+        ----------
+        measure : str
+            A name in `efcml.measures.MEASURES`.
+        window : int, optional
+        """
+        return measures.trend(self.Y, self.scores, measure, window=window)
+
+    def plot(self, ax=None, *, measure=None, window=None, **others):
+        """Draw trends of this run, also beside other runs; return the matplotlib Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        measure : str, optional
+            A name in `efcml.measures.MEASURES`. If not given, "pa" and "ap"; beside other runs
+            "pa".
+        window : int, optional
+            The measure of the last so many rows; of all rows up to each one if not given.
+        **others : PrequentialResult
+            Runs to compare with, by their names: ``result.plot(static=other)``. To name this one
+            too, use `efcml.plots.draw_trends`.
+        """
         from efcml.plots import draw_trends
 
-        rows = np.arange(len(self.Y))
-        ranked = measures.trend(self.Y, self.scores, "ap")
-        curves = {"partial accuracy": (rows, self.pa_trend), "average precision": (rows, ranked)}
-        return draw_trends(curves, ax=ax, ylabel="up to this row")
+        for name, other in others.items():
+            if not isinstance(other, PrequentialResult):
+                raise TypeError(f"{name} must be the result of a run, not {type(other).__name__}.")
+        span = "up to this row" if window is None else f"last {window} rows"
+        if measure is None and not others:
+            titles = {measures.MEASURES[name].title: name for name in ("pa", "ap")}
+            curves = {title: self._curve(name, window) for title, name in titles.items()}
+            return draw_trends(curves, ax=ax, ylabel=span)
+        measure = measure or "pa"
+        runs = {"this run": self} | others
+        curves = {name: run._curve(measure, window) for name, run in runs.items()}
+        return draw_trends(curves, ax=ax, ylabel=f"{measures.MEASURES[measure].title}, {span}")
+
+    def _curve(self, measure, window):
+        """Return rows and values of a trend, from the first row with a whole window."""
+        values = self.trend(measure, window=window)
+        rows = np.arange(min(window or 1, len(values)) - 1, len(values))
+        return rows, values[rows]
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         return pandas.DataFrame(
             {
                 "pa": measures.MEASURES["pa"].rows(self.Y, self.scores),
                 "ap": measures.MEASURES["ap"].rows(self.Y, self.scores),
                 "pa_trend": self.pa_trend,
-                "ap_trend": measures.trend(self.Y, self.scores, "ap"),
+                "ap_trend": self.trend("ap"),
                 "rules": self.rules,
                 "queried": self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1),
             }

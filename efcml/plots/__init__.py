@@ -5,14 +5,14 @@ Axes. A notebook shows such a figure when its cell ends. Elsewhere matplotlib's 
 alone: nothing is shown and no default is changed.
 """
 
-from efcml.plots.consequents import draw_consequents
-from efcml.plots.correlation import draw_label_correlation
-from efcml.plots.ellipses import draw_ellipses
-from efcml.plots.importance import draw_importance
-from efcml.plots.rule_counts import draw_rule_counts
-from efcml.plots.spending import draw_spending
+from efcml.plots._consequents import draw_consequents
+from efcml.plots._correlation import draw_label_correlation
+from efcml.plots._ellipses import draw_ellipses
+from efcml.plots._importance import draw_importance
+from efcml.plots._rule_counts import draw_rule_counts
+from efcml.plots._spending import draw_spending
+from efcml.plots._trends import draw_trends
 from efcml.plots.style import new_axes, new_figure, save_figure
-from efcml.plots.trends import draw_trends
 
 __all__ = [
     "draw_consequents",

@@ -16,14 +16,24 @@ def as_array(values, *shape, name):
     Traceback (most recent call last):
     ValueError: centers must be an array of shape (any, 2), not (2,).
     """
-    array = np.asarray(values, dtype=float)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):  # an object, or rows of different lengths
+        wanted = describe(shape)
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be an array of shape {wanted}, not a {kind}.") from None
     if not array.size and shape[0] is None:
         return np.zeros([length or 0 for length in shape])
     fits = array.ndim == len(shape) and all(
         wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
     )
     if not fits:
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        wanted += "," * (len(shape) == 1)
-        raise ValueError(f"{name} must be an array of shape ({wanted}), not {array.shape}.")
+        wanted = describe(shape)
+        raise ValueError(f"{name} must be an array of shape {wanted}, not {array.shape}.")
     return array
+
+
+def describe(shape):
+    """Return a shape in words; None stands for any length."""
+    lengths = ", ".join("any" if length is None else str(length) for length in shape)
+    return f"({lengths}{',' * (len(shape) == 1)})"

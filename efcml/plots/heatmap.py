@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.text import Text
 
 from efcml.plots import style
 from efcml.plots.names import name_ticks
@@ -75,11 +76,13 @@ def draw_cells(ax, values, row_names, column_names, *, colors, limits, words):
     bar = ax.figure.colorbar(mesh, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=style.SMALL)
+    ax.figure.figure.draw_without_rendering()  # names and colour bar take their room
     room = cell_points(ax, rows, columns)
     if not large:
         mesh.set(edgecolors="white", linewidth=min(0.08 * min(room), 0.8))
     notes = []
-    if _numbers_fit(known, room, limits[1]):
+    few = known.count() <= NUMBERS and READABLE[0] <= limits[1] < READABLE[1]
+    if few and (limits[0] >= 0 or has_room(room)):
         _write_numbers(ax, values, mesh, limits[1])
     elif limits[0] < 0:
         negative = np.nan_to_num(values) < -WEAK * limits[1]
@@ -94,15 +97,24 @@ def draw_cells(ax, values, row_names, column_names, *, colors, limits, words):
 
 
 def cell_points(ax, rows, columns):
-    """Return width and height of a cell in points, after names and colour bar took their room."""
-    ax.figure.figure.draw_without_rendering()
+    """Return width and height of a cell in points."""
     scale = 72 / ax.figure.dpi
     return ax.bbox.width * scale / columns, ax.bbox.height * scale / rows
 
 
-def _numbers_fit(known, room, top):
-    few = known.count() <= NUMBERS and READABLE[0] <= top < READABLE[1]
-    return few and room[0] >= NUMBER_ROOM[0] and room[1] >= NUMBER_ROOM[1]
+def has_room(room):
+    """Tell whether a cell of this width and height can hold a number."""
+    return room[0] >= NUMBER_ROOM[0] and room[1] >= NUMBER_ROOM[1]
+
+
+class CellNumber(Text):
+    """A number in a cell. Where cells are not signed, it is left out while it has no room."""
+
+    shape = None  # of the table, if the number may be left out
+
+    def get_visible(self):
+        """Look at the size of the Axes when the figure is drawn, so that it can be resized."""
+        return self.shape is None or has_room(cell_points(self.axes, *self.shape))
 
 
 def _inks(mesh, values):
@@ -123,9 +135,12 @@ def _write_numbers(ax, values, mesh, top):
         if np.isfinite(value):
             value = round(value, decimals) + 0.0  # no minus before zero
             words = f"{value:.{decimals}f}".replace("-", "−")
-            ax.text(
-                column, row, words, ha="center", va="center", color=ink, fontsize=NUMBER_SIZE
+            number = CellNumber(
+                column, row, words, ha="center", va="center", color=ink, fontsize=NUMBER_SIZE,
+                clip_on=False,
             )  # fmt: skip
+            ax.add_artist(number)
+            number.shape = None if mesh.norm.vmin < 0 else values.shape
 
 
 def _mark(ax, chosen, marker, colors, room):

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
 from efcml.kernels.scoring import activate_rows
 from efcml.markup import Safe, bar, faint, join, lines, table
@@ -113,7 +114,8 @@ class Explanation:
         whatever the row is, "similar cases" what remembered rows add; the rule of these is -1, as
         it is during the warm-up.
         """
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         columns = ["rule", "label", "feature"]
         uids = [rule.uid for rule in self.rules]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
 from efcml.kernels.proximal import correlate
 from efcml.markup import bar, escape, faint, join, lines, table
@@ -67,7 +68,8 @@ class RuleList(Sequence):
 
     def to_frame(self):
         """Return a pandas DataFrame: one line per rule, at the end the share of every label."""
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         said = pandas.DataFrame(
             {

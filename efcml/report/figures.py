@@ -70,7 +70,7 @@ def draw_features(rules, dataset):
         names = rules.feature_names, rules.label_names
     else:
         names = dataset.feature_names, dataset.label_names
-    ax = plots.new_axes(6.6, 6.8)  # higher than wide: squeezed for a phone it could not be read
+    ax = plots.new_axes(7.0, 6.8)
     return plots.draw_importance(rules.importance(), *names, ax=ax).figure
 
 

@@ -19,6 +19,7 @@ body {
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere;
 }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0.5rem 0 1rem; }
+h3 { font-size: 1rem; margin: 1rem 0 0.3rem; }
 h2 {
   font-size: 1.2rem; margin: 2.2rem 0 0.8rem; padding-bottom: 0.2rem;
   border-bottom: 1px solid var(--line);
@@ -44,10 +45,33 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.9rem 0.3rem 0;
 thead th, tbody tr { border-bottom: 1px solid var(--line); }
 tbody th { font-weight: normal; }
 thead th { font-weight: 600; }
-#models td, #models thead th + th { text-align: right; }
+#models td, #models thead th + th, #labels td, #labels thead th + th { text-align: right; }
+.rule-table table { width: 100%; }
+.rule-table td { overflow-wrap: anywhere; }
+.rule-table td:nth-child(4) span { display: inline !important; }
+.rule-table :is(th, td):nth-child(-n+3) { width: 1%; }
+.rule-table :is(th, td):nth-child(4) { width: 38%; }
+@media screen and (min-width: 75rem) {
+  .rule-table { margin-left: -10rem; margin-right: -10rem; }
+}
 @media (max-width: 600px) {
   #models { font-size: 0.72rem; }
   #models th, #models td { padding-right: 0.3rem; }
+  #labels { font-size: 0.8rem; }
+  #labels th, #labels td { padding-right: 0.6rem; }
+  /* A rule becomes a block of its own; the notebook's styles are in its cells. */
+  .rule-table thead { display: none; }
+  .rule-table :is(table, caption, tbody, tr) { display: block; }
+  .rule-table tr { padding: 0.5rem 0; }
+  .rule-table :is(td, caption) { border: 0 !important; padding: 0 !important; }
+  .rule-table td { display: block; text-align: left !important; width: auto !important; }
+  .rule-table td:nth-child(-n+3) { display: inline-block; margin-right: 0.8rem; }
+  .rule-table td:nth-child(1)::before { content: "rule "; }
+  .rule-table td:nth-child(2) span { padding-right: 1rem; }
+  .rule-table td:nth-child(3)::before { content: "rows "; }
+  .rule-table td:nth-child(1), .rule-table td:nth-child(n+4)::before { font-weight: 600; }
+  .rule-table td:nth-child(4)::before { content: "IF "; }
+  .rule-table td:nth-child(5)::before { content: "THEN "; }
 }
 pre {
   background: var(--tint); border-radius: 0.4rem; padding: 0.8rem; margin: 0;
@@ -61,7 +85,8 @@ pre {
   .wide { overflow: visible; }
   th, td { padding-top: 0.15rem; padding-bottom: 0.15rem; }
   figure, .wide, tr, dl div, .note { break-inside: avoid; }
+  .rule-table { break-inside: auto; }
   h2, h2 + p, caption, thead { break-after: avoid; }
-  img { max-height: 230mm; }
+  img { max-height: 110mm; width: auto; }
 }
 """

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from efcml.folders import replacing
 from efcml.markup import escape
+from efcml.reading import RuleList
 from efcml.report import words
 from efcml.report.figures import draw_run
+from efcml.report.labels import COLUMNS, name_labels, score_labels
 from efcml.report.look import STYLE
 from efcml.report.parts import cell, paragraphs, table
 from efcml.report.pictures import embed_figure
@@ -51,8 +53,9 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
         Those of `draw_run` if not given.
     captions : dict of str to str, optional
         Captions of further figures, by their names.
-    rules : object, optional
-        The rule base; its ``str()`` is shown.
+    rules : RuleList, dict of str to RuleList, or object, optional
+        The rules, as a table; of each label if there are several rule bases. Of any other object
+        its ``str()`` is shown.
 
     Returns
     -------
@@ -91,7 +94,9 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
         summary_section(summary, constant),
         comparison_section(summary),
         figure_section(figures, captions or {}, summary, result),
+        label_section(result, name_labels(result, classifier, dataset)),
         rule_section(rules),
+        number_section(summary),
         parameter_section(summary["parameters"], classifier),
         method_section(summary, result, constant),
     ]
@@ -136,7 +141,7 @@ def section(name, title, content):
 
 
 def summary_section(summary, constant):
-    """Return the main numbers large, then all of them as a table."""
+    """Return the main numbers large."""
     cards = []
     for key, name in (
         ("pa", "partial accuracy"),
@@ -148,6 +153,11 @@ def summary_section(summary, constant):
         aside = f"<small>constant: {constant[key]:.4f}</small>" if key in constant else ""
         shown = words.show(key, summary[key])
         cards.append(f"<div><dt>{name}</dt><dd><strong>{escape(shown)}</strong>{aside}</dd></div>")
+    return section("summary", "Summary", f"<dl>{''.join(cards)}</dl>")
+
+
+def number_section(summary):
+    """Return all numbers as a table."""
     lines = []
     for key in sorted(summary, key=order_of):
         value = summary[key]
@@ -156,8 +166,8 @@ def summary_section(summary, constant):
         if not isinstance(value, dict | list | tuple):
             shown = words.model_title(value) if key == "model" else words.show(key, value)
             lines.append((key, words.TITLES.get(key, key), cell(value, shown)))
-    every = table("numbers", "All numbers of summary.json", ["what", "value"], lines)
-    return section("summary", "Summary", f"<dl>{''.join(cards)}</dl>\n{every}")
+    every = table("numbers", "Everything in summary.json", ["what", "value"], lines)
+    return section("all", "All numbers", every)
 
 
 def order_of(key):
@@ -192,11 +202,36 @@ def figure_section(figures, captions, summary, result):
     return section("figures", "Figures", "\n".join(parts)) if parts else ""
 
 
+def label_section(result, names):
+    """Return how well each label was predicted, the most frequent first."""
+    numbers = score_labels(result)
+    order = sorted(range(len(names)), key=lambda label: -(numbers[label]["frequency"] or 0.0))
+    lines = [
+        (names[i], names[i], "".join(cell(n, words.show(key, n)) for key, n in numbers[i].items()))
+        for i in order
+    ]
+    listed = table("labels", words.LABELS_CAPTION, ["label", *COLUMNS.values()], lines)
+    return section("by-label", "Labels", f"{listed}\n{paragraphs([words.LABELS_MEAN])}")
+
+
 def rule_section(rules):
-    """Return the rule base as text."""
+    """Return the rules as tables, or anything else as text."""
     if rules is None:
         return ""
-    return section("rules", "Rules at the end", f"<pre>{escape(rules)}</pre>")
+    if isinstance(rules, RuleList):
+        content = rule_table(rules)
+    elif isinstance(rules, dict):
+        content = "\n".join(
+            f"<h3>{escape(label)}</h3>\n{rule_table(part)}" for label, part in rules.items()
+        )
+    else:
+        content = f"<pre>{escape(rules)}</pre>"
+    return section("rules", "Rules at the end", content)
+
+
+def rule_table(rules):
+    """Return rules as a notebook shows them."""
+    return f'<div class="wide rule-table">{rules.to_html()}</div>'
 
 
 def parameter_section(parameters, classifier):

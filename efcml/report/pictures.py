@@ -9,7 +9,10 @@ import matplotlib
 
 from efcml.markup import escape
 
-PHONE_WIDTH = 4.0  # inches: at 390 pixels the letters then keep their size
+# Inches. With the first, letters keep their size at 390 pixels; the others make them smaller, for
+# panels that would be narrow beside long names.
+PHONE_WIDTHS = 4.0, 4.6, 5.2
+PANEL_SHARE = 0.45  # of the width of the figure, that a panel should have
 PIXELS_PER_INCH = 96  # of style sheets
 DOTS_PER_INCH = 100  # of what is not drawn as shapes; more would double the size of the page
 PHONE = "(max-width: 600px)"
@@ -36,14 +39,19 @@ def embed_figure(figure, alternative):
 def draw_for_phones(figure):
     """Return the narrower drawing; nothing if the usual one serves better when it shrinks."""
     width, height = figure.get_size_inches()
-    if width <= max(height, PHONE_WIDTH):
+    if width <= max(height, PHONE_WIDTHS[0]):
         return ""
-    with resized(figure, PHONE_WIDTH, height), warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        try:
-            return f'<source media="{PHONE}" {sizes(figure)} srcset="{to_address(figure)}">'
-        except UserWarning:  # long names leave no room for the picture
-            return ""
+    found = ""
+    for narrow in (one for one in PHONE_WIDTHS if one < width):
+        with resized(figure, narrow, height), warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            try:
+                found = f'<source media="{PHONE}" {sizes(figure)} srcset="{to_address(figure)}">'
+            except UserWarning:  # long names leave no room for the picture
+                continue
+            if max((ax.get_position().width for ax in figure.axes), default=1.0) >= PANEL_SHARE:
+                break
+    return found
 
 
 @contextmanager

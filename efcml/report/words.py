@@ -37,6 +37,7 @@ TITLES = {
 }
 FORMATS = {
     "pa": ".4f", "ap": ".4f", "queried_share": ".1%", "ms_per_sample": ".3g", "seconds": ".3g",
+    "frequency": ".1%", "constant_pa": ".4f", "f1": ".4f",
 }  # fmt: skip
 CAPTIONS = {
     "trends": (
@@ -50,6 +51,12 @@ CAPTIONS = {
     ),
     "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
 }
+LABELS_CAPTION = "Every label by itself, the most frequent first"
+LABELS_MEAN = (
+    "Frequency: share of rows with the label. PA: share of right decisions on it; constant: of "
+    "always giving the more frequent answer. F1: twice the rows that have the label and were given "
+    "it, divided by the rows that have it plus the rows that were given it."
+)
 
 
 def show(key, value):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from efcml import __version__
 from efcml.blas import blas_pools
+from efcml.extras import extra_for
 from efcml.tuning.task import run_task
 
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
@@ -65,12 +66,8 @@ def connected(address):
 
 def find_client():
     """Return the class of Dask's clients, or say how to get it."""
-    try:
+    with extra_for("a Dask cluster"):
         from distributed import Client
-    except ImportError:
-        raise ImportError(
-            "a Dask cluster needs the extra: pip install 'efcml[distributed]'."
-        ) from None
     return Client
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from efcml.extras import extra_for
 from efcml.tuning.grid import Grid
 from efcml.tuning.record import to_json
 
@@ -82,7 +83,8 @@ class TuningResult:
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per point, the best first."""
-        import pandas
+        with extra_for("to_frame"):
+            import pandas
 
         frame = pandas.DataFrame(self.rows())
         return frame.sort_values(["pa", "ap"], ascending=False, ignore_index=True, kind="stable")

@@ -17,16 +17,17 @@ KINDS = {
 BAND = 0.075  # height of one row of ticks, as a share of the height of the curve
 
 
-def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=None, log=False):
+def draw_rule_counts(rules, events=None, *, ax=None, first_row=0, marks=None, cap=None, log=False):
     """Draw the number of rules as steps, with births, merges and drops as ticks below.
 
     Parameters
     ----------
-    rules : array of shape (n,), or mapping of str to such arrays
-        Number of rules after each row; of one model, or of several that are named.
-    events : iterable of (row, kind, ...)
+    rules : result, array of shape (n,), or mapping of str to such
+        The result of a run, or the number of rules after each row; of one model, or of several
+        that are named.
+    events : iterable of (row, kind, ...), optional
         Rows count from 0 at the start of ``rules``; kinds are "birth", "merge" and "drop". Of
-        several models they belong to the first.
+        several models they belong to the first. If not given, those of a single result.
     ax : Axes, optional
     first_row : int
         Number of the first row, if it is not 0.
@@ -51,8 +52,13 @@ def draw_rule_counts(rules, events=(), *, ax=None, first_row=0, marks=None, cap=
     'log'
     """
     named = isinstance(rules, Mapping)
+    if events is None:
+        events = getattr(rules, "events", ())
     models = rules if named else {"": rules}
-    models = {key: as_array(counts, None, name="rules") for key, counts in models.items()}
+    models = {
+        key: as_array(getattr(counts, "rules", counts), None, name="rules")
+        for key, counts in models.items()
+    }
     owner = style.plain(next(iter(models), "")) if named else ""
     rows_by_kind = _sort_events(events, first_row, owner)
     ax = style.clear_frame(style.own_axes(height=3.2) if ax is None else ax)

@@ -1,27 +1,34 @@
 """Rules over two features, as ellipses on the samples they cover."""
 
 import numpy as np
-from matplotlib.collections import EllipseCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 from efcml.plots import style
 from efcml.plots.checks import as_array
+from efcml.plots.names import names_for
 
 PRESENT, ABSENT = "#D55E00", "#0072B2"
 REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted present
 ACTIVATION = LinearSegmentedColormap.from_list("activation", ["#ffffff", "#bdbdbd"])
 BORDER = "#8a8a8a"
 FAINT = 0.02  # activations below this share of the largest one count as none
+CORNERS = 64  # of an ellipse
 
 
-def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, present=None,
-                  region=None, activation=None):  # fmt: skip
-    """Draw rules as ellipses of one standard deviation.
+def draw_ellipses(centers, covariances, *, feature_names=None, ax=None, used=None, points=None,
+                  present=None, region=None, activation=None):  # fmt: skip
+    """Draw rules as ellipses of one standard deviation, in a square panel.
+
+    The panel is square whatever the ranges of the two features. Where both have the same unit,
+    ``ax.set_aspect("equal")`` makes distances comparable.
 
     Parameters
     ----------
     centers : array of shape (n, 2)
     covariances : array of shape (n, 2, 2)
+    feature_names : sequence of two str, optional
+        Names of the axes.
     ax : Axes, optional
     used : bool array of shape (n,), optional
         Rules that win some of the points, drawn in black; the others are dotted and grey.
@@ -42,14 +49,15 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
 
     Examples
     --------
-    >>> ax = draw_ellipses([[0, 0]], [[[4, 0], [0, 1]]])
-    >>> ax.get_aspect()
-    1.0
+    >>> ax = draw_ellipses([[0, 0]], [[[4, 0], [0, 1]]], feature_names=["size", "age"])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('size', 'age')
     """
     centers = as_array(centers, None, 2, name="centers")
     n = len(centers)
     covariances = as_array(covariances, n if n else None, 2, 2, name="covariances")
     used = np.ones(n) if used is None else as_array(used, n, name="used")
+    feature_names = names_for(feature_names, 2, "feature")
     if region is not None and activation is not None:
         raise ValueError("Give region or activation: there is one background.")
     ax = style.clear_frame(style.own_axes(4.5, 4.5) if ax is None else ax)
@@ -62,8 +70,8 @@ def draw_ellipses(centers, covariances, *, ax=None, used=None, points=None, pres
     if points is not None:
         _draw_points(ax, points, present)
     _draw_rules(ax, centers, covariances, used.astype(bool))
-    ax.set_aspect("equal")
-    return ax
+    ax.set_box_aspect(1)
+    return style.name_axes(ax, *feature_names)
 
 
 def _shade(ax, xs, ys, activations, n):
@@ -109,14 +117,24 @@ def _draw_rules(ax, centers, covariances, used):
 
 
 def _add(ax, centers, covariances, *, color, linestyle):
-    values, vectors = np.linalg.eigh(covariances)
-    lengths = 2.0 * np.sqrt(np.maximum(values, 0.0))  # a flat rule may be negative by rounding
-    angles = np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
-    ellipses = EllipseCollection(
-        lengths[:, 1], lengths[:, 0], angles, units="xy", offsets=centers,
-        offset_transform=ax.transData, facecolors="none", edgecolors=color,
-        linestyles=linestyle, linewidths=1.4,
+    ax.add_collection(
+        PolyCollection(
+            outlines(centers, covariances), facecolors="none", edgecolors=color,
+            linestyles=linestyle, linewidths=1.4,
+        )
     )  # fmt: skip
-    ax.add_collection(ellipses)
-    ax.update_datalim(centers - lengths[:, 1:] / 2)
-    ax.update_datalim(centers + lengths[:, 1:] / 2)
+
+
+def outlines(centers, covariances):
+    """Return points one standard deviation around each center (n, corners, 2).
+
+    Both features are brought to the same width first: their units may differ by any factor.
+    """
+    widths = np.sqrt(np.maximum(np.diagonal(covariances, axis1=1, axis2=2), 0.0))
+    scale = np.where(widths > 0.0, widths, 1.0)
+    values, vectors = np.linalg.eigh(covariances / (scale[:, :, None] * scale[:, None, :]))
+    halves = np.sqrt(np.maximum(values, 0.0))  # a flat rule may be negative by rounding
+    turns = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
+    circle = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+    shape = scale[:, :, None] * vectors * halves[:, None, :]
+    return centers[:, None, :] + circle @ np.swapaxes(shape, 1, 2)

@@ -1,25 +1,32 @@
 """Measures along a stream, one line per model, with a band if there are several orders."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from efcml.plots import style
 from efcml.plots.checks import as_array
 from efcml.plots.names import name_ends
 
+LONGEST = 48  # letters of the name of the vertical axis
 POINTS = 250  # drawn per line: more of them would hide the dashes
 
 
-def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial accuracy"):
+def draw_trends(curves, *, ax=None, first_row=0, marks=None, name_marks=True,
+                ylabel="partial accuracy"):  # fmt: skip
     """Draw one line per model over the rows of a stream, each named at its right end.
 
     Parameters
     ----------
-    curves : mapping of str to (rows, values)
-        ``values`` has shape (n,), or (orders, n) if the stream was run in several orders. Then the
-        line is their mean and a band reaches from the lowest to the highest. NaN values are left
-        out; with several orders, rows where one of them is NaN. Of long curves evenly spaced rows
-        are drawn, the last one included.
+    curves : mapping of str to result, values, or (rows, values)
+        Of the result of a run its ``pa_trend`` is drawn. ``values`` alone have shape (n,), one per
+        row. With ``rows`` they may have shape (orders, n) if the stream was run in several orders.
+        Then the line is their mean and a band reaches from the lowest to the highest. NaN values
+        are left out; with several orders, rows where one of them is NaN. Of long curves evenly
+        spaced rows are drawn, the last one included.
     ax : Axes, optional
+    first_row : int
+        Number of the first row of curves that come without rows.
     marks : mapping of str to int or (int, int), optional
         Rows to mark, such as a drift: one row, or the first and the last of a band.
     name_marks : bool
@@ -35,12 +42,15 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
     >>> ax = draw_trends({"a": ([1, 2, 3], [0.5, 0.6, 0.7])}, marks={"drift": 2})
     >>> ax.get_ylabel()
     'partial accuracy'
+    >>> ax = draw_trends({"a": [0.5, 0.6, 0.7], "b": [0.4, 0.5, 0.6]})
     >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])})
     >>> print(ax.get_xlabel())
     row
     lines: mean of 2 orders, bands: lowest to highest
     """
-    curves = {name: _as_orders(name, *curve) for name, curve in curves.items()}
+    if not isinstance(curves, Mapping):
+        raise ValueError('Give curves with their names, as in {"mine": result}.')
+    curves = {name: _as_orders(name, curve, first_row) for name, curve in curves.items()}
     ax = style.clear_frame(style.own_axes() if ax is None else ax)
     looks = style.line_looks(len(curves))
     ends, orders = [], set()
@@ -54,15 +64,19 @@ def draw_trends(curves, *, ax=None, marks=None, name_marks=True, ylabel="partial
         if len(rows):
             ends.append((rows[-1], middle[-1], name, color, dash))
     ax.margins(x=0.0)
-    style.name_axes(ax, "row" + _caption(orders), style.plain(ylabel))
+    style.name_axes(ax, "row" + _caption(orders), style.plain(ylabel, LONGEST))
     style.mark_rows(ax, marks, named=name_marks)
     name_ends(ax, ends)
     return ax
 
 
-def _as_orders(name, rows, values):
+def _as_orders(name, curve, first_row):
     """Return the rows and the values of shape (orders, n), checked."""
-    rows, values = as_array(rows, None, name=f"rows of {name!r}"), np.asarray(values, dtype=float)
+    curve = getattr(curve, "pa_trend", curve)
+    if not _is_pair(curve):
+        values = as_array(curve, None, name=f"{name!r}, if no result and no (rows, values),")
+        return first_row + np.arange(len(values)), values.reshape(1, -1)
+    rows, values = as_array(curve[0], None, name=f"rows of {name!r}"), np.asarray(curve[1], float)
     if values.ndim < 2:
         values = values.reshape(1, -1)
     if values.ndim > 2 or not len(values) or values.shape[1] != len(rows):
@@ -71,6 +85,11 @@ def _as_orders(name, rows, values):
             f"not {values.shape}."
         )
     return rows, values
+
+
+def _is_pair(curve):
+    """Tell rows and values from values alone, which may be two numbers."""
+    return isinstance(curve, tuple | list) and len(curve) == 2 and np.ndim(curve[0]) > 0
 
 
 def _thin_out(rows, values):

@@ -1,0 +1,40 @@
+"""How well each label was predicted."""
+
+import numpy as np
+
+from efcml.measures import MEASURES
+from efcml.reading import name_all
+from efcml.report.figures import constant_scores
+
+COLUMNS = {
+    "frequency": "frequency", "pa": "PA", "constant_pa": "constant", "f1": "F1",
+}  # fmt: skip
+
+
+def score_labels(result):
+    """Return the numbers of every label, in order; None where there is none.
+
+    "frequency" is the share of rows with the label among those where it is known, "constant_pa"
+    the accuracy of the more frequent answer. F1 of one label is the micro F1 of its column.
+    """
+    constant = constant_scores(result.Y)
+    lines = []
+    for label in range(result.Y.shape[1]):
+        Y, scores = result.Y[:, [label]], result.scores[:, [label]]
+        known = ~np.isnan(Y)
+        numbers = {
+            "frequency": float(Y[known].mean()) if known.any() else np.nan,
+            "pa": MEASURES["pa"](Y, scores),
+            "constant_pa": MEASURES["pa"](Y, constant[:, [label]]),
+            "f1": MEASURES["micro_f1"](Y, scores),
+        }
+        lines.append({key: None if np.isnan(n) else n for key, n in numbers.items()})
+    return lines
+
+
+def name_labels(result, classifier, dataset):
+    """Return the names of the labels: those of the data, of the model, or numbers."""
+    if dataset is not None:
+        return list(dataset.label_names)
+    known = getattr(classifier, "label_names_", None)
+    return list(name_all(known, "label", result.Y.shape[1]))
