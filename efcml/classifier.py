@@ -1,7 +1,6 @@
 """EFCMLClassifier: the scikit-learn face of the learner, with its parameters and their meaning."""
 
 from efcml.face import EngineFace
-from efcml.learner import Learner
 from efcml.params import Params
 from efcml.reading import explain_row, read_rules
 from efcml.targets import one_row
@@ -176,6 +175,8 @@ class EFCMLClassifier(EngineFace):
         return cls(**(printed | changes))
 
     def _new_learner(self, n_features, n_labels):
+        from efcml.learner import Learner  # not above: it loads numba
+
         return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from test_fetch import COMPLETE, CONTENT, HALF, files_in, folder, interrupt, now
 
 import efcml
 from efcml.cli import main
-from efcml.tuning import Grid, SearchInterrupted, backends, tune
+from efcml.tuning import SHORT_GRID, Grid, SearchInterrupted, backends, tune
 
 PROGRAM = "from efcml.cli import main; raise SystemExit(main())"
 
@@ -77,14 +77,19 @@ def test_tune(tmp_path):
     arguments += ["--vigilance", ",".join(f"{v:.4f}" for v in np.linspace(0.1, 0.9, 400))]
     ended, output, errors = interrupt_when(lambda: lines_in(record) >= 6, arguments, tmp_path)
     assert ended == 130, errors
-    assert errors.startswith("efcml: interrupted after ")
-    assert errors.endswith(" of 800 passes\n")
+    estimate, ending = errors.splitlines()
+    points = 400 * len(SHORT_GRID.pairs)
+    assert estimate.startswith(f"efcml: {points} points (400 of vigilance, ")
+    assert ending.startswith("efcml: interrupted after ")
+    assert ending.endswith(" of 800 passes")
     choice = json.loads(output)
     assert choice["interrupted"]
     efcml.EFCMLClassifier(**choice["best"])
     written = json.loads((tmp_path / "points.json").read_text())
     assert len(written["all"]) == choice["points"]
-    assert choice["points"] == 80 * len({point["vigilance"] for point in written["all"]})
+    assert choice["points"] == len(SHORT_GRID.pairs) * len(
+        {point["vigilance"] for point in written["all"]}
+    )
     assert choice["pa"] == max(point["pa"] for point in written["all"])
 
 
@@ -167,7 +172,8 @@ def test_the_command_shows_what_is_finished(done, tmp_path, monkeypatch, capsys)
     arguments += ["--folds", "2", "--alpha", "0", "--beta", "0", "--vigilance", "0.3,0.9"]
     assert main([*arguments, "--out", str(out)]) == 130
     captured = capsys.readouterr()
-    assert captured.err == f"efcml: interrupted after {done} of 4 passes\n"
+    assert captured.err.count("\n") == 2
+    assert captured.err.endswith(f"\nefcml: interrupted after {done} of 4 passes\n")
     if done == 1:
         assert captured.out == ""
         assert not out.exists()

@@ -53,3 +53,6 @@ PAPER_GRID = Grid(
     alpha=(0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0),
     beta=(0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0),
 )
+
+# The default: quick, with the default parameters in it.
+SHORT_GRID = Grid(vigilance=(0.3, 0.5, 0.7, 0.9), alpha=(0.0, 0.1, 1.0), beta=(0.0, 0.1, 1.0, 10.0))
