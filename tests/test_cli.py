@@ -21,7 +21,7 @@ from efcml.tuning import PAPER_GRID, SHORT_GRID, task
 CSV = "a,b,happy,calm\n" + "".join(
     f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
 )
-SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2"]
+SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2", "--jobs", "1"]
 
 
 @pytest.fixture

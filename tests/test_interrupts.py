@@ -73,6 +73,7 @@ def test_run(tmp_path):
 def test_tune(tmp_path):
     path, record = write_csv(tmp_path), tmp_path / "search.jsonl"
     arguments = ["tune", path, "--labels", "2", "--folds", "2", "--checkpoint", record, "--json"]
+    arguments += ["--jobs", "1"]
     arguments += ["--initial", "40", "--out", tmp_path / "points.json"]
     arguments += ["--vigilance", ",".join(f"{v:.4f}" for v in np.linspace(0.1, 0.9, 400))]
     ended, output, errors = interrupt_when(lambda: lines_in(record) >= 6, arguments, tmp_path)
@@ -170,6 +171,7 @@ def test_the_command_shows_what_is_finished(done, tmp_path, monkeypatch, capsys)
     out = tmp_path / "points.json"
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
     arguments += ["--folds", "2", "--alpha", "0", "--beta", "0", "--vigilance", "0.3,0.9"]
+    arguments += ["--jobs", "1"]
     assert main([*arguments, "--out", str(out)]) == 130
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 2

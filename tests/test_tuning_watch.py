@@ -83,15 +83,17 @@ def test_the_clock_stops_when_the_work_fails(capsys):
     assert clocks() == []
 
 
-@pytest.mark.parametrize(("jobs", "expected"), [(1, 50), (2, 28)])
-def test_the_estimate_is_the_time_of_the_middle_pass(rows, monkeypatch, jobs, expected):
-    """Five passes of ten seconds are left; processes need three to start."""
+@pytest.mark.parametrize(
+    ("spent", "jobs", "expected"), [(10, 1, "50 s"), (10, 2, "28 s in 2 processes"), (1, 2, "5 s")]
+)
+def test_the_estimate_is_the_time_of_the_middle_pass(rows, monkeypatch, spent, jobs, expected):
+    """Five passes are left; processes need three seconds to start, if it is worth it."""
     from efcml.tuning import search
 
     run_task, clock, keys = backends.run_task, [0.0], []
 
     def slow(task, *rest):
-        clock[0] += 10.0
+        clock[0] += spent
         keys.append(task.key)
         return run_task(task, *rest)
 
@@ -101,8 +103,8 @@ def test_the_estimate_is_the_time_of_the_middle_pass(rows, monkeypatch, jobs, ex
     assert tune(*rows, **SEARCH, jobs=jobs, say=said.append) == tune(*rows, **SEARCH)
     assert keys[0] == (0.6, 1)
     size = "6 points (3 of vigilance, 2 of alpha and beta) in 2 folds: 6 passes"
-    where = " in 2 processes" if jobs == 2 else ""
-    assert said == [f"{size}, about {expected} s{where} (one with vigilance 0.6 took 10 s)"]
+    assert said == [f"{size}, about {expected} (one with vigilance 0.6 took {spent} s)"]
+    assert len(keys) == (7 if "processes" in expected else 12)  # others run elsewhere
 
 
 def test_what_is_done_is_not_counted_again(rows, tmp_path):

@@ -19,11 +19,11 @@ def add_command(commands):
                                  " on the initial part")  # fmt: skip
     add_source(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1: all cores")
+    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
     where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
     parser.add_argument("--grid", choices=GRIDS, default="short", help="points that are searched:"
-                        " short (default; minutes at most on some hundred rows) or paper (all 1360"
-                        " points of the paper)")  # fmt: skip
+                        " short (default: 30 points, a minute on some hundred rows) or paper (the"
+                        " paper's 1360, which may take hours)")  # fmt: skip
     parser.add_argument("--folds", type=int, default=5, metavar="N")
     parser.add_argument("--rows", type=int, metavar="N", help="only the last N rows of the initial"
                         " part")  # fmt: skip
@@ -42,7 +42,8 @@ def run(options):
     from efcml.tuning.inputs import check_backend, check_folds
 
     grid = read_grid(options)
-    check_backend(options.jobs, options.dask)
+    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
+    check_backend(jobs, options.dask)
     if options.out is not None:
         check_target(options.out)
     ds = read_source(options)
@@ -54,7 +55,7 @@ def run(options):
     check_folds(options.folds, Y)
     try:
         result = tune(
-            X, Y, grid=grid, folds=options.folds, jobs=options.jobs, dask=options.dask,
+            X, Y, grid=grid, folds=options.folds, jobs=jobs, dask=options.dask,
             checkpoint=options.checkpoint, say=say,
         )  # fmt: skip
     except SearchInterrupted as interrupt:

@@ -91,7 +91,8 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
             if missing and dask is None:
                 prepare(progress)
             if say is not None:
-                say(foretell(missing, record, rest, grid, jobs=jobs, dask=dask, progress=progress))
+                line, jobs = foretell(missing, record, rest, grid, jobs, dask, progress)
+                say(line)
             run_tasks(missing, record, rest, jobs=jobs, dask=dask, progress=progress)
         except KeyboardInterrupt as interrupt:
             raise SearchInterrupted(
@@ -120,11 +121,12 @@ def prepare(progress):
         warmup()
 
 
-def foretell(missing, record, rest, grid, *, jobs, dask, progress):
-    """Return how large a search is and about how long it takes.
+def foretell(missing, record, rest, grid, jobs, dask, progress):
+    """Return in words how large a search is and about how long it takes, and with how many jobs.
 
     A pass takes the longer the more rules there are, so the one that is timed is of the vigilance
-    in the middle of those that are missing. It counts: its task is taken from ``missing``.
+    in the middle of those that are missing. It counts: its task is taken from ``missing``. Where
+    the rest is done before processes would have started, there is one.
     """
     total, done = len(record.keys), len(record.lines)
     size = (
@@ -134,9 +136,9 @@ def foretell(missing, record, rest, grid, *, jobs, dask, progress):
     if done:
         size += f", {done} of them done already"
     if not missing:
-        return size
+        return size, jobs
     if dask is not None:
-        return f"{size}, on the cluster"
+        return f"{size}, on the cluster", jobs
     from joblib import effective_n_jobs
 
     from efcml.tuning.backends import run_local
@@ -146,13 +148,14 @@ def foretell(missing, record, rest, grid, *, jobs, dask, progress):
         for line in run_local([task], 1, *rest):
             record.add(line)
     spent = perf_counter() - begin
-    workers = min(effective_n_jobs(jobs), max(len(missing), 1))
-    seconds = spent * len(missing) / workers + (STARTING if workers > 1 else 0.0)
-    where = f" in {workers} processes" if workers > 1 else ""
+    seconds, workers, where = spent * len(missing), 1, ""
+    if effective_n_jobs(jobs) > 1 and seconds > 2.0 * STARTING:
+        workers = min(effective_n_jobs(jobs), len(missing))
+        seconds, where = seconds / workers + STARTING, f" in {workers} processes"
     return (
         f"{size}, about {in_words(max(seconds, 1.0))}{where}"
         f" (one with vigilance {task.vigilance:g} took {spent:.2g} s)"
-    )
+    ), workers
 
 
 def run_tasks(missing, record, rest, *, jobs, dask, progress):
