@@ -174,8 +174,9 @@ def test_the_command_shows_what_is_finished(done, tmp_path, monkeypatch, capsys)
     arguments += ["--jobs", "1"]
     assert main([*arguments, "--out", str(out)]) == 130
     captured = capsys.readouterr()
-    assert captured.err.count("\n") == 2
-    assert captured.err.endswith(f"\nefcml: interrupted after {done} of 4 passes\n")
+    *estimate, ending = captured.err.splitlines()
+    assert ending == f"efcml: interrupted after {done} of 4 passes"
+    assert len(estimate) == (done > 1)  # two passes are timed
     if done == 1:
         assert captured.out == ""
         assert not out.exists()

@@ -36,10 +36,10 @@ def test_the_short_grid_is_searched_if_none_is_given(rows):
 def test_every_step_is_named(rows, capsys):
     tune(*rows, **SEARCH, progress=True, say=print)
     shown = capsys.readouterr().err
-    steps = ["loading", "compiling, if it is the first time", "timing one pass", "tuning"]
+    steps = ["loading", "compiling, if it is the first time", "timing two passes", "tuning"]
     places = [shown.index(step) for step in steps]
     assert places == sorted(places)
-    assert "1/6" in shown
+    assert "2/6" in shown
     tune(*rows, **SEARCH, progress=False, say=print)
     assert capsys.readouterr().err == ""
 
@@ -84,16 +84,18 @@ def test_the_clock_stops_when_the_work_fails(capsys):
 
 
 @pytest.mark.parametrize(
-    ("spent", "jobs", "expected"), [(10, 1, "50 s"), (10, 2, "28 s in 2 processes"), (1, 2, "5 s")]
+    ("spent", "jobs", "expected"), [(10, 1, "40 s"), (10, 2, "23 s in 2 processes"), (1, 2, "4 s")]
 )
-def test_the_estimate_is_the_time_of_the_middle_pass(rows, monkeypatch, spent, jobs, expected):
-    """Five passes are left; processes need three seconds to start, if it is worth it."""
+def test_the_estimate_is_the_mean_of_a_long_and_a_short_pass(
+    rows, monkeypatch, spent, jobs, expected
+):
+    """Four passes are left; processes need three seconds to start, if it is worth it."""
     from efcml.tuning import search
 
     run_task, clock, keys = backends.run_task, [0.0], []
 
     def slow(task, *rest):
-        clock[0] += spent
+        clock[0] += 1.5 * spent if task.vigilance < 0.5 else 0.5 * spent
         keys.append(task.key)
         return run_task(task, *rest)
 
@@ -101,10 +103,11 @@ def test_the_estimate_is_the_time_of_the_middle_pass(rows, monkeypatch, spent, j
     monkeypatch.setattr(search, "perf_counter", lambda: clock[0])
     said = []
     assert tune(*rows, **SEARCH, jobs=jobs, say=said.append) == tune(*rows, **SEARCH)
-    assert keys[0] == (0.6, 1)
+    assert keys[:2] == [(0.3, 0), (0.9, 1)]
     size = "6 points (3 of vigilance, 2 of alpha and beta) in 2 folds: 6 passes"
-    assert said == [f"{size}, about {expected} (one with vigilance 0.6 took {spent} s)"]
-    assert len(keys) == (7 if "processes" in expected else 12)  # others run elsewhere
+    took = f"{1.5 * spent:g} s with vigilance 0.3, {0.5 * spent:g} s with vigilance 0.9"
+    assert said == [f"{size}, about {expected} (a pass took {took})"]
+    assert len(keys) == (8 if "processes" in expected else 12)  # others run elsewhere
 
 
 def test_what_is_done_is_not_counted_again(rows, tmp_path):
@@ -113,7 +116,7 @@ def test_what_is_done_is_not_counted_again(rows, tmp_path):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:3]))
     assert tune(*rows, **SEARCH, checkpoint=path, say=said.append) == expected
-    assert re.search(r": 6 passes, 2 of them done already, about \d+ s \(one ", said[0])
+    assert re.search(r": 6 passes, 2 of them done already, about \d+ s \(a pass took ", said[0])
     assert tune(*rows, **SEARCH, checkpoint=path, say=said.append) == expected
     assert said[1].endswith(": 6 passes, 6 of them done already")
     assert len(path.read_text().splitlines()) == 7

@@ -54,8 +54,8 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
     progress : bool, optional
         Whether to show a progress bar; None shows it on a terminal and in a notebook.
     say : callable, optional
-        Gets one line before the search: how many points, and about how long they take. For that a
-        pass in the middle of the grid is run first and timed.
+        Gets one line before the search: how many points, and about how long they take. For that
+        two passes are run first and timed.
 
     Returns
     -------
@@ -124,9 +124,9 @@ def prepare(progress):
 def foretell(missing, record, rest, grid, jobs, dask, progress):
     """Return in words how large a search is and about how long it takes, and with how many jobs.
 
-    A pass takes the longer the more rules there are, so the one that is timed is of the vigilance
-    in the middle of those that are missing. It counts: its task is taken from ``missing``. Where
-    the rest is done before processes would have started, there is one.
+    A pass takes the longer the more rules there are, so two are timed, of the lowest and of the
+    highest vigilance. They count: their tasks are taken from ``missing``. Where the rest is done
+    before processes would have started, there is one job.
     """
     total, done = len(record.keys), len(record.lines)
     size = (
@@ -143,19 +143,20 @@ def foretell(missing, record, rest, grid, jobs, dask, progress):
 
     from efcml.tuning.backends import run_local
 
-    task, begin = missing.pop(len(missing) // 2), perf_counter()
-    with busy("timing one pass", progress):
-        for line in run_local([task], 1, *rest):
-            record.add(line)
-    spent = perf_counter() - begin
-    seconds, workers, where = spent * len(missing), 1, ""
-    if effective_n_jobs(jobs) > 1 and seconds > 2.0 * STARTING:
+    timed = {}
+    with busy("timing two passes", progress):
+        for task in [missing.pop(0), *missing[-1:]]:
+            begin = perf_counter()
+            for line in run_local([task], 1, *rest):
+                record.add(line)
+            timed[task.vigilance] = perf_counter() - begin
+    del missing[-1:]
+    seconds, workers, where = sum(timed.values()) / len(timed) * len(missing), 1, ""
+    if effective_n_jobs(jobs) > 1 and seconds > 5.0 * STARTING:
         workers = min(effective_n_jobs(jobs), len(missing))
         seconds, where = seconds / workers + STARTING, f" in {workers} processes"
-    return (
-        f"{size}, about {in_words(max(seconds, 1.0))}{where}"
-        f" (one with vigilance {task.vigilance:g} took {spent:.2g} s)"
-    ), workers
+    took = ", ".join(f"{spent:.2g} s with vigilance {value:g}" for value, spent in timed.items())
+    return f"{size}, about {in_words(max(seconds, 1.0))}{where} (a pass took {took})", workers
 
 
 def run_tasks(missing, record, rest, *, jobs, dask, progress):
