@@ -138,7 +138,10 @@ def foretell(missing, record, rest, grid, jobs, dask, progress):
     if not missing:
         return size, jobs
     if dask is not None:
-        return f"{size}, on the cluster", jobs
+        from efcml.tuning.cluster import connected
+
+        with connected(dask):  # if it is there; how many workers it will have, nobody knows
+            return f"{size}, on the cluster", jobs
     from joblib import effective_n_jobs
 
     from efcml.tuning.backends import run_local
