@@ -4,8 +4,9 @@ Names are loaded when they are first used, so that ``import efcml`` stays quick 
 needs no scikit-learn does not load it.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from efcml.lazy import lazy_names
 
 if TYPE_CHECKING:
     from efcml import datasets
@@ -35,23 +36,11 @@ _HOMES = {
     "ChainEFC": "efcml.rivals",
     "EFCMLClassifier": "efcml.classifier",
     "OneVsRestEFC": "efcml.rivals",
+    "datasets": "efcml.datasets",
     "load": "efcml.saving",
     "prequential": "efcml.evaluation",
     "save": "efcml.saving",
     "warmup": "efcml.warm",
 }
 
-
-def __getattr__(name):
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name == "datasets":
-        value = import_module("efcml.datasets")
-    else:
-        raise AttributeError(f"module 'efcml' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

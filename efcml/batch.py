@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from efcml.frequencies import label_means
 from efcml.kernels import descent, proximal
 from efcml.kernels.scoring import activate_rows
 from efcml.rules.definite import invert
@@ -62,13 +63,6 @@ def set_label_moments(arrays, rule, Y, known, weights):
     arrays.label_weight[rule] = total
     arrays.label_mean[rule] = mean
     arrays.label_cov[rule] = symmetric(product - total * mean * mean.T)
-
-
-def label_means(Y):
-    """Return the share of each label among the rows that know it; 0 where none does."""
-    known = ~np.isnan(Y)
-    count = known.sum(axis=0)
-    return np.where(known, Y, 0.0).sum(axis=0) / np.maximum(count, 1)
 
 
 def prior_planes(Y, n_features):

@@ -3,7 +3,6 @@
 from copy import copy
 
 from efcml.face import EngineFace
-from efcml.learner import Learner
 from efcml.params import Params
 from efcml.reading import explain_row, read_rules
 from efcml.targets import one_row
@@ -178,6 +177,8 @@ class EFCMLClassifier(EngineFace):
         return cls(**(printed | changes))
 
     def _new_learner(self, n_features, n_labels):
+        from efcml.learner import Learner  # not above: it loads numba
+
         return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------

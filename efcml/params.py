@@ -6,15 +6,15 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from efcml.kernels import proximal
+from efcml.kernels import records
 from efcml.kernels.records import Settings
 
 CORRELATIONS = {
-    "shift": proximal.SHIFT,
-    "laplacian": proximal.LAPLACIAN,
-    "signed": proximal.SIGNED,
-    "paper": proximal.RAW,
-    "none": proximal.NONE,
+    "shift": records.SHIFT,
+    "laplacian": records.LAPLACIAN,
+    "signed": records.SIGNED,
+    "paper": records.RAW,
+    "none": records.NONE,
 }
 MOST_CASES = 2000  # time and memory grow with the square
 LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding errors alone

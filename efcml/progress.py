@@ -1,45 +1,6 @@
 """A progress bar for long work: shown on a terminal and in a notebook, silent in a pipe."""
 
-import io
-import os
 import sys
-
-from tqdm import tqdm
-
-DELAY = 0.5  # seconds in a notebook: what is quicker than this leaves nothing in the cell
-COLUMNS = 90  # of a bar in a notebook
-
-
-class CellBar(tqdm):
-    """A bar in a notebook: one line below the cell, drawn anew in its place and gone at the end.
-
-    What goes to stderr would be red and stay in the saved notebook; widgets would stay as well, as
-    errors where they are not known.
-    """
-
-    def __init__(self, **options):
-        if "TQDM_DELAY" not in os.environ:
-            options.setdefault("delay", DELAY)
-        # tqdm moves a cursor in its file; there is none here.
-        super().__init__(file=io.StringIO(), **{"ncols": COLUMNS, "ascii": False} | options)
-
-    @staticmethod
-    def status_printer(file):
-        """Return the function that shows a text in the place of the one before."""
-        from IPython.display import display
-
-        handle = None
-
-        def show(text):
-            nonlocal handle
-            if handle is not None:
-                # Without a kind that is drawn as nothing, an empty text would be an empty line.
-                empty = {} if text else {"text/html": ""}
-                handle.update({"text/plain": text} | empty, raw=True)
-            elif text:
-                handle = display({"text/plain": text}, raw=True, display_id=True)
-
-        return show
 
 
 def progress_bar(total, label, *, unit="row", show=None, **options):
@@ -58,8 +19,12 @@ def progress_bar(total, label, *, unit="row", show=None, **options):
         Further options of tqdm, such as ``unit_scale`` or ``initial``.
     """
     shown = is_watched() if show is None else show
-    kind = CellBar if in_notebook() else tqdm
-    return kind(total=total, desc=label, unit=unit, disable=not shown, leave=False, **options)
+    # Loaded here: the command line prints its help without.
+    if in_notebook():
+        from efcml.cellbar import CellBar as Bar
+    else:
+        from tqdm import tqdm as Bar
+    return Bar(total=total, desc=label, unit=unit, disable=not shown, leave=False, **options)
 
 
 def is_watched():
@@ -74,3 +39,16 @@ def in_notebook():
     from IPython import get_ipython
 
     return hasattr(get_ipython(), "kernel")
+
+
+def in_words(seconds):
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> in_words(40), in_words(200), in_words(9000)
+    ('40 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

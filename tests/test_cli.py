@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,12 @@ import efcml
 from efcml.cli import main, tune
 from efcml.cli.commands import build_parser
 from efcml.tables import format_table
+from efcml.tuning import PAPER_GRID, SHORT_GRID, task
 
 CSV = "a,b,happy,calm\n" + "".join(
     f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
 )
-SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2"]
+SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2", "--jobs", "1"]
 
 
 @pytest.fixture
@@ -132,12 +134,46 @@ def test_tune_goes_on_from_a_checkpoint(capsys, csv_file, tmp_path):
     assert capsys.readouterr().out == first
 
 
-def test_the_grid_of_the_paper_is_the_default():
-    options = type("Options", (), {"vigilance": None, "alpha": None, "beta": "1,2"})
-    grid = tune.read_grid(options)
-    assert len(grid.vigilance) == 17
-    assert len(grid.alpha) == 10
+def test_the_grid_of_the_paper_is_named():
+    def grid_of(*arguments):
+        return tune.read_grid(build_parser().parse_args(["tune", "emotions", *arguments]))
+
+    assert grid_of() == SHORT_GRID
+    assert grid_of("--grid", "paper") == PAPER_GRID
+    grid = grid_of("--grid", "paper", "--beta", "1,2")
+    assert (grid.vigilance, grid.alpha) == (PAPER_GRID.vigilance, PAPER_GRID.alpha)
     assert grid.beta == (1.0, 2.0)
+    assert replace(SHORT_GRID, alpha=(3.0,)) == grid_of("--alpha", "3")
+
+
+def test_tune_says_how_long_it_takes(capsys, csv_file, tmp_path):
+    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL]
+    arguments += ["--checkpoint", str(tmp_path / "done.jsonl")]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    size = "efcml: 4 points (2 of vigilance, 2 of alpha and beta) in 2 folds: 4 passes"
+    took = r"[\d.e-]+ s with vigilance 0\.5, [\d.e-]+ s with vigilance 0\.9"
+    assert re.fullmatch(re.escape(size) + rf", about \d+ s \(a pass took {took}\)\n", captured.err)
+    assert main(arguments) == 0
+    again = capsys.readouterr()
+    assert again.err == f"{size}, 4 of them done already\n"
+    assert again.out == captured.out
+
+
+def test_a_worker_that_fails_is_one_line(capsys, csv_file, monkeypatch):
+    def fail(*rest):
+        raise FloatingPointError("too\nhot")
+
+    monkeypatch.setattr(task, "run_pass", fail)
+    line = refusal(main, ["tune", str(csv_file), "--labels", "2", *SMALL], capsys)
+    assert line.startswith("efcml: vigilance 0.5 failed on fold 0")
+    assert line.endswith("FloatingPointError: too hot\n")
+
+
+def test_the_file_for_all_points_is_refused_before_the_search(capsys, csv_file, tmp_path):
+    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL, "--out"]
+    assert "is a folder" in refusal(main, [*arguments, str(tmp_path)], capsys)
+    assert "cannot write to" in refusal(main, [*arguments, str(csv_file / "x.json")], capsys)
 
 
 def test_arff_is_read(tmp_path, capsys):

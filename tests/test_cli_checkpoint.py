@@ -80,6 +80,22 @@ def test_goes_on_bit_for_bit(options, block, songs, tmp_path, capsys, monkeypatc
     assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
 
 
+def test_says_where_it_goes_on(songs, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "c.npz"
+    arguments = run_arguments(songs, "--checkpoint", path, "--out", tmp_path / "out", "--json")
+    with monkeypatch.context() as patched:
+        small_blocks(patched, 5)
+        interrupt_after(patched, 1)
+        assert main(arguments) == 130
+    assert "going on" not in capsys.readouterr().err
+    for said in ("10 of 20 rows are done, the next is row 34", "20 of 20 rows are done, nothing is"
+                 " left"):  # fmt: skip
+        assert main(arguments) == 0
+        captured = capsys.readouterr()
+        assert captured.err == f"efcml: going on from {path}: {said}\n"
+        assert json.loads(captured.out)["n_stream"] == 20
+
+
 def test_time_adds_up(songs, tmp_path, capsys, monkeypatch):
     prequential = stream.prequential
 

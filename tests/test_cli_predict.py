@@ -188,7 +188,9 @@ def test_an_output_that_cannot_be_written(model_file, songs, capsys):
     assert main(["predict", str(model_file), str(songs), "--out", str(songs / "x")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.splitlines()[1:] == [f"efcml: cannot write to {songs}: File exists"]
+    assert captured.err == f"efcml: cannot write to {songs}: File exists\n"
+    assert main(["predict", str(model_file), str(songs), "--out", str(songs.parent)]) == 2
+    assert "is a folder: give the name of a file" in capsys.readouterr().err
 
 
 def test_a_broken_model(model_file, songs, capsys):

@@ -8,7 +8,8 @@ import pytest
 from tool_files import load_tool
 
 from efcml import progress
-from efcml.progress import CellBar, in_notebook, is_watched, progress_bar
+from efcml.cellbar import COLUMNS, CellBar
+from efcml.progress import in_notebook, is_watched, progress_bar
 
 pytestmark = pytest.mark.plain
 
@@ -94,7 +95,7 @@ def test_a_bar_in_a_cell_is_drawn_in_one_place(cell, capsys, monkeypatch):
     with progress_bar(2, "work", mininterval=0) as bar:
         bar.update(2)
     assert [data["text/plain"][:10] for data in cell.shown] == ["work:   0%", "work: 100%", ""]
-    assert max(len(data["text/plain"]) for data in cell.shown) <= progress.COLUMNS
+    assert max(len(data["text/plain"]) for data in cell.shown) <= COLUMNS
     assert capsys.readouterr() == ("", "")
 
 

@@ -8,8 +8,9 @@ import pytest
 from reproduce_files import TINY, forget, tiny_set, use_tiny_sets, without_times
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
+from efcml.progress import in_words
 from efcml.reproduce import machine
-from efcml.reproduce.cost import in_words, seconds_of
+from efcml.reproduce.cost import seconds_of
 from efcml.reproduce.execute import curve_points, execute, fit
 from efcml.reproduce.packing import STEPS, pack, pack_shares, unpack, unpack_shares
 from efcml.reproduce.plan import IDS, NAMES, Plan

@@ -23,12 +23,12 @@ from efcml.reproduce.ablation import DRIFT_LINES, PAIRS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
 from efcml.reproduce.marks import aim_cell
-from efcml.reproduce.plan import IDS, LARGE_IDS, Plan
+from efcml.reproduce.plan import IDS, LARGE_IDS, Plan, choose_ids
 from efcml.reproduce.record import Records, to_line
 from efcml.reproduce.recovery import half_width
 from efcml.reproduce.runs import make_run
 from efcml.reproduce.scale import FULL, QUICK
-from efcml.reproduce.session import Session, choose_ids
+from efcml.reproduce.session import Session
 from efcml.reproduce.tables import Table, mean_and_half, tables_of
 
 MADE_UP_RUNS = {"execute": made_up, "warmup": lambda: None}

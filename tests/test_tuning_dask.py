@@ -188,6 +188,14 @@ def test_threads_give_the_same(inside, few_rows):
     assert search_with(few_rows, **SMALL, dask=inside.cluster) == search_with(few_rows, **SMALL)
 
 
+def test_how_long_a_cluster_takes_is_not_said(inside, few_rows):
+    said = []
+    search_with(few_rows, **SMALL, dask=inside, say=said.append)
+    assert said == [
+        "4 points (2 of vigilance, 2 of alpha and beta) in 2 folds: 4 passes, on the cluster"
+    ]
+
+
 def test_nothing_left_to_do_needs_no_cluster(few_rows, tmp_path):
     path = tmp_path / "search.jsonl"
     expected = search_with(few_rows, **SMALL, checkpoint=path)
@@ -305,10 +313,14 @@ def test_an_asynchronous_client(few_rows, monkeypatch):
 
 def test_no_scheduler(few_rows, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+    said = []
     for address in ("nowhere", "127.0.0.1:1", 3):
         with pytest.raises(
             ValueError, match="no Dask scheduler answers at .*: start one"
         ) as caught:
-            search_with(few_rows, **SMALL, dask=address, checkpoint=tmp_path / "file")
+            search_with(
+                few_rows, **SMALL, dask=address, checkpoint=tmp_path / "file", say=said.append
+            )
         assert "\n" not in str(caught.value)
+    assert said == []
     assert not list(tmp_path.iterdir())

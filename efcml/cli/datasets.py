@@ -2,10 +2,6 @@
 
 import json
 
-import numpy as np
-
-from efcml import datasets
-from efcml.datasets import CATALOG, catalog
 from efcml.tables import format_table
 
 
@@ -28,6 +24,9 @@ def add_command(commands):
 
 def list_names(options):
     """Print every known name with its size, and whether its files are here."""
+    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    from efcml.datasets import CATALOG, catalog
+
     rows = []
     for name in datasets.available():
         record = CATALOG.get(name)
@@ -46,13 +45,18 @@ def list_names(options):
 
 def fetch(options):
     """Download a set and say where it is."""
+    from efcml import datasets
+
     folder = datasets.fetch(options.name, base=options.base)
     print(f"{options.name} is in {folder}")
 
 
 def tell(options):
     """Print what a data set holds."""
-    from efcml.batch import label_means  # not above: numba takes a second to import
+    import numpy as np
+
+    from efcml import datasets
+    from efcml.frequencies import label_means
 
     ds = datasets.load(options.name)
     share = label_means(ds.Y)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from efcml.cli.modelfile import read_features, read_model, tell_rules
+from efcml.cli.modelfile import check_files, read_features, read_model, tell_rules
 
 SHOWN, SHOWN_PER_LABEL = 10, 3  # rules
 
@@ -22,6 +22,7 @@ def add_command(commands):
 
 def run(options):
     """Print rules or explanations."""
+    check_files(*filter(None, (options.model, options.sample)))
     model = read_model(options.model)
     if options.sample is not None:
         explain_rows(model, options)

@@ -4,8 +4,6 @@ import csv
 import json
 import math
 
-import numpy as np
-
 from efcml import __version__
 from efcml.folders import whole_files
 from efcml.tables import format_table
@@ -148,5 +146,7 @@ def answer_cells(scores):
 
     Scores are written in full: reading them gives the same bits.
     """
+    import numpy as np  # not above: it takes longer to import than help to print
+
     for row in np.asarray(scores).tolist():
         yield [(repr(score), int(score >= 0.5)) for score in row]

@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from efcml.cli.modelfile import label_names, read_features, read_model
+from efcml.cli.modelfile import check_files, label_names, read_features, read_fitted
 from efcml.cli.outcome import answer_cells
-from efcml.folders import make_folder, whole_files
+from efcml.cli.target import check_target, write_target
 
 
 def add_command(commands):
@@ -24,7 +24,10 @@ def add_command(commands):
 
 def run(options):
     """Predict all rows of the file."""
-    model = read_model(options.model)
+    check_files(options.model, options.file)
+    if options.out is not None:
+        check_target(options.out)
+    model = read_fitted(options.model)
     X = read_features(model, options.file)
     # The learner takes the rows as they are: they have been checked and put in its order.
     scores = model.learner_.score(X)
@@ -32,9 +35,7 @@ def run(options):
     if options.out is None:
         sys.stdout.write(text)
         return
-    make_folder(options.out.parent)
-    with whole_files(options.out.parent) as place:
-        (place / options.out.name).write_text(text, encoding="utf-8", newline="")
+    write_target(options.out, text)
 
 
 def to_csv(names, scores):

@@ -28,11 +28,9 @@ def add_command(commands):
 
 def run(options):
     """Run the experiments that are missing; write and print what came out."""
-    from efcml.reproduce.cost import in_words  # not above: these take seconds to import
-    from efcml.reproduce.plan import IDS
+    from efcml.progress import in_words
+    from efcml.reproduce.plan import IDS, choose_ids
     from efcml.reproduce.scale import FULL, QUICK
-    from efcml.reproduce.session import Session, choose_ids
-    from efcml.reproduce.work import Workers
     from efcml.tuning.inputs import check_backend
 
     begin = time.perf_counter()
@@ -40,6 +38,9 @@ def run(options):
     ids = choose_ids(options.id, scale)
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
     check_backend(jobs, options.dask)
+    from efcml.reproduce.session import Session  # not before: these take seconds to import
+    from efcml.reproduce.work import Workers
+
     folder = options.out or Path(QUICK_FOLDER if options.quick else FOLDER)
     say = partial(print, flush=True)  # in a log of hours, a line should be there when it is said
     say(f"{', '.join(ids)}; everything goes to {folder}")

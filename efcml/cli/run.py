@@ -4,7 +4,13 @@ import sys
 from pathlib import Path
 
 from efcml.cli.outcome import describe, summarise, to_json, write_results
-from efcml.cli.settings import add_settings, make_asker, make_estimator
+from efcml.cli.settings import (
+    add_settings,
+    check_asking,
+    make_asker,
+    make_estimator,
+    read_settings,
+)
 from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
 from efcml.folders import make_folder
 from efcml.progress import is_watched, progress_bar
@@ -30,15 +36,17 @@ def add_command(commands):
 
 def run(options):
     """Run, write the results and print the table."""
-    from efcml.cli.checkpoint import Checkpoint  # not above: these take a second to import
-    from efcml.cli.stream import StreamRun, run_to_the_end
-    from efcml.rivals import MODELS
-
-    model, active = make_estimator(options), make_asker(options)
+    given = read_settings(options)
+    check_asking(options)
     whole = read_source(options)
     rows = choose_rows(whole, seed=options.seed if options.shuffle else None, quick=options.quick)
     ds = take_rows(whole, rows)
     check_parts(ds, options)
+    from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
+    from efcml.cli.stream import StreamRun, run_to_the_end
+    from efcml.rivals import MODELS
+
+    model, active = make_estimator(options, given), make_asker(options)
     folder = options.out or Path("runs") / name_run(ds.name, options, active)
     make_folder(folder)
     stream = StreamRun(model, active, *ds.stream, learn=MODELS[options.model].learn)
@@ -87,10 +95,15 @@ def start(run, checkpoint, ds):
     from efcml.warm import warmup
 
     with progress_bar(2, "preparing", unit="step") as bar:
-        if not checkpoint.take_up():
+        taken_up = checkpoint.take_up()
+        if not taken_up:
             if ds.n_initial:
                 run.model.fit(*ds.initial)
             checkpoint.write()
         bar.update()
         warmup()  # here, so that compiling does not count as time per sample
         bar.update()
+    if taken_up:
+        rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
+        print(f"efcml: going on from {checkpoint.path}: {run.done} of {len(run.Y)} rows are done,"
+              f" {rest}", file=sys.stderr)  # fmt: skip

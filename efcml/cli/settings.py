@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 MODELS = ("efcml", "ovr", "chain", "static", "rfwls")
 ASKING = ("efcml", "rfwls")  # models that an active learner works with
+FURTHER = {"chain": ("order",)}  # parameters besides those of the engine; random_state is --seed
 
 
 def add_settings(parser):
@@ -25,21 +26,29 @@ def add_settings(parser):
                         " random (default 0)")  # fmt: skip
 
 
-def make_estimator(options):
-    """Return the new estimator; a wrong parameter is refused in one sentence."""
-    from efcml.params import Params  # not above: numba takes a second to import
-    from efcml.rivals import make_model
+def read_settings(options):
+    """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
+    from efcml.params import Params
 
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
-    allowed = make_model(options.model).get_params()
-    del allowed["random_state"]  # that is --seed
-    given = dict(read_setting(text, allowed) for text in options.settings)
-    model = make_model(options.model, random_state=options.seed, **given)
-    chosen = model.get_params()
-    # Refused before the long work, not after it.
-    Params(**{name: chosen[name] for name in Params.names()}).check_together()
-    return model
+    given = dict(read_setting(text, parameter_names(options.model)) for text in options.settings)
+    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
+    return given
+
+
+def parameter_names(model):
+    """Return the names of the parameters that can be set."""
+    from efcml.params import Params
+
+    return sorted((*Params.names(), *FURTHER.get(model, ())))
+
+
+def make_estimator(options, given):
+    """Return the new estimator with these parameters."""
+    from efcml.rivals import make_model
+
+    return make_model(options.model, random_state=options.seed, **given)
 
 
 def read_setting(text, allowed):
@@ -72,18 +81,23 @@ def read_value(text):
     return text
 
 
-def make_asker(options):
-    """Return the active learner, or None if every label is given."""
+def check_asking(options):
+    """Refuse options of an active learner that do not fit the others."""
     if options.budget is None:
         for name in ("unit", "criteria"):
             if getattr(options, name) is not None:
                 raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
-        return None
-    if options.model not in ASKING:
+    elif options.model not in ASKING:
         raise ValueError(
             f"--budget works with --model {' and '.join(ASKING)} only, not with {options.model}."
         )
-    from efcml.active import ActiveLearner
+
+
+def make_asker(options):
+    """Return the active learner, or None if every label is given."""
+    if options.budget is None:
+        return None
+    from efcml.active import ActiveLearner  # not above: it takes seconds to import
 
     words = {}
     if options.criteria is not None:

@@ -3,10 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from efcml import datasets
-
 BUILT_IN = "drifting-clusters"
 QUICK_ROWS = 300  # of the initial part and of the stream
 
@@ -26,6 +22,8 @@ def add_source(parser, *, optional=False):
 
 def read_source(options):
     """Return the data set that the arguments name."""
+    from efcml import datasets  # not above: numpy takes longer to import than help to print
+
     path = Path(options.data)
     if path.suffix.lower() == ".csv":
         if options.labels is None:
@@ -51,10 +49,13 @@ def choose_rows(ds, *, seed=None, quick=False):
 
     Examples
     --------
+    >>> from efcml import datasets
     >>> ds = datasets.load("stationary-clusters", n=1000)
     >>> choose_rows(ds, quick=True)[[0, -1]]
     array([  0, 399])
     """
+    import numpy as np
+
     initial, stream = np.arange(ds.n_initial), np.arange(ds.n_initial, len(ds))
     if seed is not None:
         stream = np.random.default_rng(seed).permutation(stream)
@@ -65,6 +66,8 @@ def choose_rows(ds, *, seed=None, quick=False):
 
 def take_rows(ds, rows):
     """Return a data set of some rows of another; the first ones are still its initial part."""
+    import numpy as np
+
     if np.array_equal(rows, np.arange(len(ds))):
         return ds
     n_initial = int((rows < ds.n_initial).sum())

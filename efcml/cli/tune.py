@@ -1,13 +1,16 @@
 """``efcml tune``: choose vigilance, alpha and beta on the initial part of a data set."""
 
 import json
+import sys
 from pathlib import Path
 
 from efcml import __version__
 from efcml.cli.source import add_source, read_source
+from efcml.cli.target import check_target, write_target
 from efcml.tables import format_table
 
 SHOWN = 10  # points in the table
+GRIDS = ("short", "paper")
 
 
 def add_command(commands):
@@ -16,40 +19,57 @@ def add_command(commands):
                                  " on the initial part")  # fmt: skip
     add_source(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1: all cores")
+    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
     where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
+    parser.add_argument("--grid", choices=GRIDS, default="short", help="points that are searched:"
+                        " short (default: 30 points, a minute on some hundred rows) or paper (the"
+                        " paper's 1360, which may take hours)")  # fmt: skip
     parser.add_argument("--folds", type=int, default=5, metavar="N")
     parser.add_argument("--rows", type=int, metavar="N", help="only the last N rows of the initial"
                         " part")  # fmt: skip
     for name in ("vigilance", "alpha", "beta"):
-        parser.add_argument(f"--{name}", metavar="A,B", help=f"values of {name} (the paper's if not"
-                            " given)")  # fmt: skip
+        parser.add_argument(f"--{name}", metavar="A,B", help=f"values of {name} (those of the"
+                            " grid if not given)")  # fmt: skip
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is done; go on from it")
-    parser.add_argument("--out", metavar="FILE", help="write all points as JSON")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write all points as JSON")
     parser.add_argument("--json", action="store_true", help="print the choice as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options):
     """Search and print the choice; after Ctrl-C, the one among what was finished."""
-    from efcml.tuning import SearchInterrupted, tune  # not above: it takes a second to import
+    from efcml.tuning import SearchInterrupted, tune
+    from efcml.tuning.inputs import check_backend, check_folds
 
+    grid = read_grid(options)
+    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
+    check_backend(jobs, options.dask)
+    if options.out is not None:
+        check_target(options.out)
     ds = read_source(options)
     X, Y = ds.initial
     if options.rows is not None:
         if options.rows < 1:
             raise ValueError(f"--rows is {options.rows}: choose at least 1.")
         X, Y = X[-options.rows :], Y[-options.rows :]
+    check_folds(options.folds, Y)
     try:
         result = tune(
-            X, Y, grid=read_grid(options), folds=options.folds, jobs=options.jobs,
-            dask=options.dask, checkpoint=options.checkpoint,
+            X, Y, grid=grid, folds=options.folds, jobs=jobs, dask=options.dask,
+            checkpoint=options.checkpoint, say=say,
         )  # fmt: skip
     except SearchInterrupted as interrupt:
         if interrupt.partial is not None:
             tell(options, ds.name, len(X), interrupt.partial, interrupted=True)
         raise
+    except RuntimeError as error:  # of a worker; it says what to do
+        raise ValueError(str(error)) from None
     tell(options, ds.name, len(X), result, interrupted=False)
+
+
+def say(line):
+    """Print a line besides the result."""
+    print(f"efcml: {line}", file=sys.stderr, flush=True)
 
 
 def tell(options, name, n_rows, result, *, interrupted):
@@ -60,7 +80,7 @@ def tell(options, name, n_rows, result, *, interrupted):
         "interrupted": interrupted, "version": __version__,
     }  # fmt: skip
     if options.out:
-        Path(options.out).write_text(json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")
+        write_target(options.out, json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")
     if options.json:
         print(json.dumps(choice, indent=1))
     else:
@@ -68,14 +88,15 @@ def tell(options, name, n_rows, result, *, interrupted):
 
 
 def read_grid(options):
-    """Return the paper's grid with the values that the arguments replace."""
-    from efcml.tuning import PAPER_GRID, Grid
+    """Return the grid that is named, with the values that the arguments replace."""
+    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
 
+    named = {"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid]
     values = {}
     for name in ("vigilance", "alpha", "beta"):
         text = getattr(options, name)
         try:
-            values[name] = getattr(PAPER_GRID, name) if text is None else [
+            values[name] = getattr(named, name) if text is None else [
                 float(part) for part in text.split(",")
             ]  # fmt: skip
         except ValueError:

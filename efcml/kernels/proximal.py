@@ -9,9 +9,9 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
 from efcml.kernels.linalg import dot
+from efcml.kernels.records import LAPLACIAN, RAW, SHIFT, SIGNED
 from efcml.kernels.triangle import multiply
 
-SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4  # modes of `correlation`
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below
 NO_VARIANCE = 1e-12  # a label with less variance than this is constant in the rule
 

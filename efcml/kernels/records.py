@@ -2,6 +2,9 @@
 
 from collections import namedtuple
 
+# Modes of `correlation`; here, where no numba is, because parameters name them.
+SHIFT, LAPLACIAN, SIGNED, RAW, NONE = 0, 1, 2, 3, 4
+
 # alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
 # tells whether any is above zero.
 Settings = namedtuple(

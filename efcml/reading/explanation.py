@@ -7,7 +7,6 @@ import numpy as np
 
 from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
-from efcml.kernels.scoring import activate_rows
 from efcml.markup import Safe, bar, faint, join, lines, table
 from efcml.reading.rulelist import RuleList, read_in_order
 from efcml.reading.words import Push, percent, short, signed
@@ -259,6 +258,8 @@ def explain_row(learner, x, feature_names=None, label_names=None):
     -------
     Explanation
     """
+    from efcml.kernels.scoring import activate_rows  # not above: it loads numba
+
     background, rules = read_in_order(learner, feature_names, label_names)
     score = learner.score(x)[0]
     if not rules:

@@ -6,12 +6,10 @@ import numpy as np
 
 from efcml.extras import extra_for
 from efcml.guard import one_at_a_time
-from efcml.kernels.proximal import correlate
 from efcml.markup import bar, escape, faint, join, lines, table
 from efcml.reading.background import Background, name_all
 from efcml.reading.rule import Rule
 from efcml.reading.words import count, percent
-from efcml.rules.definite import invert
 
 
 class RuleList(Sequence):
@@ -143,6 +141,8 @@ def read_rules(learner, feature_names=None, label_names=None):
 
 def read_in_order(learner, feature_names, label_names):
     """Return the background and the rules in the order of the learner's arrays."""
+    from efcml.rules.definite import invert  # not above: it loads numba
+
     p, K = learner.n_features, learner.n_labels
     names = name_all(feature_names, "x", p), name_all(label_names, "label", K)
     if not learner.fitted:
@@ -182,6 +182,8 @@ def own(table):
 
 def correlation(rules, rule):
     """Return the label correlation of a rule, as its penalty uses it."""
+    from efcml.kernels.proximal import correlate  # not above: it loads numba
+
     corr = np.empty((rules.n_labels, rules.n_labels))
     correlate(rules.label_cov[rule], rules.label_weight[rule], corr)
     return corr

@@ -34,16 +34,3 @@ def seconds_of(run):
     if run.model in PER_LABEL:
         row *= n_labels
     return row * (stream + FITTING * initial)
-
-
-def in_words(seconds):
-    """Return a time for people.
-
-    Examples
-    --------
-    >>> in_words(40), in_words(200), in_words(9000)
-    ('40 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -2,7 +2,7 @@
 
 from efcml.reproduce.ablation import ablation_lines
 from efcml.reproduce.runs import Asking, Line, make_run
-from efcml.reproduce.scale import DRIFTING, LARGE, RULE_COUNT_SETS, SETS
+from efcml.reproduce.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS
 from efcml.reproduce.tuned import RIVALS, rival_searches, tuned_parameters
 
 NAMES = {
@@ -162,3 +162,20 @@ SETS_OF = {
 }  # fmt: skip
 IDS = tuple(SETS_OF)  # cheap ones first
 LARGE_IDS = ("mediamill", "al-mediamill")  # left out of `all --quick`
+
+
+def choose_ids(wanted, scale):
+    """Return the experiments that a word stands for, cheap ones first.
+
+    Examples
+    --------
+    >>> from efcml.reproduce.scale import QUICK
+    >>> "mediamill" in choose_ids("all", QUICK), choose_ids("speed", QUICK)
+    (False, ('speed',))
+    """
+    if wanted == "all":
+        return IDS if scale is FULL else tuple(name for name in IDS if name not in LARGE_IDS)
+    if wanted not in IDS:
+        raise ValueError(f"there is no experiment {wanted!r}: choose all or one of"
+                         f" {', '.join(IDS)}.")  # fmt: skip
+    return (wanted,)

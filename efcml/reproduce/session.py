@@ -8,33 +8,15 @@ from efcml.reproduce.claims import CLAIMS, N_CHECKS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings
 from efcml.reproduce.pages import count_verdicts
-from efcml.reproduce.plan import IDS, LARGE_IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
+from efcml.reproduce.plan import IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.rows import load_rows
-from efcml.reproduce.scale import FULL
 from efcml.reproduce.tables import tables_of, verdict_table
 from efcml.reproduce.tuned import read_choices, tune_sets
 from efcml.reproduce.verdicts import judge
 from efcml.reproduce.work import Workers, run_missing
 
 TUNED_IDS = (*TUNED_EXPERIMENTS, "mediamill")
-
-
-def choose_ids(wanted, scale):
-    """Return the experiments that a word stands for, cheap ones first.
-
-    Examples
-    --------
-    >>> from efcml.reproduce.scale import QUICK
-    >>> "mediamill" in choose_ids("all", QUICK), choose_ids("speed", QUICK)
-    (False, ('speed',))
-    """
-    if wanted == "all":
-        return IDS if scale is FULL else tuple(name for name in IDS if name not in LARGE_IDS)
-    if wanted not in IDS:
-        raise ValueError(f"there is no experiment {wanted!r}: choose all or one of"
-                         f" {', '.join(IDS)}.")  # fmt: skip
-    return (wanted,)
 
 
 class Session:

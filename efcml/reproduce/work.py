@@ -5,8 +5,8 @@ import warnings
 from contextlib import closing
 from dataclasses import dataclass
 
-from efcml.progress import progress_bar
-from efcml.reproduce.cost import in_words, seconds_of
+from efcml.progress import in_words, progress_bar
+from efcml.reproduce.cost import seconds_of
 from efcml.reproduce.execute import execute
 from efcml.tuning.backends import run_local
 from efcml.tuning.cluster import run_dask

@@ -1,4 +1,7 @@
-"""Estimators as facts and arrays: parameters, names and classes, and the learner behind them."""
+"""Estimators as facts and arrays: parameters, names and classes, and the learner behind them.
+
+scikit-learn is loaded only when an estimator is built; a learner is read without it.
+"""
 
 import re
 from numbers import Integral
@@ -6,9 +9,9 @@ from types import NoneType
 
 import numpy as np
 
-from efcml.classifier import EFCMLClassifier
+import efcml
 from efcml.learner import Learner
-from efcml.rivals import ChainEFC, OneVsRestEFC
+from efcml.params import Params
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.saving.checks import take, take_words
 from efcml.saving.learners import (
@@ -19,8 +22,10 @@ from efcml.saving.learners import (
 )
 from efcml.states import from_plain, nest, pick, to_plain
 
-LEARNERS = {EFCMLClassifier: Learner, OneVsRestEFC: OneVsRestLearner, ChainEFC: ChainLearner}
-KINDS = {kind.__name__: kind for kind in LEARNERS}
+LEARNERS = {
+    "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
+}  # fmt: skip
+FURTHER = {"ChainEFC": ("order",)}  # parameters besides those of the engine and random_state
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -43,9 +48,10 @@ def pack(model):
 
 def shapes(facts):
     """Return type and shape of every array of an estimator with these facts, or refuse them."""
-    kind = KINDS[facts["class"]]
+    kind = LEARNERS[facts["class"]]
     take(facts, "the estimator", **{"class": str, "params": dict, "fitted": (dict, NoneType)})
-    take(facts["params"], "params", **dict.fromkeys(kind().get_params(), PARAMETER_KINDS))
+    names = parameter_names(facts["class"])
+    take(facts["params"], "params", **dict.fromkeys(names, PARAMETER_KINDS))
     fitted = facts["fitted"]
     if fitted is None:
         return {}
@@ -55,11 +61,11 @@ def shapes(facts):
         learner=dict,
     )  # fmt: skip
     learner = fitted["learner"]
-    if kind is EFCMLClassifier:
+    if kind is Learner:
         expected = learner_shapes(learner)
         n_labels = learner["n_labels"]
     else:
-        expected = per_label_shapes(learner, LEARNERS[kind])
+        expected = per_label_shapes(learner, kind)
         n_labels = len(learner["models"])
     for name, count in (("feature_names", learner["n_features"]), ("label_names", n_labels)):
         if fitted[name] is not None:
@@ -74,31 +80,43 @@ def shapes(facts):
 def check(facts, arrays):
     """Refuse values that no estimator can have."""
     if facts["fitted"] is not None:
-        one = KINDS[facts["class"]] is EFCMLClassifier
+        one = LEARNERS[facts["class"]] is Learner
         examine = check_learner if one else check_per_label
         examine(facts["fitted"]["learner"], pick(arrays, "learner"))
 
 
 def unpack(facts, arrays):
     """Build an estimator from checked facts and arrays."""
-    kind = KINDS[facts["class"]]
+    kind = getattr(efcml, facts["class"])
     model = kind(**{name: from_plain(value) for name, value in facts["params"].items()})
+    vars(model).update(unpack_fitted(facts, arrays))
+    return model
+
+
+def unpack_fitted(facts, arrays):
+    """Return what an estimator has learned, by the names of its attributes; nothing if it is new.
+
+    The learner is among it, and this needs no scikit-learn.
+    """
     fitted = facts["fitted"]
     if fitted is None:
-        return model
-    learner = LEARNERS[kind].from_state(fitted["learner"], pick(arrays, "learner"))
+        return {}
+    learner = LEARNERS[facts["class"]].from_state(fitted["learner"], pick(arrays, "learner"))
     flat = fitted["classes"] is not None
-    model._binary = flat
-    model._pair = unpack_classes(fitted["classes"]) if flat else None
-    model.n_features_in_ = learner.n_features
+    pair = unpack_classes(fitted["classes"]) if flat else None
+    found = {"_binary": flat, "_pair": pair, "n_features_in_": learner.n_features}
     for name, attribute in (
         ("label_names", "label_names_"),
         ("feature_names", "feature_names_in_"),
     ):
         if fitted[name] is not None:
-            setattr(model, attribute, np.array(fitted[name], dtype=object))
-    model.learner_ = learner
-    return model
+            found[attribute] = np.array(fitted[name], dtype=object)
+    return found | {"learner_": learner}
+
+
+def parameter_names(kind):
+    """Return the names of the parameters of an estimator, of which the name is given."""
+    return (*Params.names(), *FURTHER.get(kind, ()), "random_state")
 
 
 def plain_parameter(name, value):

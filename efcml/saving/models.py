@@ -1,14 +1,18 @@
 """save and load: a model in one file that holds no code."""
 
-from efcml.active import ActiveLearner
-from efcml.saving import actives, estimators, rivers
+import sys
+from importlib import import_module
+
 from efcml.saving.archive import read_archive, refusing, write_archive
 
-HOMES = dict.fromkeys(estimators.KINDS, estimators) | {
-    "RiverEFCML": rivers,
-    "ActiveLearner": actives,
+# Loaded when a model needs them: a file that is refused needs no numba.
+HOMES = {
+    "EFCMLClassifier": "efcml.saving.estimators",
+    "OneVsRestEFC": "efcml.saving.estimators",
+    "ChainEFC": "efcml.saving.estimators",
+    "RiverEFCML": "efcml.saving.rivers",
+    "ActiveLearner": "efcml.saving.actives",
 }
-CLASSES = (*estimators.LEARNERS, ActiveLearner)
 
 
 def save(model, path):
@@ -58,6 +62,22 @@ def load(path):
         return unpack(header["content"], arrays)
 
 
+def load_fitted(path):
+    """Return the name of the class in a file of `save`, and what the estimator has learned.
+
+    That is ``{attribute: value}`` with its ``learner_``, empty if it is new, and None if the class
+    is none of the estimators for tables. scikit-learn is not loaded.
+    """
+    header, arrays = read_archive(path, expect_model)
+    facts = header["content"]
+    home = import_module(HOMES[facts["class"]])
+    if not hasattr(home, "unpack_fitted"):
+        return facts["class"], None
+    with refusing(path):
+        home.check(facts, arrays)
+        return facts["class"], home.unpack_fitted(facts, arrays)
+
+
 def expect_model(header):
     """Return the arrays that the header of a model file asks for."""
     if header["kind"] != "model":
@@ -70,9 +90,7 @@ def pack(model):
 
     Values that `unpack` would refuse are refused here.
     """
-    if type(model) not in CLASSES and not rivers.is_river(model):
-        raise TypeError(f"only {', '.join(HOMES)} can be saved; got {type(model).__name__}.")
-    home = HOMES[type(model).__name__]
+    home = home_of(model)
     facts, arrays = home.pack(model)
     try:
         home.shapes(facts)
@@ -90,11 +108,21 @@ def expected(facts):
     name = facts.get("class") if isinstance(facts, dict) else None
     if not isinstance(name, str) or name not in HOMES:
         raise ValueError("it holds no model of a known class")
-    return HOMES[name].shapes(facts)
+    return import_module(HOMES[name]).shapes(facts)
 
 
 def unpack(facts, arrays):
     """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
-    home = HOMES[facts["class"]]
+    home = import_module(HOMES[facts["class"]])
     home.check(facts, arrays)
     return home.unpack(facts, arrays)
+
+
+def home_of(model):
+    """Return the module that packs a model, or say that there is none."""
+    name = type(model).__name__
+    home = "efcml.compat.river" if name == "RiverEFCML" else "efcml"
+    # Who has an object has loaded its class.
+    if name in HOMES and getattr(sys.modules.get(home), name, None) is type(model):
+        return import_module(HOMES[name])
+    raise TypeError(f"only {', '.join(HOMES)} can be saved; got {name}.")

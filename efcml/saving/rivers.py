@@ -1,6 +1,5 @@
 """RiverEFCML as facts and arrays; river is imported only if such a model is there."""
 
-import sys
 from types import NoneType
 
 from efcml.learner import Learner
@@ -8,12 +7,6 @@ from efcml.params import Params
 from efcml.saving.checks import WHOLE, take
 from efcml.saving.learners import check_learner, learner_shapes, read_params
 from efcml.states import nest, pick, to_plain
-
-
-def is_river(model):
-    """Tell whether a model is a RiverEFCML."""
-    module = sys.modules.get("efcml.compat.river")
-    return module is not None and type(model) is module.RiverEFCML
 
 
 def pack(model):

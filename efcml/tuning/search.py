@@ -3,17 +3,17 @@
 import warnings
 from contextlib import closing
 from dataclasses import replace
+from time import perf_counter
 
-from efcml.progress import progress_bar
-from efcml.rules.divergence import DivergenceWarning
-from efcml.tuning.backends import run_local
-from efcml.tuning.cluster import find_client, run_dask
-from efcml.tuning.grid import PAPER_GRID
+from efcml.progress import in_words, progress_bar
+from efcml.tuning.grid import SHORT_GRID
 from efcml.tuning.inputs import check_backend, check_folds, check_grid, check_rows
 from efcml.tuning.record import Record, describe
 from efcml.tuning.result import TuningResult
-from efcml.tuning.task import make_tasks
-from efcml.warm import warmup
+from efcml.tuning.watch import busy, ticking
+
+# What loads numba is imported when a search begins, behind a bar: it takes seconds.
+STARTING = 3.0  # seconds until processes work
 
 
 class SearchInterrupted(KeyboardInterrupt):
@@ -24,8 +24,8 @@ class SearchInterrupted(KeyboardInterrupt):
         self.partial = partial
 
 
-def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, checkpoint=None,
-         progress=None):  # fmt: skip
+def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, checkpoint=None,
+         progress=None, say=None):  # fmt: skip
     """Choose vigilance, alpha and beta by cross-validation over contiguous folds.
 
     Each fold is held out once: the other rows are fitted, the fold is a stream, test-then-train.
@@ -40,7 +40,7 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
         Labels 0 or 1, NaN where unknown. If rows know only some of their labels, every point runs
         alone, which takes much longer.
     grid : Grid
-        What is searched; the 1360 points of the paper if not given.
+        What is searched; `SHORT_GRID` if not given. `PAPER_GRID` has the 1360 points of the paper.
     folds : int
         Number of folds, each a run of neighbouring rows.
     params : dict, optional
@@ -53,6 +53,9 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
         A file that keeps what is done. With the same file the search goes on where it ended.
     progress : bool, optional
         Whether to show a progress bar; None shows it on a terminal and in a notebook.
+    say : callable, optional
+        Gets one line before the search: how many points, and about how long they take. For that
+        two passes are run first and timed.
 
     Returns
     -------
@@ -73,7 +76,10 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     given = dict(params or {})
     check_grid(grid)
     check_backend(jobs, dask)
-    settings, X, Y = check_rows(X, Y, given)
+    with busy("loading", progress):
+        settings, X, Y = check_rows(X, Y, given)
+        from efcml.tuning.cluster import find_client
+        from efcml.tuning.task import make_tasks
     check_folds(folds, Y)
     if dask is not None:
         find_client()
@@ -81,7 +87,13 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     rest = settings, grid.pairs, X, Y
     with Record(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
         try:
-            run_tasks(tasks, record, rest, jobs=jobs, dask=dask, progress=progress)
+            missing = [task for task in tasks if task.key not in record.lines]
+            if missing and dask is None:
+                prepare(progress)
+            if say is not None:
+                line, jobs = foretell(missing, record, rest, grid, jobs, dask, progress)
+                say(line)
+            run_tasks(missing, record, rest, jobs=jobs, dask=dask, progress=progress)
         except KeyboardInterrupt as interrupt:
             raise SearchInterrupted(
                 f"after {len(record.lines)} of {len(tasks)} passes",
@@ -89,6 +101,8 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
             ) from interrupt
     result = TuningResult.from_lines(grid, record.lines.values(), given)
     if result.diverged.any():
+        from efcml.rules.divergence import DivergenceWarning
+
         warnings.warn(
             f"rules ran away in {int(result.diverged.sum())} of"
             f" {len(grid) * folds} fits and went on without proximal steps; result.diverged says"
@@ -99,15 +113,66 @@ def tune(X, Y, *, grid=PAPER_GRID, folds=5, params=None, jobs=1, dask=None, chec
     return result
 
 
-def run_tasks(tasks, record, rest, *, jobs, dask, progress):
+def prepare(progress):
+    """Compile once, not in every process."""
+    from efcml.warm import warmup
+
+    with busy("compiling, if it is the first time", progress):
+        warmup()
+
+
+def foretell(missing, record, rest, grid, jobs, dask, progress):
+    """Return in words how large a search is and about how long it takes, and with how many jobs.
+
+    A pass takes the longer the more rules there are, so two are timed, of the lowest and of the
+    highest vigilance. They count: their tasks are taken from ``missing``. Where the rest is done
+    before processes would have started, there is one job.
+    """
+    total, done = len(record.keys), len(record.lines)
+    size = (
+        f"{len(grid)} points ({len(grid.vigilance)} of vigilance, {len(grid.pairs)} of alpha and"
+        f" beta) in {total // len(grid.vigilance)} folds: {total} passes"
+    )
+    if done:
+        size += f", {done} of them done already"
+    if not missing:
+        return size, jobs
+    if dask is not None:
+        from efcml.tuning.cluster import connected
+
+        with connected(dask):  # if it is there; how many workers it will have, nobody knows
+            return f"{size}, on the cluster", jobs
+    from joblib import effective_n_jobs
+
+    from efcml.tuning.backends import run_local
+
+    timed = {}
+    with busy("timing two passes", progress):
+        for task in [missing.pop(0), *missing[-1:]]:
+            begin = perf_counter()
+            for line in run_local([task], 1, *rest):
+                record.add(line)
+            timed[task.vigilance] = perf_counter() - begin
+    del missing[-1:]
+    seconds, workers, where = sum(timed.values()) / len(timed) * len(missing), 1, ""
+    if effective_n_jobs(jobs) > 1 and seconds > 5.0 * STARTING:
+        workers = min(effective_n_jobs(jobs), len(missing))
+        seconds, where = seconds / workers + STARTING, f" in {workers} processes"
+    took = ", ".join(f"{spent:.2g} s with vigilance {value:g}" for value, spent in timed.items())
+    return f"{size}, about {in_words(max(seconds, 1.0))}{where} (a pass took {took})", workers
+
+
+def run_tasks(missing, record, rest, *, jobs, dask, progress):
     """Run the tasks that the record lacks; ``rest`` goes to every task."""
-    missing = [task for task in tasks if task.key not in record.lines]
-    if missing and dask is None:
-        warmup()  # compile once, not in every process
+    from efcml.tuning.backends import run_local
+    from efcml.tuning.cluster import run_dask
+
     backend = run_local(missing, jobs, *rest) if dask is None else run_dask(missing, dask, *rest)
-    bar = progress_bar(len(tasks), "tuning", unit="pass", show=progress, initial=len(record.lines))
+    bar = progress_bar(
+        len(record.keys), "tuning", unit="pass", show=progress, initial=len(record.lines)
+    )
     # Closed at once, also after Ctrl-C: this ends what is still running.
-    with bar, closing(backend) as lines:
+    with bar, ticking(bar), closing(backend) as lines:
         for line in lines:
             record.add(line)
             bar.update(1)
