@@ -110,6 +110,9 @@ def test_every_text_block_is_an_output(page):
         ("pa  ms/sample\n.81      0.213\n", "pa  ms/sample\n.81     12.500\n", True),
         ("pa  ms/sample\n.81      0.213\n", "pa  ms/sample\n.83      0.213\n", False),
         ("a 0.5\n\nb\n", "a 0.5\nb\n", False),
+        ("177 births: 20 rules", "179 births: 20 rules", True),
+        ("177 births", "181 births", False),
+        ("20 rules", "21 rules", False),
     ],
 )
 def test_outputs_agree(shown, printed, same):

@@ -32,6 +32,7 @@ NO_DATA = "was found in none of the folders"
 TIME = re.compile(r"(?<=ms_per_sample=)[\d.]+|(?P<before>ms/sample\n.* )[\d.]+$", re.M)
 DECIMAL = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?:e[+-]\d+)?(?![\w.])")
 MOST_PLACES = 6  # decimals that count
+COUNT = re.compile(r"(?<![\w.])\d{3,}(?![\w.])")
 
 COMMANDS = """
 import contextlib, shlex, subprocess, sys
@@ -140,14 +141,20 @@ def agree(shown, printed):
     """Tell whether two outputs are the same but for times, last digits and widths of columns.
 
     Numbers with decimals may differ by one in the last place, from three decimals on by two; of
-    more than six decimals six count. Processors round differently. All else must be equal, whole
-    numbers too.
+    more than six decimals six count. Whole numbers from 100 on may differ by a fiftieth. Processors
+    round differently, and a birth more or less may come of it. All else must be equal.
     """
     ours, theirs = (TIME.sub(r"\g<before>#", text) for text in (shown, printed))
-    words = [DECIMAL.sub("#", text).splitlines() for text in (ours, theirs)]
+    rest = [DECIMAL.sub("#", text) for text in (ours, theirs)]
+    words = [COUNT.sub("##", text).splitlines() for text in rest]
     first, second = ([" ".join(line.split()) for line in lines] for lines in words)
     numbers = zip(DECIMAL.findall(ours), DECIMAL.findall(theirs), strict=False)
-    return first == second and all(are_near(Decimal(a), Decimal(b)) for a, b in numbers)
+    counts = zip(*(map(int, COUNT.findall(text)) for text in rest), strict=False)
+    return (
+        first == second
+        and all(are_near(Decimal(a), Decimal(b)) for a, b in numbers)
+        and all(abs(a - b) <= max(a, b) / 50 for a, b in counts)
+    )
 
 
 def are_near(a, b):

@@ -48,7 +48,8 @@ class Explanation:
     cases : array of shape (m, K)
         What each remembered row adds, the most similar first.
     case_rows : array of shape (m,)
-        Their row numbers: rows that `fit` learned, then those of the stream.
+        Their row numbers: rows that `fit` learned, then those of the stream; rows without any
+        known label are not counted.
     case_similarity : array of shape (m,)
         Their similarity to the row, 1 if equal.
     clipped : bool array of shape (p,)
