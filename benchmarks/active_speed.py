@@ -22,6 +22,7 @@ import efcml
 from efcml.active import ActiveLearner
 from efcml.learner import Trace
 from efcml.progress import progress_bar
+from efcml.reproduce.machine import method
 
 CASES = (("yeast", 103, 14, 20), ("mediamill", 120, 101, 20))  # p, K, rules
 BUDGET, WANTED, ROWS, REPEATS = 0.1, 0.35, 400, 3
@@ -70,6 +71,7 @@ def main():
     out = parser.parse_args().out
     efcml.warmup()
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "budget": BUDGET, "cases": [run_case(*case) for case in CASES],
     }  # fmt: skip

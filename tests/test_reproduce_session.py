@@ -281,8 +281,8 @@ def test_one_experiment(tmp_path, capsys):
     words = "(holds|in part|does not hold|could not be shown)"
     assert re.match(rf"  with cases \(default\): {words}", below[0])
     assert re.match(rf"    emotions: {words}, \d+", below[1])
-    assert re.match(rf"  rules alone \(paper\): {words}", below[3])
-    assert "have no records or not on all sets." in out
+    assert re.match(rf"  rules alone: {words}", below[3])
+    assert "lack records." in out
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {
         "records/runs.jsonl", "records/tuned.json", "records/defaults.json",

@@ -376,7 +376,7 @@ def test_words_of_verdicts(some, rng):
     assert told("emotions", "yeast") == (
         "does not hold: does not hold on 1, could not be shown on 1 of 2 sets"
     )
-    assert told("birds", "water-quality") == "no records on some sets"
+    assert told("birds", "water-quality") == "no records on water-quality"
     assert told("birds", lines=("high", "absent")) == "no records"
     numbers = judge(claim("above", "high", "low"), some).outcomes[0].numbers
     assert numbers.startswith("+9.")
@@ -405,7 +405,7 @@ def test_verdicts_count_in_words(some):
     told = count_verdicts(judged)
     assert told.startswith(
         "2 claims. With cases (default): 1 hold, 0 hold in part, 0 do not hold, 1 could not be"
-        " shown. Rules alone (paper): "
+        " shown. Rules alone: "
     )
 
 

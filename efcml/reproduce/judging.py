@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from efcml.reproduce.tables import MISSING, Table
-from efcml.reproduce.verdicts import HOLDS, OPEN, PARTLY, REFUTED, Verdict, judge, needed
+from efcml.reproduce.tables import Table
+from efcml.reproduce.verdicts import HOLDS, NOT_RUN, OPEN, PARTLY, REFUTED, Verdict, judge, needed
 
-WITH_CASES, ALONE = "with cases (default)", "rules alone (paper)"
+WITH_CASES, ALONE = "with cases (default)", "rules alone"
 NO_VERDICTS = "a quick run gives no verdicts: its streams are cut"
 
 
@@ -45,7 +45,7 @@ def verdict_tables(judged, title="what the paper says"):
 def by_set(verdict):
     """Return the answers of all sets with the numbers behind them."""
     told = (f"{one.where}: {one.answer} ({one.numbers})" for one in verdict.outcomes)
-    return "; ".join(told) or MISSING
+    return "; ".join(told) or NOT_RUN
 
 
 def count_verdicts(judged):
@@ -57,6 +57,6 @@ def count_verdicts(judged):
         parts = [count[word] for word in (HOLDS, PARTLY, REFUTED, OPEN)]
         words = "{} hold, {} hold in part, {} do not hold, {} could not be shown".format(*parts)
         missing = len(verdicts) - sum(parts)
-        lacking = f", {missing} have no records or not on all sets" if missing else ""
+        lacking = f", {missing} lack records" if missing else ""
         told.append(f"{way[0].upper()}{way[1:]}: {words}{lacking}.")
     return " ".join(told)

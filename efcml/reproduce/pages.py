@@ -1,5 +1,6 @@
 """What the documentation shows of committed records."""
 
+from collections import Counter
 from pathlib import Path
 
 from efcml.plots import save_figure
@@ -97,11 +98,13 @@ def draw_pictures(findings, folder):
 
 
 def origin(findings):
-    """Return by which versions and methods the records were made; more than one are a mixture."""
+    """Return by which versions and methods, and where, the records were made."""
     made = findings.methods
     words = ", ".join(f"efcml {version} (method {method})" for version, method in made)
     mixed = "" if len(made) == 1 else " The records are mixed: some are older than the method."
-    return f"{len(findings.records.by_key)} runs by {words}.{mixed}"
+    kinds = Counter(record["machine"]["kind"] for record in findings.records.by_key.values())
+    where = ", ".join(f"{count} on {kind}" for kind, count in kinds.items())
+    return f"{kinds.total()} runs by {words}; {where}.{mixed}"
 
 
 def tuned_table(findings):

@@ -9,7 +9,7 @@ from efcml.reproduce.scale import SETS
 
 HOLDS, REFUTED, OPEN = "holds", "does not hold", "could not be shown"
 PARTLY = "in part"  # holds on some of its sets, not on all
-NOT_RUN, NOT_ALL = "no records", "no records on some sets"
+NOT_RUN = "no records"
 NEARLY = 0.9  # of the rows: "nearly the whole stream"
 WITHIN = 0.5  # of a number: "about" and "near"
 TIMED = 0.1  # of a ratio of two times, each measured once, says nothing
@@ -32,10 +32,16 @@ class Verdict:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def missing(self):
+        """Sets without records."""
+        known = {outcome.where for outcome in self.outcomes}
+        return [name for name in self.claim.sets if name not in known]
+
+    @property
     def word(self):
         """Return the verdict in one word; a claim that holds nowhere is refuted by one set."""
-        if len(self.outcomes) < len(self.claim.sets):
-            return NOT_ALL if self.outcomes else NOT_RUN
+        if self.missing:
+            return NOT_RUN
         answers = {outcome.answer for outcome in self.outcomes}
         if HOLDS in answers:
             return HOLDS if answers == {HOLDS} else PARTLY
@@ -45,7 +51,9 @@ class Verdict:
     def told(self):
         """Return the verdict; where the sets differ, on how many it is which."""
         count = Counter(outcome.answer for outcome in self.outcomes)
-        if len(count) < 2 or self.word in (NOT_ALL, NOT_RUN):
+        if self.missing and self.outcomes:
+            return f"{NOT_RUN} on {', '.join(self.missing)}"
+        if len(count) < 2:
             return self.word
         parts = [f"{word} on {count[word]}" for word in (HOLDS, REFUTED, OPEN) if count[word]]
         return f"{self.word}: {', '.join(parts)} of {len(self.claim.sets)} sets"
@@ -189,13 +197,13 @@ TESTS = {
     "more": is_more, "times": is_times, "most": is_most,
 }  # fmt: skip
 NEEDED = {  # of every test, with the tolerance for words that leave it open
-    "above": "first above second",
+    "above": "difference above 0",
     "worst": "all others above it",
-    "level": "less than {points:g} points apart",
-    "no loss": "less than {points:g} points below",
-    "about": "{low:g} to {high:g} points between them",
+    "level": "less than {points} apart",
+    "no loss": "less than {points} below",
+    "about": "{low:g} to {high:g} points apart",
     "leads": f"above on {NEARLY:.0%} of the rows; the first tenth does not count",
-    "falls": "second half below the first",
+    "falls": "second half minus first below 0",
     "kept near": f"within {WITHIN:.0%} of them, and below the cap",
     "more": "more than {margin} each",
     "times": f"more than {TIMED:.0%} above the printed ratio",
@@ -209,9 +217,10 @@ def needed(claim):
     Examples
     --------
     >>> needed(Claim("pa-trends", "about 5 points", "about", ("birds",), ("a", "b"), margin=0.05))
-    '2.5 to 7.5 points between them'
+    '2.5 to 7.5 points apart'
     """
     margin = claim.margin
-    points = 0.0 if isinstance(margin, tuple) else round(100 * margin, 6)
-    low, high = (1.0 - WITHIN) * points, (1.0 + WITHIN) * points
+    number = 0.0 if isinstance(margin, tuple) else round(100 * margin, 6)
+    points = "1 point" if number == 1 else f"{number:g} points"
+    low, high = (1.0 - WITHIN) * number, (1.0 + WITHIN) * number
     return NEEDED[claim.test].format(margin=margin, points=points, low=low, high=high)
