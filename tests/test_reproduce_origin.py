@@ -6,7 +6,7 @@ import pytest
 from tool_files import load_tool
 
 from efcml.learner import Learner
-from efcml.reproduce import machine, origin
+from efcml.reproduce import machine
 from efcml.reproduce.origin import age_note, methods_in
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +26,7 @@ def test_every_committed_record_has_a_page(write_docs):
 
 
 def test_records_are_by_the_method_of_today_or_the_head_of_the_page_says_so(write_docs):
-    today = machine.method()
+    today = write_docs.method_of_today()
     for page in write_docs.RECORDS:
         text = (ROOT / page).read_text(encoding="utf-8")
         head = "## Results" if page == "README.md" else text.partition("\n")[0]
@@ -38,8 +38,7 @@ def test_records_are_by_the_method_of_today_or_the_head_of_the_page_says_so(writ
             )
 
 
-def test_the_note_names_what_is_old_and_what_is_not_known(tmp_path, monkeypatch):
-    monkeypatch.setattr(origin, "method", lambda: "new")
+def test_the_note_names_what_is_old_and_what_is_not_known(tmp_path):
     files = {
         "new.jsonl": '{"method": "new"}\n{"method": "new"}\n',
         "mixed.jsonl": '{"method": "new"}\n{"method": "old"}\n{"pa": 1}\n',
@@ -50,8 +49,8 @@ def test_the_note_names_what_is_old_and_what_is_not_known(tmp_path, monkeypatch)
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert age_note(["new.jsonl", "named.json"], tmp_path) == ""
-    assert age_note(files, tmp_path) == (
+    assert age_note(["new.jsonl", "named.json"], tmp_path, "new") == ""
+    assert age_note(files, tmp_path, "new") == (
         "**Not made by the method of today, new, or not known to be:** 1 of 3 records of"
         " `mixed.jsonl`, `one.json`, `sets.json` (by old); 1 of 3 records of `mixed.jsonl`,"
         " `silent.json` (not known)."

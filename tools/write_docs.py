@@ -8,6 +8,7 @@ import argparse
 import inspect
 import json
 import re
+import subprocess
 import sys
 from dataclasses import fields
 from functools import cache, partial
@@ -187,7 +188,16 @@ def age_part(page, root=ROOT):
     """Return which records of a page are not by the method of today; mostly nothing."""
     from efcml.reproduce.origin import age_note
 
-    return age_note(records_of(page, root), root)
+    return age_note(records_of(page, root), root, method_of_today())
+
+
+@cache
+def method_of_today():
+    """Return the fingerprint of the method, found in a new process: tests change defaults here."""
+    program = "from efcml.reproduce.machine import method; print(method())"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @cache

@@ -4,8 +4,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from efcml.reproduce.machine import method
-
 
 def methods_in(path):
     """Return how many records of a file were made by which method, None where it is not said.
@@ -23,7 +21,7 @@ def methods_in(path):
     return Counter(record.get("method") for record in records)
 
 
-def age_note(files, root):
+def age_note(files, root, today):
     """Return what the head of a page says of the files it was made from; nothing if all is new.
 
     Parameters
@@ -31,8 +29,10 @@ def age_note(files, root):
     files : iterable of str
         Record files, from the root of the repository.
     root : Path
+    today : str
+        The method of the code.
     """
-    today, told = method(), {}
+    told = {}
     for file in files:
         found = methods_in(Path(root) / file)
         total = sum(found.values())
