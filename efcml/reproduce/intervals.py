@@ -102,6 +102,9 @@ def resampled_means(values, block=1, seed=SEED):
 def shares_ahead(leads, claims=1):
     """Return the interval of the share of rows up to which all leads are above 0, added up.
 
+    Where lines are level, shares near 0 and near 1 are the likely ones. So corrected bounds are
+    the far percentiles themselves, which nearly all resamples must be within.
+
     Parameters
     ----------
     leads : array of shape (m, n)
@@ -123,7 +126,10 @@ def shares_ahead(leads, claims=1):
 
     counts = draw_counts(leads.shape[1], SEED)
     drawn = [share(counts[at : at + CHUNK]) for at in range(0, len(counts), CHUNK)]
-    return summarise(share(np.ones((1, leads.shape[1])))[0], np.concatenate(drawn), claims)
+    tail = (1.0 - LEVEL) / 2.0
+    levels = [tail, 1.0 - tail, tail / claims, 1.0 - tail / claims]
+    bounds = np.quantile(np.concatenate(drawn), levels)
+    return Interval(float(share(np.ones((1, leads.shape[1])))[0]), *map(float, bounds))
 
 
 @lru_cache(maxsize=12)
