@@ -21,6 +21,7 @@ from update_speed import make_learner
 import efcml
 from efcml.active import ActiveLearner
 from efcml.progress import progress_bar
+from efcml.reproduce.machine import method
 from efcml.trace import Trace
 
 CASES = (("yeast", 103, 14, 20), ("mediamill", 120, 101, 20))  # p, K, rules
@@ -70,6 +71,7 @@ def main():
     out = parser.parse_args().out
     efcml.warmup()
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "budget": BUDGET, "cases": [run_case(*case) for case in CASES],
     }  # fmt: skip

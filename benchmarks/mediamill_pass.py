@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
+from efcml.reproduce.machine import method
 
 WANTED_MINUTES = 6.0
 
@@ -30,6 +31,7 @@ def main():
     result = prequential(clf, ds.X, ds.Y)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     record = {
+        "method": method(),
         "machine": platform.machine(), "version": efcml.__version__, "rows": len(ds),
         "minutes": wall / 60, "cpu_minutes": cpu / 60, "wanted_minutes": WANTED_MINUTES,
         "ms_per_sample": 1e3 * wall / len(ds), "rules": int(result.rules[-1]),

@@ -28,6 +28,7 @@ from update_speed import make_learner
 import efcml
 from efcml import datasets
 from efcml.params import Params
+from efcml.reproduce.machine import method
 from efcml.rules import RuleBase
 from efcml.rules.casebase import CaseBase
 
@@ -135,6 +136,7 @@ def main():
     found = [run(size, n_rules) for size in SIZES for n_rules in RULES]
     found.append(run(*GROUPED, grouped=True))
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "system": platform.system(), "within": WITHIN, "sizes": found,
     }  # fmt: skip

@@ -28,6 +28,7 @@ from peer_models import MODELS
 
 import efcml
 from efcml import datasets, measures
+from efcml.reproduce.machine import method
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ("emotions", "water-quality", "yeast", "birds", "mediamill")
@@ -188,6 +189,7 @@ def run_set(name, names, pythons, most_seconds, most_fit_seconds):
                 child.end()
     rest = Y[n_initial:]
     return {
+        "method": method(),
         "n_initial": n_initial, "n_stream": len(rest), "p": X.shape[1], "K": Y.shape[1],
         "pa_of_no_label": float(measures.partial_accuracy(rest, np.zeros_like(rest))),
         "models": summarise(children, rest), "missing": missing,

@@ -21,6 +21,7 @@ from update_speed import make_learner
 
 import efcml
 from efcml.params import Params
+from efcml.reproduce.machine import method
 
 BASE = {"p": 100, "K": 10, "rules": 20, "active": None}
 # name: (what is changed, its values, the rest of the sizes, exponent allowed)
@@ -143,6 +144,7 @@ def main():
             lines.append(run_stream(cases) if name == LENGTH else run_line(name, cases))
             tell(lines[-1])
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "cores": os.cpu_count(), "rows": ROWS, "turns": TURNS, "lines": lines,
     }  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
+from efcml.reproduce.machine import method
 from efcml.tuning import PAPER_GRID, Grid, tune
 from efcml.tuning.search import MAX_RULES
 from efcml.tuning.task import make_tasks, run_task
@@ -99,6 +100,7 @@ def main():
         pairs = (PAPER_GRID.alpha[:2], PAPER_GRID.beta[:2])
     efcml.warmup()
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "cores": os.cpu_count(), "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
         "data": "emotions, initial part", "parameters": {"max_rules": MAX_RULES},

@@ -30,6 +30,7 @@ from efcml.kernels.firing import activate_rules
 from efcml.kernels.records import Watch
 from efcml.kernels.scoring import score_rows
 from efcml.params import Params
+from efcml.reproduce.machine import method
 from efcml.reproduce.tables import PAPER_SECONDS
 from efcml.trace import Trace
 
@@ -294,6 +295,7 @@ def main():
         )
     if out:
         record = {
+            "method": method(),
             "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
             "rows": ROWS, "sizes": sizes, "streams": streams,
         }  # fmt: skip

@@ -25,6 +25,7 @@ import naive
 import efcml
 from efcml.learner import Learner
 from efcml.params import Params
+from efcml.reproduce.machine import method
 
 # p, K, rules, rival, wanted ratio
 CASES = (
@@ -106,6 +107,7 @@ def main():
     parser.add_argument("--out", type=Path, default=None)
     out = parser.parse_args().out
     record = {
+        "method": method(),
         "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
         "parameters": PARAMETERS, "cases": [run_case(*case) for case in CASES],
     }  # fmt: skip

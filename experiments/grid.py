@@ -17,6 +17,7 @@ from joblib import Parallel, delayed
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
+from efcml.reproduce.machine import method
 
 RESULTS = Path(__file__).parent / "results" / "grid.jsonl"
 ALPHAS = (0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0)
@@ -37,7 +38,8 @@ def run(name, mode):
             rules = clf.learner_.rules
             records.append({
                 "set": name, "correlation": mode, "alpha": alpha, "beta": beta,
-                "version": efcml.__version__, "largest_weight": float(np.abs(rules.W).max()),
+                "version": efcml.__version__, "method": method(),
+                "largest_weight": float(np.abs(rules.W).max()),
                 "largest_score": float(np.abs(result.scores).max()), "pa": result.pa,
                 "rules": clf.n_rules_, "stopped": int((rules.stopped > 0).sum()),
             })  # fmt: skip

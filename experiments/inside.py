@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
+from efcml.reproduce.machine import method
 
 SETS = ("emotions", "water-quality", "yeast", "birds")
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")
@@ -42,6 +43,7 @@ def run(name, order, parameters, share=0.5):
     result = prequential(clf, X[first:], Y[first:])
     return {
         "set": name, "order": order, "parameters": parameters, "version": efcml.__version__,
+        "method": method(),
         "pa": result.pa, "ap": result.ap, "rules": clf.n_rules_, "counts": clf.learner_.counts,
         "share": share, "prior": float(clf.learner_.prior_precision[0]),
         "ms_per_sample": 1e3 * result.seconds_per_sample,

@@ -13,6 +13,7 @@ from inside import MORE_ORDERS, SETS, ordered_initial_part, read
 
 import efcml
 from efcml import prequential
+from efcml.reproduce.machine import method
 from efcml.rivals import make_model
 
 OUT = Path(__file__).parent / "results" / "inside-rivals.jsonl"
@@ -27,7 +28,7 @@ def run(model, name, order, share):
     result = prequential(make_model(model).fit(X[:first], Y[:first]), X[first:], Y[first:])
     return {
         "model": model, "set": name, "order": order, "share": share, "pa": result.pa,
-        "ap": result.ap, "version": efcml.__version__,
+        "ap": result.ap, "version": efcml.__version__, "method": method(),
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from inside import SETS, read
 
 import efcml
 from efcml import datasets, prequential
+from efcml.reproduce.machine import method
 from efcml.rivals import MODELS, make_model
 
 OUT = Path(__file__).parent / "results" / "rivals.jsonl"
@@ -30,6 +31,7 @@ def run(model, name):
         "model": model, "set": name, "pa": result.pa, "ap": result.ap,
         "rules": int(result.rules[-1]), "births": result.births, "merges": result.merges,
         "ms_per_sample": 1e3 * result.seconds_per_sample, "version": efcml.__version__,
+        "method": method(),
         "parameters": {key: value for key, value in estimator.get_params().items()
                        if isinstance(value, int | float | str | bool | None)},
     }  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml.measures import partial_accuracy
+from efcml.reproduce.machine import method
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 STREAMS = {
@@ -64,7 +65,7 @@ def main():
         for model, settings in MODELS.items():
             table[model][title] = best_run(ds, settings)
             print(f"{title:28}{model:24}{table[model][title]['pa']:.4f}", flush=True)
-    record = {"version": efcml.__version__, "scores": table}
+    record = {"version": efcml.__version__, "method": method(), "scores": table}
     (RESULTS / "synthetic.json").write_text(json.dumps(record, indent=1) + "\n")
     lines = ["| partial accuracy | " + " | ".join(STREAMS) + " |", "|---" * 6 + "|"]
     for model, row in table.items():

@@ -16,6 +16,7 @@ N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
 TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
 TINY = Scale(
     "tiny", orders=(0, 1), active_orders=(0, 1), ablation_orders=(0,), limits=(None, 12),
+    judged=True,
     grid=TINY_GRID, folds=2, rival_vigilances=(0.3, 0.6), rival_alphas=(0.0, 0.05),
     rival_parameters={"max_rules": 2, "prior": 1.0}, large_grid=TINY_GRID, large_grid_rows=15,
     large_limits=(None, 15), large_rival_limits=(10, 15), speed_sets=(*SETS, "mediamill"),

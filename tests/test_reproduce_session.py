@@ -2,6 +2,7 @@
 
 import re
 import signal
+from dataclasses import replace
 
 import pytest
 from cli_files import refusal
@@ -198,11 +199,13 @@ def test_trends_in_figures_are_those_of_the_records(findings):
 
 def test_the_page_has_all_parts(findings):
     verdicts = pages.verdict_part(findings)
-    sentence = r"(\d+) claims: (\d+) hold, (\d+) hold in part, (\d+) do not hold, (\d+) could .*\.$"
-    counts = [[int(n) for n in found] for found in re.findall(sentence, verdicts, re.M)]
-    assert [whole for whole, *_ in counts] == [sum(parts) for _, *parts in counts]
-    assert verdicts.count("\n| ") == sum(whole for whole, *_ in counts) + 2
-    assert "not run" not in verdicts
+    counts = [int(n) for n in re.findall(r"^(\d+) claims\.", verdicts, re.M)]
+    parts = r"(\d+) hold, (\d+) hold in part, (\d+) do not hold, (\d+) could not be shown\."
+    sums = [sum(map(int, found)) for found in re.findall(parts, verdicts)]
+    assert sums == [count for count in counts for _ in ("with cases", "rules alone")]
+    assert verdicts.count("\n| ") == 2 * sum(counts) + 4
+    assert "(not shown)" not in verdicts
+    assert "no records" not in verdicts
     marks = pages.marks_part(findings)
     assert "| MOA, best in each measure | .823 / .816 |" in marks
     assert "reached" in marks
@@ -245,7 +248,7 @@ def test_a_part_of_the_records_gives_a_part_of_the_page(tmp_path):
     session.run_one("al-labels")
     found = pages.read_findings(tmp_path, TINY)
     assert set(recorded_ids(found)) == set(IDS) - {"speed", *LARGE_IDS}  # by runs they share
-    assert "not run" in pages.verdict_part(found)
+    assert "no records" in pages.verdict_part(found)
     assert "| **EFC-ML** | - | - |" in pages.marks_part(found)
     for experiment in IDS:
         tables_of(experiment, found)
@@ -271,9 +274,15 @@ def test_one_experiment(tmp_path, capsys):
     assert out.startswith(f"rule-counts; everything goes to {tmp_path}\n")
     assert "tuning on 20 initial rows of emotions: 2 points, 2 folds" in out
     assert re.search(r"EFC-ML +\d+ \(2 merges\)", out)
-    assert re.search(r"^(holds|does not hold): merging keeps the rules near 17 and 10$", out, re.M)
-    assert re.search(r"^    emotions: (yes|no), \d+", out, re.M)
-    assert "were not run or not on all sets." in out
+    claim = (
+        "merging keeps the rules near 17 and 10 (holds if: within 50% of them, and below the cap)"
+    )
+    below = out[out.index(claim) :].splitlines()[1:]
+    words = "(holds|in part|does not hold|could not be shown)"
+    assert re.match(rf"  with cases \(default\): {words}", below[0])
+    assert re.match(rf"    emotions: {words}, \d+", below[1])
+    assert re.match(rf"  rules alone: {words}", below[3])
+    assert "lack records." in out
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {
         "records/runs.jsonl", "records/tuned.json", "records/defaults.json",
@@ -284,6 +293,33 @@ def test_one_experiment(tmp_path, capsys):
     assert "EFC-ML" in (tmp_path / "figures" / "rule-counts.svg").read_text()
     assert run(tmp_path, "rule-counts") == 0
     assert "runs to do" not in capsys.readouterr().out
+
+
+def test_a_quick_run_gives_no_verdicts(tmp_path, capsys, monkeypatch):
+    assert (QUICK.judged, FULL.judged) == (False, True)
+    monkeypatch.setattr(scale, "QUICK", replace(TINY, judged=False))
+    assert run(tmp_path, "rule-counts") == 0
+    out = capsys.readouterr().out
+    assert "a quick run gives no verdicts: its streams are cut" in out
+    assert not re.search("holds if|does not hold|could not be shown", out)
+    tables = {path.name: path.read_text() for path in (tmp_path / "tables").iterdir()}
+    assert list(tables) == ["rule-counts.md"]
+    assert "merging keeps" not in tables["rule-counts.md"]
+    assert (tmp_path / "figures" / "rule-counts.svg").exists()
+    keys = [line["key"] for line in read_lines(tmp_path / "records" / "runs.jsonl")[0]]
+    assert not any("cases=0" in key for key in keys)  # they are for verdicts alone
+
+
+def test_rules_alone_are_run_for_verdicts(tmp_path):
+    session = Session(tmp_path, TINY, say=lambda line: None)
+    session.run_one("rule-counts")
+    findings = session.findings()
+    line = findings.rules_alone.line("rule-counts", "emotions", "EFC-ML")
+    assert line.run.model == "rules"
+    chain = findings.rules_alone.line("rule-counts", "emotions", "chain")
+    with_cases = dict(findings.line("rule-counts", "emotions", "chain").run.parameters)
+    assert dict(chain.run.parameters) == with_cases | {"cases": 0}
+    assert len(chain.orders) == len(TINY.alone_orders)
 
 
 def test_all_quick_leaves_mediamill_out_and_says_so(tmp_path, capsys, monkeypatch):

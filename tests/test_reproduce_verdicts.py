@@ -6,12 +6,13 @@ from reproduce_files import TINY, forget, made_up, use_tiny_sets
 
 from efcml.reproduce.claims import CLAIMS, N_CHECKS, Claim
 from efcml.reproduce.findings import BLOCK, Findings, recorded_ids
-from efcml.reproduce.intervals import interval_of, resampled_means
+from efcml.reproduce.intervals import interval_of, resampled_means, shares_ahead
+from efcml.reproduce.judging import count_verdicts, judge_all
 from efcml.reproduce.packing import pack, pack_shares
 from efcml.reproduce.plan import IDS, SETS_OF, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.runs import Line, make_run
-from efcml.reproduce.verdicts import TESTS, judge
+from efcml.reproduce.verdicts import HOLDS, OPEN, REFUTED, TESTS, judge, needed
 
 # -- intervals ------------------------------------------------------------------------------
 
@@ -209,31 +210,31 @@ def some(rng, tmp_path):
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
-        (claim("above", "high", "low"), "yes"),
-        (claim("above", "low", "high"), "no"),
-        (claim("above", "noisy", "low"), "not shown"),
-        (claim("above", "high", "low", "near"), "yes"),
-        (claim("above", "high", "low", "high"), "not shown"),
-        (claim("worst", "low", "high"), "yes"),
-        (claim("worst", "high", "low"), "no"),
-        (claim("worst", "low", "high", "near"), "not shown"),
-        (claim("level", "near", "low", margin=0.01), "yes"),
-        (claim("level", "high", "low", margin=0.01), "no"),
-        (claim("level", "low", "high", margin=0.01), "no"),
-        (claim("level", "noisy", "low", margin=0.01), "not shown"),
-        (claim("no loss", "near", "low", margin=0.01), "yes"),
-        (claim("no loss", "high", "low", margin=0.01), "yes"),
-        (claim("no loss", "low", "high", margin=0.01), "no"),
-        (claim("no loss", "noisy", "low", margin=0.01), "not shown"),
-        (claim("about", "high", "low", margin=0.1), "yes"),
-        (claim("about", "high", "low", margin=0.3), "no"),
-        (claim("about", "high", "low", margin=0.03), "no"),
-        (claim("about", "high", "low", "near", margin=0.1), "yes"),
-        (claim("about", "high", "low", "high", margin=0.1), "no"),
-        (claim("about", "noisy", "low", margin=0.02), "not shown"),
-        (claim("leads", "high", "low", "near"), "yes"),
-        (claim("leads", "high", "low", "high"), "no"),
-        (claim("above", "high", "low", measure="ap"), "yes"),
+        (claim("above", "high", "low"), HOLDS),
+        (claim("above", "low", "high"), REFUTED),
+        (claim("above", "noisy", "low"), OPEN),
+        (claim("above", "high", "low", "near"), HOLDS),
+        (claim("above", "high", "low", "high"), OPEN),
+        (claim("worst", "low", "high"), HOLDS),
+        (claim("worst", "high", "low"), REFUTED),
+        (claim("worst", "low", "high", "near"), OPEN),
+        (claim("level", "near", "low", margin=0.01), HOLDS),
+        (claim("level", "high", "low", margin=0.01), REFUTED),
+        (claim("level", "low", "high", margin=0.01), REFUTED),
+        (claim("level", "noisy", "low", margin=0.01), OPEN),
+        (claim("no loss", "near", "low", margin=0.01), HOLDS),
+        (claim("no loss", "high", "low", margin=0.01), HOLDS),
+        (claim("no loss", "low", "high", margin=0.01), REFUTED),
+        (claim("no loss", "noisy", "low", margin=0.01), OPEN),
+        (claim("about", "high", "low", margin=0.1), HOLDS),
+        (claim("about", "high", "low", margin=0.3), REFUTED),
+        (claim("about", "high", "low", margin=0.03), REFUTED),
+        (claim("about", "high", "low", "near", margin=0.1), HOLDS),
+        (claim("about", "high", "low", "high", margin=0.1), REFUTED),
+        (claim("about", "noisy", "low", margin=0.02), OPEN),
+        (claim("leads", "high", "low", "near"), HOLDS),
+        (claim("leads", "high", "low", "high"), REFUTED),
+        (claim("above", "high", "low", measure="ap"), HOLDS),
     ],
 )
 def test_answers(some, one, expected):
@@ -246,7 +247,7 @@ def test_falling_lines(rng, tmp_path):
     found = Lines(tmp_path)
     for place, (name, values) in enumerate((("down", down), ("up", down[::-1]), ("flat", flat))):
         found.give("mediamill", name, values[None], place)
-    for name, expected in (("down", "yes"), ("up", "no"), ("flat", "not shown")):
+    for name, expected in (("down", HOLDS), ("up", REFUTED), ("flat", OPEN)):
         assert answer(found, claim("falls", name, sets=("mediamill",))) == expected
     assert len(down) % BLOCK == 0
 
@@ -270,7 +271,7 @@ def test_only_the_corrected_interval_decides(rng, tmp_path):
         if one.test == "most":
             found.give("emotions", "a", base[None], 0)
             found.give("emotions", "b", base[None], 1)
-        assert answer(found, one) == "not shown", one.test
+        assert answer(found, one) == OPEN, one.test
 
 
 @pytest.mark.parametrize("end", ["wide_low", "wide_high"])
@@ -279,7 +280,7 @@ def test_about_needs_the_whole_interval(some, end):
     found = some.difference(lines["high"], lines["low"], "pa")
     border = (found.mean + getattr(found, end)) / 2  # inside the interval, beside the mean
     margin = border / (0.5 if end == "wide_low" else 1.5)
-    assert answer(some, claim("about", "high", "low", margin=margin)) == "not shown"
+    assert answer(some, claim("about", "high", "low", margin=margin)) == OPEN
 
 
 def test_a_slight_fall_is_not_shown(rng, tmp_path):
@@ -289,35 +290,39 @@ def test_a_slight_fall_is_not_shown(rng, tmp_path):
     found.give("mediamill", "a", np.concatenate([half, half - drop])[None], 0)
     fall = found.fall(found.given["mediamill"]["a"], "ap")
     assert fall.high < 0 < fall.wide_high
-    assert answer(found, claim("falls", "a", sets=("mediamill",), measure="ap")) == "not shown"
+    assert answer(found, claim("falls", "a", sets=("mediamill",), measure="ap")) == OPEN
 
 
 def test_the_first_rows_do_not_decide_who_leads(tmp_path):
-    ahead, behind = np.full(100, 0.9), np.full(100, 0.5)
-    ahead[:9], behind[:9] = 0.4, 0.5  # ahead on average from row 10 on
+    ahead, behind = np.full(N, 0.9), np.full(N, 0.5)
+    ahead[:90] = 0.4  # ahead on average soon after the first tenth
     found = Lines(tmp_path, a=ahead, b=behind)
-    assert answer(found, claim("leads", "a", "b")) == "yes"
+    assert answer(found, claim("leads", "a", "b")) == HOLDS
     late = ahead.copy()
-    late[:15] = 0.0
+    late[:150] = 0.0
     found = Lines(tmp_path, a=late, b=behind)
-    assert answer(found, claim("leads", "a", "b")) == "no"
+    assert answer(found, claim("leads", "a", "b")) == REFUTED
 
 
 @pytest.mark.parametrize(
     ("test", "rules", "margin", "expected"),
     [
-        ("kept near", 19, (17,), "yes"),
-        ("kept near", 20, (17,), "not shown"),  # this is the cap
-        ("kept near", 20, (10,), "no"),
-        ("kept near", 30, (17,), "no"),
-        ("kept near", 8, (17,), "no"),
-        ("more", 101, 100, "yes"),
-        ("more", 100, 100, "no"),
+        ("kept near", 19, (17,), HOLDS),
+        ("kept near", 20, (17,), OPEN),  # this is the cap
+        ("kept near", 20, (10,), REFUTED),
+        ("kept near", 30, (17,), REFUTED),
+        ("kept near", 8, (17,), REFUTED),
+        ("kept near", (17, 30), (17,), OPEN),  # in one order near, in the other not
+        ("more", 101, 100, HOLDS),
+        ("more", (101, 100), 100, OPEN),
+        ("more", 100, 100, REFUTED),
     ],
 )
 def test_numbers_of_rules(tmp_path, test, rules, margin, expected):
     found = Lines(tmp_path)
-    found.give("birds", "a", np.ones((2, 5)), 0, rules=rules)
+    found.give("birds", "a", np.ones((2, 5)), 0)
+    for run, number in zip(found.given["birds"]["a"].runs, np.broadcast_to(rules, 2), strict=True):
+        found.records.of(run)["rules"] = number
     assert answer(found, claim(test, "a", measure="rules", margin=margin)) == expected
 
 
@@ -326,8 +331,8 @@ def test_times(tmp_path):
     found.give("birds", "fast", np.ones((1, 5)), 0, ms_per_sample=1.0)
     found.give("birds", "slow", np.ones((1, 5)), 1, ms_per_sample=2.5)
     one = {"measure": "ms_per_sample"}
-    assert answer(found, claim("times", "fast", "slow", margin=(2.0,), **one)) == "yes"
-    assert answer(found, claim("times", "fast", "slow", margin=(3.0,), **one)) == "no"
+    for margin, expected in ((2.0, HOLDS), (2.4, OPEN), (2.6, OPEN), (3.0, REFUTED)):
+        assert answer(found, claim("times", "fast", "slow", margin=(margin,), **one)) == expected
 
 
 def test_most(some, rng):
@@ -335,41 +340,73 @@ def test_most(some, rng):
     some.give("emotions", "high", np.minimum(base + 0.02, 1.0), 0)
     some.give("emotions", "low", base, 1)
     one = claim("most", "high", "low")
-    assert answer(some, one) == "yes"
+    assert answer(some, one) == HOLDS
     some.give("water-quality", "high", np.minimum(base + 0.12, 1.0), 0)
     some.give("water-quality", "low", base, 1)
-    assert answer(some, one) == "not shown"
+    assert answer(some, one) == OPEN
     some.give("yeast", "high", np.minimum(base + 0.3, 1.0), 0)
     some.give("yeast", "low", base, 1)
-    assert answer(some, one) == "no"
+    assert answer(some, one) == REFUTED
 
 
 def test_the_small_start_is_judged_by_its_own_lines(some, rng):
     base = decisions(rng, 0.6)
     some.give("birds", "high, small start", base, 8)
     some.give("birds", "low, small start", np.minimum(base + 0.1, 1.0), 9)
-    assert answer(some, claim("above", "high", "low")) == "yes"
-    assert answer(some, claim("above", "high", "low", start=", small start")) == "no"
+    assert answer(some, claim("above", "high", "low")) == HOLDS
+    assert answer(some, claim("above", "high", "low", start=", small start")) == REFUTED
 
 
 def test_words_of_verdicts(some, rng):
     base = decisions(rng, 0.6)
     some.give("emotions", "high", base, 0)
     some.give("emotions", "low", np.minimum(base + 0.1, 1.0), 1)
-    assert judge(claim("above", "high", "low"), some).word == "holds"
-    both = ("birds", "emotions")
-    assert judge(claim("above", "high", "low", sets=both), some).word == "holds in part"
-    assert judge(claim("above", "high", "low", sets=("emotions",)), some).word == "does not hold"
-    open_one = judge(claim("above", "noisy", "low"), some)
-    assert open_one.word == "does not hold (not shown)"
-    assert (
-        judge(claim("above", "high", "low", sets=("birds", "yeast")), some).word
-        == "not run on all sets"
+    some.give("yeast", "high", decisions(rng, 0.6), 0)
+    some.give("yeast", "low", base, 1)
+
+    def told(*sets, lines=("high", "low")):
+        return judge(claim("above", *lines, sets=sets), some).told
+
+    assert told("birds") == "holds"
+    assert told("emotions") == "does not hold"
+    assert told("yeast") == "could not be shown"
+    assert told("birds", "emotions", "yeast") == (
+        "in part: holds on 1, does not hold on 1, could not be shown on 1 of 3 sets"
     )
-    assert judge(claim("above", "high", "absent"), some).word == "not run"
+    assert told("emotions", "yeast") == (
+        "does not hold: does not hold on 1, could not be shown on 1 of 2 sets"
+    )
+    assert told("birds", "water-quality") == "no records on water-quality"
+    assert told("birds", lines=("high", "absent")) == "no records"
     numbers = judge(claim("above", "high", "low"), some).outcomes[0].numbers
     assert numbers.startswith("+9.")
     assert "[+" in numbers
+
+
+def test_who_leads_is_decided_by_an_interval(tmp_path):
+    steps = np.tile([-0.5, 0.5], N // 2)
+    steps[0] = 0.5  # at every row ahead, by one sample
+    found = Lines(tmp_path, a=0.5 + steps, b=np.full(N, 0.5), c=np.full(N, 0.6))
+    assert answer(found, claim("leads", "a", "b")) == OPEN
+    lines = found.given["birds"]
+    share = found.share_ahead(lines["a"], [lines["b"]], "pa")
+    assert (share.mean, share.wide_low < 0.1) == (1.0, True)
+    assert answer(found, claim("leads", "c", "b")) == HOLDS
+    assert answer(found, claim("leads", "b", "c")) == REFUTED
+
+
+def test_sums_that_cancel_are_ties():
+    leads = np.tile([3 / 6 - 2 / 6, 4 / 6 - 5 / 6], 50)  # not quite 0 when added
+    assert shares_ahead(np.array([leads, leads])).mean == pytest.approx(0.5)
+
+
+def test_verdicts_count_in_words(some):
+    judged = judge_all([claim("above", "high", "low"), claim("above", "noisy", "low")], some)
+    told = count_verdicts(judged)
+    assert told.startswith(
+        "2 claims. With cases (default): 1 hold, 0 hold in part, 0 do not hold, 1 could not be"
+        " shown. Rules alone: "
+    )
 
 
 # -- what the paper says --------------------------------------------------------------------
@@ -383,14 +420,15 @@ def test_every_claim_can_be_checked(tmp_path):
         for run in plan.searches(experiment):
             records.by_key[run.key] = made_up(run)
     for one in CLAIMS:
-        lines = plan.lines(one.experiment)
         assert one.test in TESTS
-        for dataset in one.sets:
-            assert {name + one.start for name in one.lines} <= set(lines[dataset]), one
+        assert needed(one)
+        for lines in (plan.lines(one.experiment), plan.rules_alone().lines(one.experiment)):
+            for dataset in one.sets:
+                assert {name + one.start for name in one.lines} <= set(lines[dataset]), one
         if one.test in ("kept near", "times"):
             assert len(one.margin) == len(one.sets)
     assert {one.experiment for one in CLAIMS} == set(IDS) - {"ablation"}
-    assert sum(len(one.sets) for one in CLAIMS) == N_CHECKS > 80
+    assert 2 * sum(len(one.sets) for one in CLAIMS) == N_CHECKS > 160
     words = [(one.experiment, one.words) for one in CLAIMS]
     assert len(set(words)) == len(words)
     assert recorded_ids(Findings(plan)) == []

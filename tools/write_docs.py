@@ -8,6 +8,7 @@ import argparse
 import inspect
 import json
 import re
+import subprocess
 import sys
 from dataclasses import fields
 from functools import cache, partial
@@ -21,6 +22,26 @@ ROOT = Path(__file__).resolve().parent.parent
 EXPERIMENTS = "experiments/results/reproduce"
 LONG_STREAMS = "soak/results/long_streams.json"
 FAULTS = "soak/results/faults.json"
+PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tuned.json")
+RESULTS = "experiments/results/"
+RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
+    "README.md": PAPER_RECORDS,
+    "docs/comparison.md": (RESULTS + "rivals.jsonl",),
+    "docs/speed.md": ("benchmarks/results/*.json",),
+    "docs/results/active.md": PAPER_RECORDS[:1],
+    "docs/results/paper.md": PAPER_RECORDS,
+    "docs/results/parts.md": (RESULTS + "parts.jsonl",),
+    "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
+    "docs/results/synthetic.md": ("docs/results/synthetic.json",),
+    "docs/decisions/0001-defaults.md": (
+        RESULTS + "defaults-[1-3].jsonl", RESULTS + "inside-rivals.jsonl", RESULTS + "grid.jsonl",
+    ),
+    "docs/decisions/0007-activation-by-density.md": (RESULTS + "defaults-[45].jsonl",),
+    "docs/decisions/0010-birth-plane.md": (RESULTS + "birth-planes-*.jsonl",),
+    "docs/decisions/0014-cases.md": (RESULTS + "cases-*.jsonl",),
+    "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
+    "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
+}  # fmt: skip
 
 
 def state_table():
@@ -145,6 +166,7 @@ def decision_list(root=ROOT):
     )
 
 
+@cache
 def paper_part(name, root=ROOT):
     """Return a part of the page on the paper's experiments, from the committed records."""
     from efcml.reproduce import pages
@@ -154,6 +176,28 @@ def paper_part(name, root=ROOT):
         drawn = [path.name for path in (root / "docs" / "images").glob("paper-*.svg")]
         return pages.tables_part(findings, drawn)
     return getattr(pages, name)(findings)
+
+
+def records_of(page, root=ROOT):
+    """Return the record files that a page was made from, from the root of the repository."""
+    found = [path for pattern in RECORDS[page] for path in sorted(root.glob(pattern))]
+    return [path.relative_to(root).as_posix() for path in found]
+
+
+def age_part(page, root=ROOT):
+    """Return which records of a page are not by the method of today; mostly nothing."""
+    from efcml.reproduce.origin import age_note
+
+    return age_note(records_of(page, root), root, method_of_today())
+
+
+@cache
+def method_of_today():
+    """Return the fingerprint of the method, found in a new process: tests change defaults here."""
+    program = "from efcml.reproduce.machine import method; print(method())"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @cache
@@ -178,6 +222,9 @@ TABLES = {
         "tables": partial(paper_part, "tables_part"),
     },
 }
+
+for page in RECORDS:
+    TABLES.setdefault(page, {})["age"] = partial(age_part, page)
 
 
 def fill(text, name, table):

@@ -6,7 +6,7 @@ import numpy as np
 
 from efcml.measures import running_mean
 from efcml.reproduce.execute import curve_points
-from efcml.reproduce.intervals import interval_of, resampled_means, summarise
+from efcml.reproduce.intervals import interval_of, resampled_means, shares_ahead, summarise
 from efcml.reproduce.packing import unpack, unpack_shares
 from efcml.reproduce.plan import IDS, Plan
 from efcml.reproduce.rows import order_of
@@ -29,6 +29,11 @@ class Findings:
     def __init__(self, plan: Plan, claims=1):
         self.plan, self.records, self.claims = plan, plan.records, claims
         self._lines, self._samples = {}, {}
+
+    @cached_property
+    def rules_alone(self):
+        """The same of rules alone, without remembered cases."""
+        return Findings(self.plan.rules_alone(), self.claims)
 
     @cached_property
     def methods(self):
@@ -111,6 +116,16 @@ class Findings:
     def difference(self, a, b, measure):
         """Return the interval of line a minus line b, paired by sample."""
         return self.combine((a, b), (1.0, -1.0), measure)
+
+    def share_ahead(self, first, others, measure):
+        """Return the interval of the share of rows at which a trend is above all others.
+
+        Trends are in file order; the first tenth of the stream is left out. Samples are drawn by
+        how often each one counts, and stay in their order.
+        """
+        own = self._by_sample(first.run, measure)
+        leads = [np.nan_to_num(own - self._by_sample(other.run, measure)) for other in others]
+        return shares_ahead(np.array(leads), self.claims)
 
     def fall(self, line, measure):
         """Return the interval of the second half of the stream minus the first, in file order."""

@@ -14,6 +14,8 @@ RESAMPLES = 10_000
 SEED = 2022
 LEVEL = 0.95
 CHUNK = 1000  # resamples that are summed at once
+BEGINNING = 0.1  # of a trend is not looked at: means of few rows
+TIE = 1e-9  # sums of shares that cancel are not quite 0
 LEAST_BLOCKS = 20  # of few rows blocks are shorter, or there would be nothing to draw from
 
 
@@ -95,6 +97,39 @@ def resampled_means(values, block=1, seed=SEED):
         [counts[at : at + CHUNK].astype(float) @ table for at in range(0, len(counts), CHUNK)]
     )
     return totals[:, 0] / totals[:, 1]
+
+
+def shares_ahead(leads, claims=1):
+    """Return the interval of the share of rows up to which all leads are above 0, added up.
+
+    Where lines are level, shares near 0 and near 1 are the likely ones. So corrected bounds are
+    the far percentiles themselves, which nearly all resamples must be within.
+
+    Parameters
+    ----------
+    leads : array of shape (m, n)
+        What a line is above each of m others, by row of the stream.
+    claims : int
+        Number of claims among which this is one.
+
+    Examples
+    --------
+    >>> found = shares_ahead(np.array([[-1.0] * 10 + [1.0] * 30]))
+    >>> round(found.mean, 2)
+    0.56
+    """
+    begin = int(BEGINNING * leads.shape[1])
+
+    def share(weights):
+        sums = np.cumsum(weights[:, None, :] * leads, axis=2)[:, :, begin:]
+        return (sums > TIE).all(axis=1).mean(axis=1)
+
+    counts = draw_counts(leads.shape[1], SEED)
+    drawn = [share(counts[at : at + CHUNK]) for at in range(0, len(counts), CHUNK)]
+    tail = (1.0 - LEVEL) / 2.0
+    levels = [tail, 1.0 - tail, tail / claims, 1.0 - tail / claims]
+    bounds = np.quantile(np.concatenate(drawn), levels)
+    return Interval(float(share(np.ones((1, leads.shape[1])))[0]), *map(float, bounds))
 
 
 @lru_cache(maxsize=12)

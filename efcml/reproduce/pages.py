@@ -7,13 +7,13 @@ from efcml.plots import save_figure
 from efcml.reproduce.claims import CLAIMS, N_CHECKS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings, recorded_ids
+from efcml.reproduce.judging import count_verdicts, judge_all, verdict_tables
 from efcml.reproduce.marks import marks_tables
 from efcml.reproduce.plan import SMALL, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.scale import FULL
-from efcml.reproduce.tables import Table, recovery_tables, tables_of, verdict_table
+from efcml.reproduce.tables import Table, recovery_tables, tables_of
 from efcml.reproduce.tuned import RIVALS, read_choices, tuned_parameters
-from efcml.reproduce.verdicts import HOLDS, PARTLY, REFUTED, UNDECIDED, judge
 
 ORDER = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-samples",
          "al-instability", "al-mediamill", "speed", "ablation")  # fmt: skip
@@ -38,20 +38,10 @@ def verdict_part(findings):
         return NOTHING
     parts = []
     for title, start in (("what the paper says", ""), ("the same from the small start", SMALL)):
-        verdicts = [judge(claim, findings) for claim in CLAIMS if claim.start == start]
-        parts += [count_verdicts(verdicts), verdict_table(verdicts, title).to_markdown()]
+        judged = judge_all([claim for claim in CLAIMS if claim.start == start], findings)
+        tables = verdict_tables(judged, title)
+        parts += [count_verdicts(judged), *(table.to_markdown() for table in tables)]
     return "\n\n".join(parts)
-
-
-def count_verdicts(verdicts):
-    """Return how often each verdict was given, in one sentence."""
-    count = Counter(verdict.word for verdict in verdicts)
-    judged = [count[word] for word in (HOLDS, PARTLY, REFUTED, UNDECIDED)]
-    missing = len(verdicts) - sum(judged)
-    told = "{} claims: {} hold, {} hold in part, {} do not hold, {} could not be shown".format(
-        len(verdicts), *judged
-    )
-    return told + (f", {missing} were not run or not on all sets." if missing else ".")
 
 
 def marks_part(findings):
@@ -108,11 +98,13 @@ def draw_pictures(findings, folder):
 
 
 def origin(findings):
-    """Return by which versions and methods the records were made; more than one are a mixture."""
+    """Return by which versions and methods, and where, the records were made."""
     made = findings.methods
     words = ", ".join(f"efcml {version} (method {method})" for version, method in made)
     mixed = "" if len(made) == 1 else " The records are mixed: some are older than the method."
-    return f"{len(findings.records.by_key)} runs by {words}.{mixed}"
+    kinds = Counter(record["machine"]["kind"] for record in findings.records.by_key.values())
+    where = ", ".join(f"{count} on {kind}" for kind, count in kinds.items())
+    return f"{kinds.total()} runs by {words}; {where}.{mixed}"
 
 
 def tuned_table(findings):

@@ -11,6 +11,7 @@ NAMES = {
     "frequencies": "label frequencies",
 }  # fmt: skip
 COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
+WITH_CASES = ("ovr", "chain", "static", "rfwls")  # by default, as EFC-ML has
 BUDGETS = (0.1, 0.2, 0.3)
 UNITS = ("labels", "samples")
 TWO_CRITERIA = ("novelty", "ambiguity")
@@ -30,10 +31,17 @@ class Plan:
     choices : dict
         What tuning found, by set.
     records : Records
+    cases : bool
+        False makes every line of rules alone, without remembered cases, as in the paper. Tuned
+        parameters are those that were chosen with cases; there are fewer orders.
     """
 
-    def __init__(self, scale, choices, records):
-        self.scale, self.choices, self.records = scale, choices, records
+    def __init__(self, scale, choices, records, *, cases=True):
+        self.scale, self.choices, self.records, self.cases = scale, choices, records, cases
+
+    def rules_alone(self):
+        """Return the same plan without cases."""
+        return Plan(self.scale, self.choices, self.records, cases=False)
 
     def lines(self, experiment):
         """Return ``{data set: {name: Line}}`` of an experiment."""
@@ -54,6 +62,17 @@ class Plan:
             for run in rival_searches(name, model, self.scale)
         ]  # fmt: skip
 
+    def _run(self, name, model="efcml", **options):
+        """Return a run, of rules alone if this plan is."""
+        if not self.cases and model == "efcml":
+            model = "rules"
+        elif not self.cases and model in WITH_CASES:
+            options["cases"] = 0
+        return make_run(name, model, **options)
+
+    def _orders(self, orders):
+        return orders if self.cases else self.scale.alone_orders
+
     # -- one method each --------------------------------------------------------------------
 
     def _pa_trends(self):
@@ -69,28 +88,28 @@ class Plan:
         lines = {}
         for model in COMPARED:
             own = scale.rival_parameters if model in RIVALS else {}
-            orders = (0,) if model in RIVALS else scale.orders
-            run = make_run(name, model, limits=scale.limits, **own)
+            orders = (0,) if model in RIVALS else self._orders(scale.orders)
+            run = self._run(name, model, limits=scale.limits, **own)
             lines[NAMES[model] + DEFAULT] = Line(run, orders)
             tuned = tuned_parameters(name, model, scale, self.choices, self.records)
             if tuned is not None:
-                run = make_run(name, model, limits=scale.limits, **tuned)
-                lines[NAMES[model]] = Line(run, scale.orders)
+                run = self._run(name, model, limits=scale.limits, **tuned)
+                lines[NAMES[model]] = Line(run, self._orders(scale.orders))
         return lines
 
     def _mediamill(self):
         scale, lines = self.scale, {}
         for model in ("efcml", "rules", "rfwls", "static"):
-            lines[NAMES[model] + DEFAULT] = Line(make_run(LARGE, model, limits=scale.large_limits))
+            lines[NAMES[model] + DEFAULT] = Line(self._run(LARGE, model, limits=scale.large_limits))
             tuned = tuned_parameters(LARGE, model, scale, self.choices, self.records)
             if tuned is not None:
                 lines[NAMES[model]] = Line(
-                    make_run(LARGE, model, limits=scale.large_limits, **tuned)
+                    self._run(LARGE, model, limits=scale.large_limits, **tuned)
                 )
         for model in ("rls", "frequencies"):
-            lines[NAMES[model]] = Line(make_run(LARGE, model, limits=scale.large_limits))
+            lines[NAMES[model]] = Line(self._run(LARGE, model, limits=scale.large_limits))
         for model in RIVALS:
-            run = make_run(
+            run = self._run(
                 LARGE, model, limits=scale.large_rival_limits, **scale.large_rival_parameters
             )
             lines[NAMES[model]] = Line(run)
@@ -109,9 +128,9 @@ class Plan:
         return {LARGE: self._asked(LARGE, "samples", "published", self.scale.large_limits, (0,))}
 
     def _active(self, name, unit):
-        lines = {}
+        lines, orders = {}, self._orders(self.scale.active_orders)
         for start, suffix in (("published", ""), ("small", SMALL)):
-            some = self._asked(name, unit, start, self.scale.limits, self.scale.active_orders)
+            some = self._asked(name, unit, start, self.scale.limits, orders)
             lines |= {key + suffix: line for key, line in some.items()}
         return lines
 
@@ -119,7 +138,7 @@ class Plan:
         """Return full update, static, and every budget, active and random, from one start."""
 
         def line(model="efcml", asking=None):
-            return Line(make_run(name, model, limits=limits, start=start, asking=asking), orders)
+            return Line(self._run(name, model, limits=limits, start=start, asking=asking), orders)
 
         lines = {"full update": line(), "static": line("static")}
         for budget in BUDGETS:
@@ -133,8 +152,8 @@ class Plan:
             for start, suffix in (("published", ""), ("small", SMALL)):
                 for words, criteria in (("without", TWO_CRITERIA), ("with", ALL_CRITERIA)):
                     asking = Asking(BUDGETS[0], unit, criteria)
-                    run = make_run(name, limits=self.scale.limits, start=start, asking=asking)
-                    line = Line(run, self.scale.active_orders)
+                    run = self._run(name, limits=self.scale.limits, start=start, asking=asking)
+                    line = Line(run, self._orders(self.scale.active_orders))
                     lines[f"{words} instability, {unit}{suffix}"] = line
         return lines
 
@@ -145,7 +164,7 @@ class Plan:
             limits = self.scale.large_speed_limits if large else self.scale.speed_limits
             fixed = {"limits": limits, "alone": True} | self.scale.speed_parameters
             lines[name] = {
-                NAMES[model]: Line(make_run(name, model, **fixed)) for model in SPEED_MODELS
+                NAMES[model]: Line(self._run(name, model, **fixed)) for model in SPEED_MODELS
             }
         return lines
 

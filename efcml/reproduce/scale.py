@@ -21,6 +21,9 @@ class Scale:
     orders: tuple[int, ...]  # 0 is that of the file
     active_orders: tuple[int, ...]
     ablation_orders: tuple[int, ...]
+    # Rules alone are run for the verdicts only. All orders would take as long as all with cases.
+    alone_orders: tuple[int, ...] = (0,)
+    judged: bool = False  # whether there are verdicts: not on cut streams
     limits: tuple[int | None, int | None] = (None, None)  # rows of the initial part and the stream
     grid: Grid = PAPER_GRID
     folds: int = 5
@@ -49,7 +52,7 @@ class Scale:
 
 FULL = Scale(
     "full", orders=tuple(range(11)), active_orders=tuple(range(11)),
-    ablation_orders=tuple(range(11)),
+    ablation_orders=tuple(range(11)), alone_orders=(0, 1, 2), judged=True,
 )  # fmt: skip
 QUICK = Scale(
     "quick", orders=(0, 1), active_orders=(0,), ablation_orders=(0,), limits=(80, 60),

@@ -7,13 +7,21 @@ from efcml.plots import save_figure
 from efcml.reproduce.claims import CLAIMS, N_CHECKS
 from efcml.reproduce.figures import figures_of
 from efcml.reproduce.findings import Findings
-from efcml.reproduce.pages import count_verdicts
+from efcml.reproduce.judging import (
+    ALONE,
+    NO_VERDICTS,
+    WITH_CASES,
+    count_verdicts,
+    judge_all,
+    verdict_tables,
+)
 from efcml.reproduce.plan import IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
 from efcml.reproduce.record import Records
 from efcml.reproduce.rows import load_rows
-from efcml.reproduce.tables import tables_of, verdict_table
+from efcml.reproduce.scale import SETS
+from efcml.reproduce.tables import tables_of
 from efcml.reproduce.tuned import read_choices, tune_sets
-from efcml.reproduce.verdicts import judge
+from efcml.reproduce.verdicts import needed
 from efcml.reproduce.work import Workers, run_missing
 
 TUNED_IDS = (*TUNED_EXPERIMENTS, "mediamill")
@@ -50,12 +58,16 @@ class Session:
             self.drop_old()
         finally:
             self.records.tidy()
-        self.write_verdicts(self.findings())
+        if self.scale.judged:
+            self.write_verdicts(self.findings())
+        else:
+            self.say(f"\n{NO_VERDICTS}")
 
     def drop_old(self):
         """Forget records that were left behind by an earlier method."""
         plan = self.plan()
         runs = [run for name in IDS for run in plan.runs(name) + plan.searches(name)]
+        runs += [run for name in IDS for run in self.runs_alone(plan, name)]
         self.records.drop_old({run.key for run in runs})
 
     def sets_of(self, experiment):
@@ -69,9 +81,13 @@ class Session:
             tune_sets(
                 SETS_OF[experiment], self.scale, self.folder / "records", self.workers, say=self.say
             )
-        for find in (Plan.searches, Plan.runs):
+        for find in (Plan.searches, Plan.runs, self.runs_alone):
             runs = find(self.plan(), experiment)
             run_missing(runs, self.records, self.workers, say=self.say)
+
+    def runs_alone(self, plan, experiment):
+        """Return the runs of rules alone that verdicts need; none where there are no verdicts."""
+        return runs_of_claims(plan.rules_alone(), experiment) if self.scale.judged else []
 
     def plan(self):
         """Return the plan with what is known now."""
@@ -84,16 +100,13 @@ class Session:
     def report(self, experiment, findings):
         """Write tables and figures of an experiment and print its tables and verdicts."""
         tables = tables_of(experiment, findings)
-        verdicts = [judge(claim, findings) for claim in CLAIMS if claim.experiment == experiment]
         self.say("")
         self.say("\n\n".join(table.to_text() for table in tables))
-        if verdicts:
-            tables.append(verdict_table(verdicts))
-            self.say("")
-            for verdict in verdicts:
-                self.say(f"{verdict.word}: {verdict.claim.words}")
-                for outcome in verdict.outcomes:
-                    self.say(f"    {outcome.where}: {outcome.answer}, {outcome.numbers}")
+        claims = [claim for claim in CLAIMS if claim.experiment == experiment]
+        if claims and self.scale.judged:
+            judged = judge_all(claims, findings)
+            tables += verdict_tables(judged)
+            self.say_verdicts(judged)
         with whole_files(self.folder / "tables") as place:
             text = "\n\n".join(table.to_markdown() for table in tables)
             (place / f"{experiment}.md").write_text(text + "\n", encoding="utf-8")
@@ -101,10 +114,33 @@ class Session:
             for name, figure in figures_of(experiment, findings).items():
                 save_figure(figure, place / name)
 
+    def say_verdicts(self, judged):
+        """Print verdicts with the numbers behind them."""
+        self.say("")
+        for one in judged:
+            self.say(f"{one.claim.words} (holds if: {needed(one.claim)})")
+            for way, verdict in ((WITH_CASES, one.cases), (ALONE, one.alone)):
+                self.say(f"  {way}: {verdict.told}")
+                for outcome in verdict.outcomes:
+                    self.say(f"    {outcome.where}: {outcome.answer}, {outcome.numbers}")
+
     def write_verdicts(self, findings):
         """Write the verdicts on all claims that have been run, and count them."""
-        verdicts = [judge(claim, findings) for claim in CLAIMS]
-        self.say(f"\n{count_verdicts(verdicts)}")
-        table = verdict_table([verdict for verdict in verdicts if verdict.outcomes])
+        judged = judge_all(CLAIMS, findings)
+        self.say(f"\n{count_verdicts(judged)}")
+        known = [one for one in judged if one.cases.outcomes]
+        text = "\n\n".join(table.to_markdown() for table in verdict_tables(known))
         with whole_files(self.folder / "tables") as place:
-            (place / "verdicts.md").write_text(table.to_markdown() + "\n", encoding="utf-8")
+            (place / "verdicts.md").write_text(text + "\n", encoding="utf-8")
+
+
+def runs_of_claims(plan, experiment):
+    """Return the runs of all lines that claims on an experiment name, each once."""
+    lines, runs = plan.lines(experiment), []
+    for claim in CLAIMS:
+        if claim.experiment == experiment:
+            for dataset in SETS if claim.test == "most" else claim.sets:
+                names = (name + claim.start for name in claim.lines)
+                found = (lines.get(dataset, {}).get(name) for name in names)
+                runs += [run for line in found if line is not None for run in line.runs]
+    return list(dict.fromkeys(runs))

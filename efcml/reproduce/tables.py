@@ -277,14 +277,3 @@ MAKERS = {
     "al-instability": active_tables, "al-mediamill": large_tables, "speed": speed_tables,
     "ablation": ablation_tables,
 }  # fmt: skip
-
-
-def verdict_table(verdicts, title="what the paper says"):
-    """Return the claims with their verdicts and numbers."""
-    rows = []
-    for verdict in verdicts:
-        details = "; ".join(
-            f"{outcome.where}: {outcome.answer} ({outcome.numbers})" for outcome in verdict.outcomes
-        )
-        rows.append([verdict.claim.experiment, verdict.claim.words, verdict.word, details])
-    return Table(title, ["experiment", "claim", "verdict", "by set"], rows)

@@ -1,18 +1,18 @@
-"""From claims to verdicts: holds, holds in part, does not hold."""
+"""From claims to verdicts, in three words for three things, and a fourth for a mixture."""
 
+from collections import Counter
 from dataclasses import dataclass
-
-import numpy as np
 
 from efcml.params import Params
 from efcml.reproduce.claims import Claim
 from efcml.reproduce.scale import SETS
 
-YES, NO, OPEN = "yes", "no", "not shown"
-HOLDS, PARTLY = "holds", "holds in part"
-REFUTED, UNDECIDED = "does not hold", "does not hold (not shown)"
-NEARLY = 0.9  # of the stream: "nearly the whole"
-BEGINNING = 0.1  # of the stream is not looked at: means of few rows
+HOLDS, REFUTED, OPEN = "holds", "does not hold", "could not be shown"
+PARTLY = "in part"  # holds on some of its sets, not on all
+NOT_RUN = "no records"
+NEARLY = 0.9  # of the rows: "nearly the whole stream"
+WITHIN = 0.5  # of a number: "about" and "near"
+TIMED = 0.1  # of a ratio of two times, each measured once, says nothing
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Outcome:
     """What one check gave."""
 
     where: str
-    answer: str  # YES, NO or OPEN
+    answer: str  # HOLDS, REFUTED or OPEN
     numbers: str
 
 
@@ -32,14 +32,31 @@ class Verdict:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def missing(self):
+        """Sets without records."""
+        known = {outcome.where for outcome in self.outcomes}
+        return [name for name in self.claim.sets if name not in known]
+
+    @property
     def word(self):
-        """Return the verdict in words; "not run" where records are missing."""
-        if len(self.outcomes) < len(self.claim.sets):
-            return "not run on all sets" if self.outcomes else "not run"
+        """Return the verdict in one word; a claim that holds nowhere is refuted by one set."""
+        if self.missing:
+            return NOT_RUN
         answers = {outcome.answer for outcome in self.outcomes}
-        if YES in answers:
-            return HOLDS if answers == {YES} else PARTLY
-        return REFUTED if NO in answers else UNDECIDED
+        if HOLDS in answers:
+            return HOLDS if answers == {HOLDS} else PARTLY
+        return REFUTED if REFUTED in answers else OPEN
+
+    @property
+    def told(self):
+        """Return the verdict; where the sets differ, on how many it is which."""
+        count = Counter(outcome.answer for outcome in self.outcomes)
+        if self.missing and self.outcomes:
+            return f"{NOT_RUN} on {', '.join(self.missing)}"
+        if len(count) < 2:
+            return self.word
+        parts = [f"{word} on {count[word]}" for word in (HOLDS, REFUTED, OPEN) if count[word]]
+        return f"{self.word}: {', '.join(parts)} of {len(self.claim.sets)} sets"
 
 
 def judge(claim, findings):
@@ -61,7 +78,7 @@ def lines_of(claim, findings, dataset):
 
 def decide(yes, no):
     """Return the answer; a check is open where the interval does not decide."""
-    return YES if yes else NO if no else OPEN
+    return HOLDS if yes else REFUTED if no else OPEN
 
 
 # -- tests: each returns an answer and the numbers behind it --------------------------------
@@ -105,21 +122,20 @@ def is_no_loss(findings, claim, lines, place):
 
 
 def is_about(findings, claim, lines, place):
-    """Tell whether the first line leads the best other by the margin, half of it more or less."""
+    """Tell whether the first line leads the best other by about the margin."""
     found = [findings.difference(lines[0], other, claim.measure) for other in lines[1:]]
     least = min(found, key=lambda one: one.mean)
-    low, high = 0.5 * claim.margin, 1.5 * claim.margin
+    low, high = (1.0 - WITHIN) * claim.margin, (1.0 + WITHIN) * claim.margin
     yes = low < least.wide_low and least.wide_high < high
     return decide(yes, least.wide_high < low or least.wide_low > high), in_words([least])
 
 
 def does_lead(findings, claim, lines, place):
     """Tell whether the first trend, in file order, is above all others nearly everywhere."""
-    first, *others = (findings.trend(line, claim.measure) for line in lines)
-    begin = int(BEGINNING * len(first))
-    ahead = np.all([first[begin:] > other[begin:] for other in others], axis=0)
-    share = float(ahead.mean())
-    return decide(share >= NEARLY, share < NEARLY), f"{share:.0%} of the rows"
+    found = findings.share_ahead(lines[0], lines[1:], claim.measure)
+    low, high = found.wide_low, found.wide_high
+    words = f"{found.mean:.0%} of the rows [{low:.0%}, {high:.0%}]"
+    return decide(low >= NEARLY, high < NEARLY), words
 
 
 def does_fall(findings, claim, lines, place):
@@ -129,29 +145,31 @@ def does_fall(findings, claim, lines, place):
 
 
 def is_kept_near(findings, claim, lines, place):
-    """Tell whether merging keeps the rules within a half of the number named for this set.
+    """Tell whether merging keeps the rules near the number named for this set, in all orders.
 
     Nothing is shown where it is the cap that keeps them.
     """
-    value, named = findings.mean(lines[0], claim.measure), claim.margin[place]
-    near = abs(value - named) <= 0.5 * named
-    capped = value >= dict(lines[0].run.parameters).get("max_rules", Params.max_rules)
-    words = f"{value:.3g}, the cap" if capped else f"{value:.3g}"
-    return decide(near and not capped, not near), words
+    values, named = findings.numbers(lines[0], claim.measure), claim.margin[place]
+    near = abs(values - named) <= WITHIN * named
+    cap = dict(lines[0].run.parameters).get("max_rules", Params.max_rules)
+    capped = values >= cap
+    words = f"{values.mean():.3g}, the cap" if capped.any() else f"{values.mean():.3g}"
+    return decide((near & ~capped).all(), not near.any()), words
 
 
 def is_more(findings, claim, lines, place):
-    """Tell whether all numbers of all lines are above the margin."""
-    values = [findings.numbers(line, claim.measure) for line in lines]
-    more = all(value.min() > claim.margin for value in values)
-    return decide(more, not more), " and ".join(f"{value.mean():.0f}" for value in values)
+    """Tell whether the numbers of all lines are above the margin, in all orders."""
+    more = [findings.numbers(line, claim.measure) > claim.margin for line in lines]
+    words = " and ".join(f"{findings.mean(line, claim.measure):.0f}" for line in lines)
+    return decide(all(one.all() for one in more), not all(one.any() for one in more)), words
 
 
 def is_times(findings, claim, lines, place):
     """Tell whether the second line takes at least as many times as named for this set."""
     ratio = findings.mean(lines[1], claim.measure) / findings.mean(lines[0], claim.measure)
     named = claim.margin[place]
-    return decide(ratio >= named, ratio < named), f"{ratio:.1f} times, printed {named:.1f}"
+    yes, no = ratio >= (1.0 + TIMED) * named, ratio < (1.0 - TIMED) * named
+    return decide(yes, no), f"{ratio:.1f} times, printed {named:.1f}"
 
 
 def is_most(findings, claim, lines, place):
@@ -178,3 +196,31 @@ TESTS = {
     "about": is_about, "leads": does_lead, "falls": does_fall, "kept near": is_kept_near,
     "more": is_more, "times": is_times, "most": is_most,
 }  # fmt: skip
+NEEDED = {  # of every test, with the tolerance for words that leave it open
+    "above": "difference above 0",
+    "worst": "all others above it",
+    "level": "less than {points} apart",
+    "no loss": "less than {points} below",
+    "about": "{low:g} to {high:g} points apart",
+    "leads": f"above on {NEARLY:.0%} of the rows; the first tenth does not count",
+    "falls": "second half minus first below 0",
+    "kept near": f"within {WITHIN:.0%} of them, and below the cap",
+    "more": "more than {margin} each",
+    "times": f"more than {TIMED:.0%} above the printed ratio",
+    "most": "difference above those on all other sets",
+}
+
+
+def needed(claim):
+    """Return what a claim needs to hold, in points where it is about a measure.
+
+    Examples
+    --------
+    >>> needed(Claim("pa-trends", "about 5 points", "about", ("birds",), ("a", "b"), margin=0.05))
+    '2.5 to 7.5 points apart'
+    """
+    margin = claim.margin
+    number = 0.0 if isinstance(margin, tuple) else round(100 * margin, 6)
+    points = "1 point" if number == 1 else f"{number:g} points"
+    low, high = (1.0 - WITHIN) * number, (1.0 + WITHIN) * number
+    return NEEDED[claim.test].format(margin=margin, points=points, low=low, high=high)
