@@ -13,6 +13,10 @@ import os
 from numba import njit
 
 try:
+    from numba.core import event
+except ImportError:  # documented in its source only
+    event = None
+try:
     from numba.core.options import DefaultOptions
 except ImportError:  # the name is not documented
     DefaultOptions = None
@@ -73,3 +77,23 @@ def kernel_inline(function):
 def kernel_numpy(function):
     """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
     return njit(**_OPTIONS, **_COUNTING)(function)
+
+
+def on_first_compilation(tell):
+    """Call ``tell()`` when a kernel is compiled for the first time in this process.
+
+    Never, if all of them are found in the cache, or run uncompiled.
+    """
+    if event is None:
+        return
+    waiting = [tell]
+
+    class First(event.Listener):
+        def on_start(self, what):
+            if waiting and what.data["dispatcher"].py_func.__module__.startswith("efcml."):
+                waiting.pop()()
+
+        def on_end(self, what):
+            pass
+
+    event.register("numba:compile", First())

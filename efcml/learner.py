@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from efcml import batch
+from efcml._jit import on_first_compilation
 from efcml.blas import one_blas_thread
 from efcml.guard import Guarded, one_at_a_time
 from efcml.kernels.learning import (
@@ -25,6 +26,7 @@ from efcml.kernels.records import Watch
 from efcml.kernels.scoring import score_rows
 from efcml.params import Params
 from efcml.prior import Prior, choose_prior, precision
+from efcml.progress import tell
 from efcml.rules import RuleBase
 from efcml.rules.birth import give_birth, start_variances
 from efcml.rules.casebase import CaseBase
@@ -35,6 +37,8 @@ from efcml.rules.usage import find_least_used
 from efcml.scaler import Scaler
 from efcml.states import from_plain, nest, pick, to_plain
 from efcml.trace import learn_in_blocks
+
+on_first_compilation(lambda: tell("efcml compiles, once on this machine: about a minute"))
 
 NOTHING = np.empty((0, 0))
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")

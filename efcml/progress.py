@@ -27,6 +27,19 @@ def progress_bar(total, label, *, unit="row", show=None, **options):
     return Bar(total=total, desc=label, unit=unit, disable=not shown, leave=False, **options)
 
 
+def tell(text):
+    """Print a line for a person who waits; nothing in a pipe.
+
+    On a terminal it goes where bars go, which make room for it; in a notebook it is not an error.
+    """
+    if in_notebook():
+        print(text, flush=True)
+    elif is_watched():
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.stderr)
+
+
 def is_watched():
     """Tell whether the output goes to a terminal or a notebook."""
     return sys.stderr.isatty() or in_notebook()

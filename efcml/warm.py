@@ -9,11 +9,16 @@ from efcml.params import Params
 from efcml.trace import Trace
 
 
-def warmup():
+def warmup(*, asks=True):
     """Run all kernels on a few rows; later calls in this or other processes find them compiled.
 
     Call it once before starting many processes: they then share the compiled files instead of
     all writing them at the same time.
+
+    Parameters
+    ----------
+    asks : bool
+        Whether also those that only active learners need.
 
     Examples
     --------
@@ -27,6 +32,8 @@ def warmup():
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     learner.score(X)
+    if not asks:
+        return
     ask = Ask(0.5, False, 100.0, 0.01, QUANTILE, True, True, TRACE, False, False)
     state, scores, wanted = np.zeros(STATE_SIZE), np.zeros((24, 2)), np.zeros(2, dtype=np.bool_)
     learner.find_question(X, np.zeros(24), 0, ask, state, scores, wanted)

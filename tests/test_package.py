@@ -257,8 +257,30 @@ def test_models_without_kernels_need_no_compilation(monkeypatch):
     from efcml.evaluation import run as runs
     from efcml.rivals import make_model
 
-    monkeypatch.setattr(runs, "compile_once", lambda: pytest.fail("compiled"))
+    monkeypatch.setattr(runs, "compile_once", lambda asks: pytest.fail("compiled"))
     X, Y = [[0.0], [1.0], [2.0]], [[0], [1], [1]]
     efcml.prequential(make_model("rls").fit(X, Y), X, Y)
     with pytest.raises(pytest.fail.Exception, match="compiled"):
         efcml.prequential(efcml.EFCMLClassifier(prior=1.0).fit(X, Y), X, Y)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_the_first_compilation_is_told_once():
+    from numba import njit
+
+    from efcml import _jit
+
+    told = []
+    _jit.on_first_compilation(lambda: told.append("first"))
+
+    def double(x):
+        return 2 * x
+
+    njit(double)(1)
+    assert told == []  # somebody else's function
+    double.__module__ = "efcml.kernels.double"
+    kernel = njit(double)
+    kernel(1)
+    assert told == ["first"]
+    kernel(1.0)
+    assert told == ["first"]

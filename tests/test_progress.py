@@ -122,3 +122,18 @@ def test_a_process_that_only_knows_ipykernel_is_no_notebook(monkeypatch):
         assert not in_notebook()
         assert not is_watched()
         assert not isinstance(progress_bar(1, "work", show=False), CellBar)
+
+
+# A line for who waits
+
+
+def test_a_line_is_told_where_a_person_sees_it(monkeypatch, capsys):
+    progress.tell("in a pipe")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(progress, "is_watched", lambda: True)
+    with progress_bar(1, "work", show=False):
+        progress.tell("on a terminal")
+    assert capsys.readouterr() == ("", "on a terminal\n")
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
+    progress.tell("in a notebook")
+    assert capsys.readouterr() == ("in a notebook\n", "")

@@ -100,19 +100,19 @@ def run_active(model, X, Y, active, options, progress):
     if not hasattr(model, "begin_stream"):
         raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     learner, X, Y = model.begin_stream(X, Y, learn=False)
-    compile_before(learner)
+    compile_before(learner, asks=True)
     with progress_bar(len(Y), "prequential", show=progress) as bar:
         trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
     return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
 
 
-def compile_before(learner):
-    """Compile all kernels, so that this does not count as time per sample."""
+def compile_before(learner, *, asks=False):
+    """Compile what a stream needs, so that this does not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
-        compile_once()
+        compile_once(asks)
 
 
 @cache
-def compile_once():
-    """Compile all kernels; nothing the second time."""
-    warmup()
+def compile_once(asks):
+    """Compile the kernels of streams, with those that choose questions; nothing the second time."""
+    warmup(asks=asks)
