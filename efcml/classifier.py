@@ -202,7 +202,8 @@ class EFCMLClassifier(EngineFace):
         if not hasattr(x, "columns") and hasattr(self, "feature_names_in_"):
             checker = copy(self)  # without names: scikit-learn would warn that the row has none
             del checker.feature_names_in_
-        return explain_row(self.learner_, checker.check_features(x), *self.column_names())
+        x = checker.check_features(x)
+        return explain_row(self.learner_, x, *self.column_names())
 
     def _rules_html(self):
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""

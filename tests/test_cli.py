@@ -196,7 +196,10 @@ def test_arff_is_read(tmp_path, capsys):
         (["emotions", "--xml", "y"], "--xml is for files"),
         (["drifting-clusters", "--rows", "0"], "--rows is 0: choose at least 1."),
         (["drifting-clusters", "--beta", "1,x"], "--beta is '1,x': give numbers"),
-        (["drifting-clusters", "--beta", "-1"], "beta must be a number >= 0; got -1.0."),
+        (
+            ["drifting-clusters", "--beta", "-1"],
+            "beta must be a number >= 0 and <= 1e+09; got -1.0.",
+        ),
         (["drifting-clusters", "--alpha", "0,0"], "the grid has a value of alpha twice"),
         (["drifting-clusters", "--folds", "1"], "folds must be a whole number >= 2; got 1."),
     ],

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+import time
 
 import numpy as np
 import pytest
@@ -73,6 +74,10 @@ def show(browser, folder):
             {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600},
         )
         browser.get((folder / "report.html").as_uri())
+        until = time.monotonic() + 30.0  # a busy machine may still be reading the page
+        while browser.execute_script("return document.readyState") != "complete":
+            assert time.monotonic() < until
+            time.sleep(0.05)
         return browser
 
     return open_at

@@ -275,7 +275,7 @@ def test_classes_of_other_types_are_refused(path):
     X, Y = stream()
     model = EFCMLClassifier(**QUICK).fit(X, Y[:, 0])
     for strange in (np.longdouble([0, 1]), np.array([b"a", b"b"]), np.array(["x" * 1000, ""])):
-        model.classes_ = strange
+        model._pair = strange
         with pytest.raises(ValueError, match="classes of the type .* cannot be saved"):
             save(model, path)
 

@@ -43,7 +43,7 @@ def test_grid_takes_anything_that_holds_numbers():
         ({"vigilance": [0.5, 0.0]}, "vigilance must be a number > 0; got 0.0"),
         ({"alpha": [-1.0]}, "alpha must be a number >= 0"),
         ({"beta": [np.nan]}, "beta must be a number >= 0"),
-        ({"beta": "1"}, "beta must be a number >= 0; got '1'"),
+        ({"beta": "1"}, "beta must be a number >= 0 and <= 1e.09; got '1'"),
         ({"alpha": [1, 1.0]}, "a value of alpha twice"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from efcml.active import options
 from efcml.active.draws import draws_for
-from efcml.active.question import Query, Question
+from efcml.active.question import Asker, Query, Question
 from efcml.active.rows import find_learner, label_names_of, read_answer, read_row
 from efcml.active.store import OpenQuestions
 from efcml.active.stream import run_stream
@@ -86,7 +86,7 @@ class ActiveLearner:
         self.state = options.start_state()
         self._log = []
         self._open = OpenQuestions(open_questions)
-        self.identity = object()  # by which it knows its own questions; copies have their own
+        self.asker = Asker()  # by which it knows its own questions
 
     @classmethod
     def random(cls, budget=0.1, unit="samples", **more):
@@ -159,7 +159,7 @@ class ActiveLearner:
 
     def _refuse_foreign(self, question, learner):
         """Refuse a question that this active learner did not ask, or not about this model."""
-        if question.asker is not self.identity:
+        if question.asker is not self.asker:
             raise ValueError(
                 f"the question about row {question.row} is of another active learner: hand it to "
                 "the one that asked, or give the row itself."
@@ -197,7 +197,7 @@ class ActiveLearner:
         reasons = options.reasons_of(bits)
         wanted.flags.writeable = scores.flags.writeable = False
         thresholds = used_thresholds(state)
-        return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.identity)
+        return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.asker)
 
     def _was_asked(self, row):
         at = bisect_left(self._log, row, key=lambda query: query.row)

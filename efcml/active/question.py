@@ -6,6 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 
+class Asker:
+    """Stands for one active learner in its questions; a copy stands for the copy."""
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """What is wanted of one row. True if any label is.
@@ -31,7 +35,7 @@ class Question:
     scores: np.ndarray
     x: np.ndarray = field(repr=False)  # (1, p), checked, not scaled
     after: np.ndarray = field(repr=False)  # state of the active learner once the row is counted
-    asker: object = field(repr=False)  # the same object in all questions of one active learner
+    asker: Asker = field(repr=False)
 
     def __bool__(self):
         return bool(self.labels.any())

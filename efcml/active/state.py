@@ -65,7 +65,7 @@ def active_from_state(facts, arrays):
         scores = opened["scores"][i].copy()
         labels.flags.writeable = scores.flags.writeable = False
         x, after = opened["x"][i : i + 1].copy(), opened["after"][i].copy()
-        question = Question(row, labels, reasons, thresholds, scores, x, after, active.identity)
+        question = Question(row, labels, reasons, thresholds, scores, x, after, active.asker)
         active._open.add(row, question)
     active._open.expired.update(arrays["expired"].tolist())
     return active
