@@ -27,15 +27,25 @@ class CellBar(tqdm):
         """Return the function that shows a text in the place of the one before."""
         from IPython.display import display
 
-        handle = None
+        handle, last = None, ""
 
         def show(text):
-            nonlocal handle
+            nonlocal handle, last
+            if text == last:
+                return
+            last = text
             if handle is not None:
                 # Without a kind that is drawn as nothing, an empty text would be an empty line.
                 empty = {} if text else {"text/html": ""}
                 handle.update({"text/plain": text} | empty, raw=True)
-            elif text:
+            else:
                 handle = display({"text/plain": text}, raw=True, display_id=True)
 
         return show
+
+    def close(self):
+        """End the bar; what was drawn before its delay was over goes as well."""
+        drawn = not self.disable
+        super().close()
+        if drawn:
+            self.sp("")

@@ -1,7 +1,6 @@
 """What all estimators share: they check, name and convert, and hand arrays to a learner."""
 
 from contextlib import contextmanager
-from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
@@ -183,9 +182,10 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             check_whole("labels, for a model without names of labels,", labels, least=1)
             self.learner_.add_labels(int(labels))
             return self
-        new = [] if isinstance(labels, str | Integral) else [str(name) for name in labels]
-        if not new or len({*names, *new}) < len(names) + len(new):
-            raise ValueError(f"labels must be new names, each once; got {labels!r}.")
+        new = list(labels) if np.ndim(labels) == 1 else []
+        words = all(isinstance(name, str) for name in new)
+        if not new or not words or len({*names, *new}) < len(names) + len(new):
+            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
             self.learner_.add_labels(len(new))
             self.label_names_ = np.array([*names, *new], dtype=object)

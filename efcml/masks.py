@@ -3,9 +3,16 @@
 import numpy as np
 
 
+def with_mask(values):
+    """Return a list of rows of which some are masked as one masked array; others as they are."""
+    if isinstance(values, list | tuple) and any(np.ma.isMA(row) for row in values):
+        return np.ma.array(values)
+    return values
+
+
 def hides(values):
     """Tell whether some values are under a mask."""
-    return isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)
+    return np.ma.isMA(values) and np.ma.is_masked(values)
 
 
 def fill_mask(values):
@@ -16,6 +23,7 @@ def fill_mask(values):
     >>> fill_mask(np.ma.array([1, 0, 1], mask=[False, False, True])).tolist()
     [1.0, 0.0, nan]
     """
+    values = with_mask(values)
     if not hides(values):
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
@@ -24,6 +32,7 @@ def fill_mask(values):
 
 def refuse_mask(values, name):
     """Return values unless some are under a mask."""
+    values = with_mask(values)
     if hides(values):
         at = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
         raise ValueError(f"{name} hides values under its mask, first at {at}: fill them in.")

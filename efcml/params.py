@@ -89,10 +89,10 @@ class Params:
 
     def check_together(self):
         """Refuse values that are good alone and harm together on real streams."""
-        if self.forgetting < 1.0 and self.variance_floor == 0.0:
+        if self.forgetting < 1.0 and self.variance_floor < LEAST:
             raise ValueError(
-                "forgetting < 1 needs variance_floor > 0 (got 0): a feature that rests would lose "
-                "its variance."
+                f"forgetting < 1 needs variance_floor >= {LEAST:g} (got {self.variance_floor:g}): "
+                "a feature that rests would lose its variance."
             )
 
     @classmethod

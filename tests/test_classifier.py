@@ -773,10 +773,10 @@ def test_late_labels_with_names(pd):
     X, Y = (pd.DataFrame(table) for table in stream(40))
     X, Y = X.add_prefix("x"), Y.add_prefix("y")
     clf = EFCMLClassifier(**QUICK).fit(X, Y)
-    with pytest.raises(ValueError, match="labels must be new names, each once; got 1"):
+    with pytest.raises(ValueError, match="labels must be a list of new names, each once; got 1"):
         clf.add_labels(1)
-    for names in (["y0"], ["a", "a"], "calm", []):
-        with pytest.raises(ValueError, match="labels must be new names"):
+    for names in (["y0"], ["a", "a"], "calm", [], 1.5, None, [1]):
+        with pytest.raises(ValueError, match="labels must be a list of new names"):
             clf.add_labels(names)
     clf.add_labels(["calm"])
     assert clf.label_names_.tolist() == [*Y.columns, "calm"]

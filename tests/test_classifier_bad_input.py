@@ -386,6 +386,6 @@ def test_a_fit_that_breaks_off_leaves_the_old_model(state, error, monkeypatch):
 
 def test_forgetting_needs_a_variance_floor():
     clf = EFCMLClassifier(forgetting=0.99, variance_floor=0.0)
-    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor > 0"):
+    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
         clf.fit(np.arange(8.0).reshape(4, 2), np.eye(4)[:, :2])
     assert not hasattr(clf, "learner_")

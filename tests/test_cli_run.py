@@ -290,6 +290,28 @@ def test_a_person_learns_that_results_are_written(songs, tmp_path, capsys, monke
     ]
 
 
+@pytest.mark.parametrize("step", ["summarise", "write_results"])
+def test_an_interruption_after_the_last_row_loses_nothing(step, songs, tmp_path, capsys,
+                                                          monkeypatch, no_pictures):  # fmt: skip
+    original = getattr(run, step)
+
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        return original(*given)
+
+    monkeypatch.setattr(run, step, interrupted)
+    checkpoint = tmp_path / "c.npz"
+    arguments = run_arguments(songs, "--out", tmp_path / "out", "--checkpoint", checkpoint)
+    assert main([*arguments, "--json"]) == 130
+    captured = capsys.readouterr()
+    assert captured.err == "efcml: interrupted after 20 of 20 rows\n"
+    assert json.loads(captured.out)["rows_left"] == 0
+    assert len(read_predictions(tmp_path / "out")) == 20
+    monkeypatch.undo()
+    assert main([*arguments, "--json"]) == 0
+    assert "20 of 20 rows are done, nothing is left" in capsys.readouterr().err
+
+
 def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch):
     small_blocks(monkeypatch, 6)
     interrupt_after(monkeypatch, 0, times=2)
@@ -340,7 +362,7 @@ def test_blocks_grow_and_shrink_with_the_time(monkeypatch):
     monkeypatch.setattr(stream.time, "perf_counter", lambda: clock[0])
     done = []
     run = Run()
-    stream.run_to_the_end(run, lambda: done.append(run.done))
+    stream.run_to_the_end(run, lambda: done.append(run.done), stream.StopLater())
     assert sizes == [32, 50, 50, 50, 50]
     assert done == [32, 82, 132, 182, 200]
 

@@ -40,6 +40,15 @@ def test_labels_under_a_mask_are_unknown(rows, dtype):
     assert (result.pa, result.ap) == (other.pa, other.ap)
 
 
+def test_rows_with_a_mask_in_a_list(rows):
+    X, Y, masked = rows
+    clf, expected = EFCMLClassifier(**QUICK).fit(X, Y), EFCMLClassifier(**QUICK).fit(X, Y)
+    for x, y, known in zip(X, masked, Y, strict=True):
+        clf.partial_fit([x], [y])
+        expected.partial_fit([x], [known])
+    assert_identical(state_of(clf.learner_), state_of(expected.learner_))
+
+
 def test_features_under_a_mask_are_refused(rows):
     X, Y, _ = rows
     masked = hide(X)
@@ -52,6 +61,10 @@ def test_features_under_a_mask_are_refused(rows):
             call(masked, Y)
     with pytest.raises(ValueError, match="X hides values"):
         clf.explain(masked[3])
+    with pytest.raises(ValueError, match=HIDDEN):
+        clf.predict(list(masked))
+    with pytest.raises(ValueError, match="X hides values"):
+        clf.predict([masked[3]])
     assert clf.predict(np.ma.array(X)).shape == Y.shape  # nothing is hidden
 
 

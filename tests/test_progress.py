@@ -124,6 +124,12 @@ def test_a_process_that_only_knows_ipykernel_is_no_notebook(monkeypatch):
         assert not isinstance(progress_bar(1, "work", show=False), CellBar)
 
 
+def test_a_bar_that_is_drawn_before_its_delay_goes_too(cell):
+    with progress_bar(None, "loading", bar_format="{desc}") as bar:
+        bar.refresh()
+    assert [data["text/plain"] for data in cell.shown] == ["loading", ""]
+
+
 # A line for who waits
 
 

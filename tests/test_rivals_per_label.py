@@ -345,7 +345,7 @@ def test_bad_parameters_are_named(make):
     X, Y = stream(20)
     with pytest.raises(ValueError, match="vigilance must be a number > 0"):
         make(vigilance=0.0).fit(X, Y)
-    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor > 0"):
+    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
         make(forgetting=0.9, variance_floor=0.0).fit(X, Y)
 
 

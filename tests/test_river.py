@@ -434,7 +434,7 @@ def test_bad_parameters_are_named():
         RiverEFCML(0.5)
     with pytest.raises(ValueError, match="vigilance must be a number > 0"):
         RiverEFCML(vigilance=0.0)
-    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor > 0"):
+    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
         RiverEFCML(forgetting=0.9, variance_floor=0.0)
 
 

@@ -43,7 +43,7 @@ def run(options):
     ds = take_rows(whole, rows)
     check_parts(ds, options)
     from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
-    from efcml.cli.stream import StreamRun, run_to_the_end
+    from efcml.cli.stream import StopLater, StreamRun, run_to_the_end
     from efcml.rivals import MODELS
 
     model, active = make_estimator(options, given), make_asker(options)
@@ -52,18 +52,19 @@ def run(options):
     stream = StreamRun(model, active, *ds.stream, learn=MODELS[options.model].learn)
     checkpoint = Checkpoint(options.checkpoint, stream, ds)
     start(stream, checkpoint, ds)
-    run_to_the_end(stream, checkpoint.write_now_and_then)
-    if not stream.finished and is_watched():
-        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
-    checkpoint.write()
-    stream.model.name_columns(ds.feature_names, ds.label_names)
-    summary = summarise(options, ds, stream)
-    files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
-    if options.json:
-        print(to_json(summary))
-    else:
-        print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
-    if not stream.finished:
+    with StopLater() as stop:
+        run_to_the_end(stream, checkpoint.write_now_and_then, stop)
+        if stop.wanted and is_watched():
+            print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
+        checkpoint.write()
+        stream.model.name_columns(ds.feature_names, ds.label_names)
+        summary = summarise(options, ds, stream)
+        files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
+        if options.json:
+            print(to_json(summary))
+        else:
+            print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
+    if stop.wanted:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
 

@@ -60,11 +60,10 @@ class StreamRun:
         )  # fmt: skip
 
 
-def run_to_the_end(run, after_block):
-    """Run the rest of a stream, or until Ctrl-C; call ``after_block()`` in between."""
+def run_to_the_end(run, after_block, stop):
+    """Run the rest of a stream, or until a stop is wanted; call ``after_block()`` in between."""
     size = FIRST_BLOCK
-    bar = progress_bar(len(run.Y), "learning", initial=run.done)
-    with bar, StopLater() as stop:
+    with progress_bar(len(run.Y), "learning", initial=run.done) as bar:
         while not (run.finished or stop.wanted):
             before, begin = run.done, time.perf_counter()
             run.go_on(size)
