@@ -13,6 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from efcml import datasets
 from efcml.params import Params
+from efcml.reproduce.machine import method
 from efcml.tuning import SHORT_GRID, Grid, TuningResult, tune
 
 RESULTS = Path(__file__).parent / "results" / "short-grid.jsonl"
@@ -28,7 +29,8 @@ WIDE = Grid(
 def search(name, rows):
     X, Y = datasets.load(name).initial
     result = tune(X[-rows:], Y[-rows:], grid=WIDE, jobs=2, say=print)
-    return {"set": name, "rows": rows} | json.loads(result.to_json())
+    facts = {"set": name, "rows": rows, "method": method()}
+    return facts | json.loads(result.to_json())
 
 
 def show(name, result):

@@ -33,6 +33,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
     "docs/results/synthetic.md": ("docs/results/synthetic.json",),
+    "docs/tuning.md": (RESULTS + "short-grid.jsonl",),
     "docs/decisions/0001-defaults.md": (
         RESULTS + "defaults-[1-3].jsonl", RESULTS + "inside-rivals.jsonl", RESULTS + "grid.jsonl",
     ),
