@@ -132,10 +132,7 @@ def main(arguments=None):
 
 def run_demo(out, *, rows=ROWS, cells=CELLS):
     """Run all models over the stream, print the table, write the files; return the runs."""
-    begin = time.perf_counter()
-    print("compiling, once (up to a minute) ...", end=" ", flush=True)
-    warmup()
-    print(f"{time.perf_counter() - begin:.0f} s")
+    warmup(asks=False)
     stream = load(STREAM, n=rows, seed=SEED)
     print(stream)
     runs = {}

@@ -12,6 +12,7 @@ from efcml.interrupts import interrupts_held
 from efcml.masks import refuse_mask
 from efcml.params import Params, check_whole
 from efcml.probability import squash
+from efcml.reading.background import names_of_labels
 from efcml.targets import (
     as_array,
     column_names,
@@ -180,15 +181,15 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         names = getattr(self, "label_names_", None)
         if names is None:
             check_whole("labels, for a model without names of labels,", labels, least=1)
-            self.learner_.add_labels(int(labels))
-            return self
-        new = list(labels) if np.ndim(labels) == 1 else []
-        words = all(isinstance(name, str) for name in new)
-        if not new or not words or len({*names, *new}) < len(names) + len(new):
-            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        else:
+            new = list(labels) if np.ndim(labels) == 1 else []
+            words = all(isinstance(name, str) for name in new)
+            if not new or not words or len({*names, *new}) < len(names) + len(new):
+                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
-            self.learner_.add_labels(len(new))
-            self.label_names_ = np.array([*names, *new], dtype=object)
+            self.learner_.add_labels(int(labels) if names is None else len(new))
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
         return self
 
     @contextmanager
@@ -327,10 +328,7 @@ class EngineFace(MultiLabelFace):
         A 1-D target is called by its second class.
         """
         check_is_fitted(self, "learner_")
-        labels = getattr(self, "label_names_", None)
-        if self._binary:
-            labels = [f"class {self.classes_[-1]}"]
-        return getattr(self, "feature_names_in_", None), labels
+        return getattr(self, "feature_names_in_", None), names_of_labels(self)
 
 
 def _refuse_keywords(refused):

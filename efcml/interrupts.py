@@ -4,11 +4,23 @@ A learner is changed in many steps: births are counted, a rule goes, another tak
 interrupt in between would leave a model that no stream can make.
 """
 
-import signal
 import threading
 from contextlib import contextmanager
+from signal import SIGINT
 
-_holding = threading.local()  # only the main thread gets interrupts; others have nothing to hold
+try:
+    # Those of `signal` look every handler up among its constants: ten times the time, every row.
+    from _signal import getsignal, signal
+except ImportError:
+    from signal import getsignal, signal
+
+
+class Waiting(list):
+    """Takes the place of the handler of interrupts, and keeps what that would have been given."""
+
+    def __call__(self, *given):
+        """Note an interrupt."""
+        self.append(given)
 
 
 @contextmanager
@@ -24,19 +36,17 @@ def interrupts_held():
     ...     both.append("counted")
     ...     both.append("learned")
     """
-    before = signal.getsignal(signal.SIGINT)
-    outermost = not getattr(_holding, "now", False)
+    before = getsignal(SIGINT)
+    # Elsewhere there is nothing to hold: other threads get no interrupts, and some ignore them.
     main = threading.current_thread() is threading.main_thread()
-    if not (outermost and main and callable(before)):  # ignored, or handled outside of Python
+    if not main or not callable(before) or isinstance(before, Waiting):
         yield
         return
-    waiting = []
-    _holding.now = True
-    signal.signal(signal.SIGINT, lambda *given: waiting.append(given))
+    waiting = Waiting()
+    signal(SIGINT, waiting)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        _holding.now = False
+        signal(SIGINT, before)
         if waiting:
             before(*waiting[0])

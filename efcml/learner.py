@@ -183,8 +183,10 @@ class Learner(Guarded):
         any known label have none.
         """
         Y = np.ascontiguousarray(Y)
-        numbers = np.full(len(Y) + 1, self.rows_seen)
-        numbers[1:] += np.cumsum(~np.isnan(Y).all(axis=1))
+        numbers = np.arange(self.rows_seen, self.rows_seen + len(Y) + 1)
+        unknown = np.isnan(Y)
+        if unknown.any():
+            numbers[1:] -= np.cumsum(unknown.all(axis=1))
         row, newborn, filled = 0, -1, 0
         status = None
         while status != DONE:

@@ -46,12 +46,9 @@ def check_files(*paths):
 
 def label_names(model):
     """Return the names of a model's labels, as `explain` gives them."""
-    from efcml.reading import name_all
+    from efcml.reading.background import name_all, names_of_labels
 
-    names = getattr(model, "label_names_", None)
-    if model._binary:  # as `column_names` of the estimators does
-        names = [f"class {model._pair[-1]}"]
-    return list(name_all(names, "label", model.learner_.n_labels))
+    return list(name_all(names_of_labels(model), "label", model.learner_.n_labels))
 
 
 def tell_rules(rules, *, most=None, most_per_label=None):

@@ -102,7 +102,9 @@ def start(run, checkpoint, ds):
                 run.model.fit(*ds.initial)
             checkpoint.write()
         bar.update()
-        warmup()  # here, so that compiling does not count as time per sample
+        warmup(
+            asks=run.active is not None
+        )  # here, so that compiling does not count as time per sample
         bar.update()
     if taken_up:
         rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"

@@ -23,7 +23,7 @@ def add_command(commands):
     where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
     parser.add_argument("--grid", choices=GRIDS, default="short", help="points that are searched:"
                         " short (default: 30 points, a minute on some hundred rows) or paper (the"
-                        " paper's 1360, which take fifty times as long)")  # fmt: skip
+                        " paper's 1360, which take several times as long)")  # fmt: skip
     parser.add_argument("--folds", type=int, default=5, metavar="N")
     parser.add_argument("--rows", type=int, metavar="N", help="only the last N rows of the initial"
                         " part")  # fmt: skip

@@ -46,3 +46,13 @@ def name_all(names, prefix, count):
     """
     given = () if names is None else tuple(str(name) for name in names)
     return given + tuple(f"{prefix}{i}" for i in range(len(given), count))
+
+
+def names_of_labels(fitted):
+    """Return the names of an estimator's labels, None where there are none.
+
+    A 1-D target is called by its second class.
+    """
+    return (
+        [f"class {fitted._pair[-1]}"] if fitted._binary else getattr(fitted, "label_names_", None)
+    )

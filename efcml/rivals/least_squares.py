@@ -92,6 +92,7 @@ class LeastSquaresLearner(Guarded):
             trace.rules[:] = 0
         return self
 
+    @interrupts_held()
     def _hold(self, x, y):
         """Keep a warm-up row; fit when there are enough."""
         if not np.isnan(y).all():

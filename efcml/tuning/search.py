@@ -118,7 +118,7 @@ def prepare(progress):
     from efcml.warm import warmup
 
     with busy("compiling, if it is the first time", progress):
-        warmup()
+        warmup(asks=False)
 
 
 def foretell(missing, record, rest, grid, jobs, dask, progress):
