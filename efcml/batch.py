@@ -131,7 +131,7 @@ def errors_without_own_row(rules, X, Y, settings):
     error that they would make without it. Under alpha > 0 the share is not known, so the errors
     are those that are left.
     """
-    blending = activations(rules, X, settings._replace(activation_floor=0.0))
+    blending = activations(rules, X, settings.replace(activation_floor=0.0))
     learned = np.where(blending < settings.activation_floor, 0.0, blending)
     R, known = extended(X), ~np.isnan(Y)
     Y = np.where(known, Y, 0.0)

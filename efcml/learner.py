@@ -242,7 +242,7 @@ class Learner(Guarded):
         """Return what a rule that is born at a scaled row starts with."""
         if self.params.birth_plane == "nearest":
             return self.rules.W[nearest].copy()
-        psi = batch.activations(self.rules, x[None], self.settings._replace(activation_floor=0.0))
+        psi = batch.activations(self.rules, x[None], self.settings.replace(activation_floor=0.0))
         return np.tensordot(psi[0], self.rules.W, axes=1)
 
     @property

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.linalg import dot
 from efcml.kernels.triangle import multiply, read_line, shrink_twice
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
 
 
-@kernel_inline
+@kernel
 def is_novel(distance, dimension, support, vigilance):
     """Tell whether a squared distance lies beyond the tolerance radius of a rule.
 
@@ -50,7 +50,7 @@ def add_to_covariance(precision, e, share, coordinate, amount, w, u):
     return change
 
 
-@kernel_inline
+@kernel
 def move_rule(z, center, joint_precision, input_precision, log_det, support, coordinate, amount, e,
               w, u):  # fmt: skip
     """Let one rule absorb the joint row ``z``: center, both precisions, both log-determinants.

@@ -10,7 +10,7 @@ zero; of matrices the lower triangle is kept.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast
 from efcml.kernels.linalg import dot, find_least
 from efcml.kernels.triangle import (
     add_outer,
@@ -74,7 +74,7 @@ def recall(x, cases, scores):
             scores[c] += cases.expected[c]
 
 
-@kernel_inline
+@kernel
 def forget(cases, forgetting):
     """Move the memory back towards what was expected before any row: no error anywhere."""
     bring_covariance(cases)
@@ -89,14 +89,14 @@ def forget(cases, forgetting):
         cases.expected[c] *= root
 
 
-@kernel_inline
+@kernel
 def bring_covariance(cases):
     """Carry out the change of the covariance that waits, if any (as in kernels/waiting.py)."""
     if cases.waits[0]:
         multiply_covariance(cases)
 
 
-@kernel_inline
+@kernel
 def multiply_covariance(cases):
     """Fill ``gain``, the product of covariance and similarity; what waits is carried out."""
     size = cases.count[SIZE]
@@ -107,7 +107,7 @@ def multiply_covariance(cases):
     cases.waits[0] = False
 
 
-@kernel_inline
+@kernel
 def find_share(cases):
     """Fill ``share``, with which values at the cases would imply the one at the row.
 
@@ -118,14 +118,14 @@ def find_share(cases):
     return 1.0 - dot(cases.share[:size], cases.similar[:size])
 
 
-@kernel_inline
+@kernel
 def known_variance(cases):
     """Return the variance of the error at the row as far as cases carry it."""
     size = cases.count[SIZE]
     return dot(cases.similar[:size], cases.gain[:size])
 
 
-@kernel_inline
+@kernel
 def write_case(slot, number, cases):
     """Take the row into a slot; its similarity to itself is 1, its weights begin at 0."""
     cases.similar[slot] = 1.0
@@ -137,7 +137,7 @@ def write_case(slot, number, cases):
     cases.count[PAUSE] = 0
 
 
-@kernel_inline
+@kernel
 def scale_share(slot, novelty, cases):
     """Fill ``step`` with what a case in this slot adds to inverse and covariance: step step'."""
     root = 1.0 / np.sqrt(novelty)
@@ -146,7 +146,7 @@ def scale_share(slot, novelty, cases):
         cases.step[j] = root * cases.share[j]
 
 
-@kernel_inline
+@kernel
 def open_slot(number, novelty, cases):
     """Make a case of the row, in the slot behind the last one."""
     slot = cases.count[SIZE]
@@ -158,7 +158,7 @@ def open_slot(number, novelty, cases):
     write_case(slot, number, cases)
 
 
-@kernel_inline
+@kernel
 def leave_out(slot, cases):
     """Take a case out of all vectors; the values at the others stay what they are.
 
@@ -186,7 +186,7 @@ def leave_out(slot, cases):
     cases.share[slot] = cases.gain[slot] = cases.similar[slot] = 0.0
 
 
-@kernel_inline
+@kernel
 def renew_slot(number, cases):
     """Make a case of the row in place of the oldest; return the novelty it then has."""
     size, step, line, turn = cases.count[SIZE], cases.step, cases.line, cases.turn
@@ -206,7 +206,7 @@ def renew_slot(number, cases):
     return novelty
 
 
-@kernel_inline
+@kernel
 def remember(number, novelty, cases):
     """Make a case of the row, in place of the oldest if need be.
 
@@ -227,7 +227,7 @@ def remember(number, novelty, cases):
     return variance + novelty
 
 
-@kernel_inline
+@kernel
 def take_in(errors, known, n_known, variance, cases):
     """Let all cases learn the errors of a row at which their variance is ``variance``.
 
@@ -275,7 +275,7 @@ def learn_case(errors, known, n_known, number, forgetting, cases):
     take_in(errors, known, n_known, variance, cases)
 
 
-@kernel_inline
+@kernel
 def remember_rows(X, chosen, cases):
     """Take rows of a batch as cases, before any error is learned; there must be room for them."""
     for t in chosen:
@@ -285,7 +285,7 @@ def remember_rows(X, chosen, cases):
             open_slot(t, novelty, cases)
 
 
-@kernel_inline
+@kernel
 def learn_errors(X, errors, known, cases):
     """Let the cases learn the errors of all rows of a batch; ``errors`` is used up."""
     for t in range(X.shape[0]):

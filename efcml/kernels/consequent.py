@@ -8,7 +8,7 @@ They take plain arrays, not tuples of them, and loop over the rules themselves (
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast
 from efcml.kernels.linalg import dot
 from efcml.kernels.triangle import multiply
 from efcml.kernels.waiting import multiply_P
@@ -154,7 +154,7 @@ def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, lab
                 label_cov[k, c] = co
 
 
-@kernel_inline
+@kernel
 def inverse_error(P, G, Delta, row, gain, back):
     """Return ``|P (G + Delta) r - r| / |r|``, how far P has left the inverse along ``row``."""
     multiply(G, row, gain)

@@ -5,7 +5,7 @@ Shapes: center (rules, q), precision (rules, n, n) with n = q (joint) or p (inpu
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.linalg import find_least, measure_distance
 
 ROUNDING = 1e-9  # by which a lower bound may lie too high
@@ -52,7 +52,7 @@ def find_nearest(z, center, precision, least, n_rules, e):
     return nearest, smallest
 
 
-@kernel_inline
+@kernel
 def fire(x, ante, n_rules, settings, work):
     """Write the activation of every rule for the row ``x`` into ``work.activation``.
 
@@ -77,7 +77,7 @@ def activate_rules(ante, n_rules, settings, work):
     activate(work.activation, n_rules, settings.bandwidth, work.activation)
 
 
-@kernel_inline
+@kernel
 def activate(distances, n_rules, bandwidth, activation):
     """Write Psi = softmax(-distance / (2 tau)), in log space (how_it_works.md 2); in place too.
 

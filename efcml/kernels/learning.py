@@ -9,7 +9,7 @@ and the split of a stream into chunks cannot matter.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.antecedent import is_novel, move_rule
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
 from efcml.kernels.consequent import (
@@ -35,7 +35,7 @@ from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, queue_row
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
 
-@kernel_inline
+@kernel
 def note_known(y, known):
     """Mark the known labels of a row and return how many they are."""
     count = 0
@@ -45,7 +45,7 @@ def note_known(y, known):
     return count
 
 
-@kernel_inline
+@kernel
 def complete_joint_row(x, y, known, expected, z):
     """Fill ``z`` with [x, y]; an unknown label is what is expected of it."""
     p = x.shape[0]
@@ -55,14 +55,14 @@ def complete_joint_row(x, y, known, expected, z):
         z[p + c] = y[c] if known[c] else expected[c]
 
 
-@kernel_inline
+@kernel
 def expect_labels(heights, expected):
     """Write what a rule expects of the labels: its planes at the row, clipped to [0, 1]."""
     for c in range(expected.shape[0]):
         expected[c] = min(1.0, max(0.0, heights[c]))
 
 
-@kernel_inline
+@kernel
 def choose_winner(ante, n_rules, all_known, settings, work):
     """Return the nearest rule and whether the row in ``work.z`` is novel to it.
 
@@ -98,7 +98,7 @@ def update_winner(winner, ante, start_variance, max_support, variance_floor, wor
     ante.prior_share[winner] *= support / grown
 
 
-@kernel_inline
+@kernel
 def look_for_merge(winner, ante, n_rules, settings, work):
     """Return a rule whose merge with the winner is worth the exact test, or -1."""
     precision = ante.joint_precision if settings.product_space else ante.input_precision
@@ -108,7 +108,7 @@ def look_for_merge(winner, ante, n_rules, settings, work):
     )  # fmt: skip
 
 
-@kernel_inline
+@kernel
 def learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work):
     """Let every active rule learn the row, the newborn excepted; the rules have fired for it."""
     row, known, waiting = cons_work.row, cons_work.known, cons_work.waiting
@@ -152,7 +152,7 @@ def any_stale(stale, n_rules):
     return False
 
 
-@kernel_inline
+@kernel
 def learn_errors_of_rules(x, y, n_known, recalled, row_number, n_rules, settings, work, cons_work,
                           cases):  # fmt: skip
     """Let the cases, if there are any, learn what the rules, which have just fired, get wrong."""
@@ -214,7 +214,7 @@ def end_of_run(Y, first, all_rows):
     return end
 
 
-@kernel_inline
+@kernel
 def view_next_row(X, Y, t, first, last, ante, W, n_rules, work, cons_work, all_rows):
     """View row t; return which rows ``first:last`` have their distances in ``work.ahead``."""
     if t >= last:
@@ -224,7 +224,7 @@ def view_next_row(X, Y, t, first, last, ante, W, n_rules, work, cons_work, all_r
     return first, last
 
 
-@kernel_inline
+@kernel
 def find_obstacle(n_known, K, groups, n_rules):
     """Return what Python must do before a row can be learned, or DONE."""
     if n_known < K and groups == 1:
@@ -234,7 +234,7 @@ def find_obstacle(n_known, K, groups, n_rules):
     return DONE
 
 
-@kernel_inline
+@kernel
 def find_and_move_winner(X, Y, t, first, last, n_known, ante, n_rules, start_variance, settings,
                          work, cons_work):  # fmt: skip
     """Return the winner of row t, which was viewed, and whether the row is novel to it.
@@ -260,7 +260,7 @@ def find_and_move_winner(X, Y, t, first, last, n_known, ante, n_rules, start_var
     return winner, novel
 
 
-@kernel_inline
+@kernel
 def learn_viewed_row(x, y, n_known, recalled, newborn, row_number, ante, cons, n_rules, settings,
                      work, cons_work, cases):  # fmt: skip
     """Let cases and planes learn a row; the antecedents have done so."""
@@ -271,7 +271,7 @@ def learn_viewed_row(x, y, n_known, recalled, newborn, row_number, ante, cons, n
     learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work)
 
 
-@kernel_inline
+@kernel
 def learn_rows(
     X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
     cons_work, cases, watch,

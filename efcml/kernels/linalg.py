@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_inline, kernel_numpy
+from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_numpy
 
 
 @kernel_numpy
@@ -83,7 +83,7 @@ def quadratic_form(A, e):
     return total + last_rows_of_form(A, e, whole)
 
 
-@kernel_inline
+@kernel
 def measure_distance(z, center, precision, e):
     """Return the squared Mahalanobis distance of ``z`` to one rule; ``e`` is a workspace."""
     n = z.shape[0]

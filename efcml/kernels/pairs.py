@@ -5,7 +5,7 @@ The exact test costs O(q^3) and is done outside; here only what is due, and the 
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.linalg import measure_distance
 
 RETEST = 1.1  # a pair is looked at again when its joint support has grown by a tenth
@@ -21,7 +21,7 @@ def center_gap(a, b, center, precision, e):
     )
 
 
-@kernel_inline
+@kernel
 def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 

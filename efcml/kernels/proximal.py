@@ -7,7 +7,7 @@ where the last one ended, with a margin; a step that shows it to be too low is t
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_inline, kernel_numpy
+from efcml._jit import kernel, kernel_fast, kernel_numpy
 from efcml.kernels.linalg import dot
 from efcml.kernels.records import LAPLACIAN, RAW, SHIFT, SIGNED
 from efcml.kernels.triangle import multiply
@@ -84,7 +84,7 @@ def derive_penalty(mode, corr, penalty):
     return shift_penalty(mode, np.linalg.eigvalsh(penalty), penalty)
 
 
-@kernel_inline
+@kernel
 def refresh_curvature(G, Delta, row, direction, image):
     """Return an estimated bound of ``lambda_max(G + Delta)`` from one step of power iteration.
 
@@ -164,7 +164,7 @@ def is_beyond(W, limit):
     return False
 
 
-@kernel_inline
+@kernel
 def settle(P, B, Delta, W_prior, W, D, first, last, target):
     """Reset planes to the least-squares solution ``P (B + Delta W_prior)``, where D is zero."""
     for c in range(first, last):

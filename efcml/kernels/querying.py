@@ -8,7 +8,7 @@ Amounts are counted in units: rows, or single labels.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.antecedent import is_novel
 from efcml.kernels.linalg import dot, find_least
 from efcml.kernels.scoring import score_row
@@ -32,7 +32,7 @@ MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pi
 CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
 
 
-@kernel_inline
+@kernel
 def allowance(ask, state, K):
     """Return how many units may be asked of the next row.
 
@@ -49,14 +49,14 @@ def allowance(ask, state, K):
     return max(count, 0.0)
 
 
-@kernel_inline
+@kernel
 def saved_rows(ask, state, K):
     """Return how many rows the budget up to the next row has left."""
     size = float(K) if ask.by_label else 1.0
     return ask.budget * (state[ROWS] + 1.0) - state[SPENT] / size
 
 
-@kernel_inline
+@kernel
 def instability_of(kind, activation, P, row, v):
     """Return the share of P that one update with this row would take away.
 
@@ -74,7 +74,7 @@ def instability_of(kind, activation, P, row, v):
     return activation * squared / ((1.0 + height) * trace)
 
 
-@kernel_inline
+@kernel
 def least_known(label_weight):
     """Return the label group that a rule has learned least; ``label_weight`` is (g, K)."""
     least = 0
@@ -100,7 +100,7 @@ def largest_instability(kind, P, label_weight, activation, floor, n_rules, row, 
     return largest
 
 
-@kernel_inline
+@kernel
 def count_ambiguous(scores, threshold):
     """Return how many scores lie strictly between ``1 - threshold`` and ``threshold``."""
     count = 0
@@ -110,7 +110,7 @@ def count_ambiguous(scores, threshold):
     return count
 
 
-@kernel_inline
+@kernel
 def find_reasons(x, scores, n_ambiguous, draw, ante, cons, n_rules, settings, work, cons_work, ask,
                  state):  # fmt: skip
     """Return the bits of all criteria that fire for a row that was just scored."""
@@ -159,7 +159,7 @@ def choose_labels(scores, allowed, radius, wanted):
     return float(count)
 
 
-@kernel_inline
+@kernel
 def adapt(ask, state, saved, ambiguous_share, reasons):
     """Move the thresholds of the criteria in use; called only while the budget allows a question.
 
@@ -185,7 +185,7 @@ def adapt(ask, state, saved, ambiguous_share, reasons):
         state[INSTABILITY_THRESHOLD] = min(1.0, max(LEAST_INSTABILITY, t3))
 
 
-@kernel_inline
+@kernel
 def count_row(ask, state, K, asked):
     """Count one row of which ``asked`` units were asked."""
     size = float(K) if ask.by_label else 1.0

@@ -6,7 +6,7 @@ rules, ``work`` the scratch arrays; ``work.row`` holds r = [x, 1], ``work.known`
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.consequent import inverse_error
 from efcml.kernels.linalg import mirror, multiply_into
 from efcml.kernels.proximal import (
@@ -29,7 +29,7 @@ INVERSE_TOLERANCE = 1e-9
 TINY = 1e-280  # squared steps below this have lost their digits
 
 
-@kernel_inline
+@kernel
 def group_span(group, groups, K):
     """Return the columns ``first, last`` of a label group."""
     if groups == 1:
@@ -37,20 +37,20 @@ def group_span(group, groups, K):
     return group, group + 1
 
 
-@kernel_inline
+@kernel
 def bring_P(rule, group, cons, work):
     """Carry out the change of P that waits; ``work.gain`` is a workspace."""
     waiting = work.waiting
     carry_out_shrink(cons.P, waiting.shrink, waiting.scale, rule, group, work.row, work.gain)
 
 
-@kernel_inline
+@kernel
 def by_blas(groups, n_planes):
     """Tell whether BLAS multiplies steps with G, of which it looks at both triangles."""
     return groups == 1 and n_planes > 1
 
 
-@kernel_inline
+@kernel
 def refresh_bounds(rule, cons, correlation, work):
     """Follow the curvature of the groups that learn; renew the penalty if it has become old."""
     weight = cons.weight[rule]
@@ -72,7 +72,7 @@ def refresh_bounds(rule, cons, correlation, work):
                 work.bounds[pair, group] = cons.curvature[rule, group]
 
 
-@kernel_inline
+@kernel
 def propose(rule, pair, first, last, bound, cons, settings, work):
     """Write the step of one pair's planes ``first:last``; return its squared size.
 
@@ -90,7 +90,7 @@ def propose(rule, pair, first, last, bound, cons, settings, work):
     )  # fmt: skip
 
 
-@kernel_inline
+@kernel
 def multiply_step(G, first, last, work):
     """Write ``G dW`` of the planes ``first:last``; `refresh_bounds` has made G whole for BLAS."""
     if by_blas(1, last - first):
@@ -99,7 +99,7 @@ def multiply_step(G, first, last, work):
         multiply(G, work.step[first], work.product[first])
 
 
-@kernel_inline
+@kernel
 def step_group(rule, group, cons, settings, work):
     """One proximal step of one label group; return the squared size of its planes after it.
 
@@ -138,7 +138,7 @@ def step_group(rule, group, cons, settings, work):
     return total
 
 
-@kernel_inline
+@kernel
 def correct_rule(rule, row_number, cons, settings, work):
     """All proximal steps of one rule, with the divergence guard."""
     cons.uncorrected[rule] = 0.0

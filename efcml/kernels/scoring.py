@@ -1,6 +1,6 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
-from efcml._jit import kernel, kernel_fast, kernel_inline
+from efcml._jit import kernel, kernel_fast
 from efcml.kernels.cases import recall
 from efcml.kernels.firing import AHEAD, activate_rules, fire, look_ahead, measure_distances
 
@@ -17,7 +17,7 @@ def blend(activation, heights, n_rules, scores):
                 scores[c] += share * heights[r, c]
 
 
-@kernel_inline
+@kernel
 def fill_row(x, row):
     """Write ``r = [x, 1]``."""
     p = x.shape[0]
@@ -37,7 +37,7 @@ def measure_heights(row, W, n_rules, heights):
             heights[r, c] = height
 
 
-@kernel_inline
+@kernel
 def view_row(x, distances, W, n_rules, work, row, heights):
     """Write what scoring and learning a row both need; its ``distances`` have been measured."""
     for r in range(n_rules):

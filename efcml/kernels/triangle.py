@@ -5,12 +5,12 @@ The products take four rows at a time: a row alone would load and store the resu
 Two of them look alike because a prediction must not write, and may run beside others.
 """
 
-from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_inline
+from efcml._jit import kernel, kernel_fast, kernel_fused
 
 BLOCK = 4  # rows at a time; the loops below are written out for it
 
 
-@kernel_inline
+@kernel
 def read_line(A, k, size, line):
     """Write row k, which is column k as well."""
     for j in range(k):
@@ -19,7 +19,7 @@ def read_line(A, k, size, line):
         line[i] = A[i, k]
 
 
-@kernel_inline
+@kernel
 def write_line(A, k, size, scale, line):
     """Replace row and column k by ``scale * line``."""
     for j in range(k):

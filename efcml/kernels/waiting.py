@@ -13,7 +13,7 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_inline
+from efcml._jit import kernel
 from efcml.kernels.triangle import (
     add_four_outer,
     add_outer,
@@ -26,7 +26,7 @@ ROWS = 4  # more gain little: the sums then take the time
 NOTHING = 0.0  # as a scale: no change waits
 
 
-@kernel_inline
+@kernel
 def multiply_P(P, shrinks, scale, rule, group, row, product):
     """Write ``P r`` of a label group, the change that waits carried out.
 
@@ -42,7 +42,7 @@ def multiply_P(P, shrinks, scale, rule, group, row, product):
     scale[rule, group] = NOTHING
 
 
-@kernel_inline
+@kernel
 def carry_out_shrink(P, shrinks, scale, rule, group, row, product):
     """Carry out the change of one P that waits; ``product`` is a workspace."""
     waits = scale[rule, group]
@@ -88,7 +88,7 @@ def add_rows(G, rows, weight, keep, first, last, scaled):
                 scale_and_add_outer(G, scaled[s], keep[s])
 
 
-@kernel_inline
+@kernel
 def bring_G(G, rule, group, waiting):
     """Add the rows that wait for one G."""
     first, last = waiting.done[rule, group], waiting.count[0]
@@ -100,7 +100,7 @@ def bring_G(G, rule, group, waiting):
         waiting.done[rule, group] = last
 
 
-@kernel_inline
+@kernel
 def bring_all_G(G, n_rules, waiting):
     """Add all rows that wait for any G."""
     for rule in range(n_rules):
@@ -110,7 +110,7 @@ def bring_all_G(G, n_rules, waiting):
     waiting.count[0] = 0
 
 
-@kernel_inline
+@kernel
 def bring_all(P, G, n_rules, row, product, waiting):
     """Carry out everything that waits; ``row`` and ``product`` are workspaces."""
     bring_all_G(G, n_rules, waiting)

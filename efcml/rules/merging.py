@@ -165,5 +165,5 @@ def polish(rules, rule, row_number, settings):
     work.known[:], work.row[:] = True, 1.0
     work.weights[:] = 0.0
     work.weights[rule] = 1.0
-    at_once = settings._replace(step_interval=0.0)
+    at_once = settings.replace(step_interval=0.0)
     correct_due_rules(row_number, rules.n_rules, rules.consequents, at_once, work)

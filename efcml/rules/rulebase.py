@@ -4,6 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from efcml._jit import bundle
 from efcml.kernels import waiting
 from efcml.kernels.firing import AHEAD
 from efcml.kernels.records import AntecedentWork, ConsequentWork, Waiting
@@ -11,8 +12,8 @@ from efcml.rules.definite import whole
 from efcml.rules.fields import ANTECEDENT, CONSEQUENT, FIELDS
 
 RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
-Antecedents = namedtuple("Antecedents", [field.name for field in ANTECEDENT])
-Consequents = namedtuple("Consequents", [field.name for field in CONSEQUENT])
+Antecedents = bundle("Antecedents", [field.name for field in ANTECEDENT], __name__)
+Consequents = bundle("Consequents", [field.name for field in CONSEQUENT], __name__)
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)

@@ -1,21 +1,11 @@
-"""The only import of numba: every compile option of the package is set here.
-
-Kernels are compiled lazily, at the first call with each set of types. Explicit signatures would
-compile all of them at import. Nothing runs in parallel: at the sizes of one row, starting threads
-costs more than the row.
-
-Set ``EFCML_CACHE=0`` to compile anew in every process. Numba looks only at the file of a kernel,
-not at the kernels that it calls, so after an edit the cache can hold old code.
-"""
+"""The compile options of the package, all of them."""
 
 import os
 
 from numba import njit
 
-try:
-    from numba.core import event
-except ImportError:  # documented in its source only
-    event = None
+from efcml._jit.addresses import by_address
+
 try:
     from numba.core.options import DefaultOptions
 except ImportError:  # the name is not documented
@@ -46,7 +36,7 @@ _NO_COUNTING, _COUNTING = _if_known(_nrt=False), _if_known(_nrt=True)
 
 def kernel(function):
     """Compile a pure function over arrays, operations in the order written."""
-    return njit(**_OPTIONS, **_NO_COUNTING)(function)
+    return by_address(njit(**_OPTIONS, **_NO_COUNTING)(function))
 
 
 def kernel_fast(function):
@@ -54,7 +44,7 @@ def kernel_fast(function):
 
     The last digits then depend on the processor. Results stay the same from run to run.
     """
-    return njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS, **_NO_COUNTING)(function)
+    return by_address(njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS, **_NO_COUNTING)(function))
 
 
 def kernel_fused(function):
@@ -62,38 +52,14 @@ def kernel_fused(function):
 
     The order of sums stays, so that carrying out several of them together changes nothing.
     """
-    return njit(fastmath={"contract"}, **_OPTIONS, **_NO_COUNTING)(function)
+    return by_address(njit(fastmath={"contract"}, **_OPTIONS, **_NO_COUNTING)(function))
 
 
-def kernel_inline(function):
-    """Compile like `kernel`, as a part of its callers.
-
-    For small kernels, and for the middle layer that hands tuples of many arrays on: numba spends
-    most of its compile time on separate functions, several times more than on their bodies.
-    """
-    return njit(inline="always", **_OPTIONS, **_NO_COUNTING)(function)
+def kernel_part(function):
+    """Compile like `kernel`, into its callers: for a few lines that would cost more as a call."""
+    return njit(**_OPTIONS, **_NO_COUNTING)(function)
 
 
 def kernel_numpy(function):
     """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
-    return njit(**_OPTIONS, **_COUNTING)(function)
-
-
-def on_first_compilation(tell):
-    """Call ``tell()`` when a kernel is compiled for the first time in this process.
-
-    Never, if all of them are found in the cache, or run uncompiled.
-    """
-    if event is None:
-        return
-    waiting = [tell]
-
-    class First(event.Listener):
-        def on_start(self, what):
-            if waiting and what.data["dispatcher"].py_func.__module__.startswith("efcml."):
-                waiting.pop()()
-
-        def on_end(self, what):
-            pass
-
-    event.register("numba:compile", First())
+    return by_address(njit(**_OPTIONS, **_COUNTING)(function))

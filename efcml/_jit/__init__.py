@@ -1,0 +1,24 @@
+"""The only room that knows numba: how kernels are compiled, call each other and get their arrays.
+
+Kernels are compiled lazily, at the first call with each set of types. Explicit signatures would
+compile all of them at import. Nothing runs in parallel: at the sizes of one row, starting threads
+costs more than the row.
+
+Set ``EFCML_CACHE=0`` to compile anew in every process. Numba looks only at the file of a kernel,
+not at the kernels that it calls, so after an edit the cache can hold old code.
+"""
+
+from efcml._jit.bundles import Bundle, bundle
+from efcml._jit.compiling import on_first_compilation
+from efcml._jit.options import kernel, kernel_fast, kernel_fused, kernel_numpy, kernel_part
+
+__all__ = [
+    "Bundle",
+    "bundle",
+    "kernel",
+    "kernel_fast",
+    "kernel_fused",
+    "kernel_numpy",
+    "kernel_part",
+    "on_first_compilation",
+]

@@ -1,0 +1,118 @@
+"""Kernels that call each other by address.
+
+Numba copies what a kernel calls into the kernel, and all that this calls in turn, and optimises and
+translates it there once more. With six floors of kernels that was most of the time of the first
+fit. A kernel of ours is translated once for each signature and made known to the linker under a
+name of its own; its callers only hold that name. What a kernel computes then cannot depend on who
+calls it either, to the last digit.
+
+Compiled code comes from the cache with the names in it, so a kernel that is loaded first has those
+that it calls loaded: numba runs what stands in ``reload_init`` before.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from importlib import import_module
+
+from llvmlite import binding
+from numba import types
+from numba.core import cgutils
+from numba.core.compiler import CompileResult
+from numba.core.imputils import lower_builtin, lower_constant
+from numba.extending import models, register_model
+
+# If a version of numba has no such hook, kernels are copied into each other again.
+POSSIBLE = "reload_init" in getattr(CompileResult, "_fields", ())
+
+
+class Kernel:
+    """A compiled function; other kernels call it by its address."""
+
+    def __init__(self, dispatcher):
+        self.dispatcher = dispatcher
+        self.py_func = dispatcher.py_func
+        self.__doc__, self.__name__ = self.py_func.__doc__, self.py_func.__name__
+        self.__module__, self.__wrapped__ = self.py_func.__module__, self.py_func
+        self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
+        lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
+
+    def __call__(self, *args):
+        """Run the kernel, from Python."""
+        return self.dispatcher(*args)
+
+    def place(self, args):
+        """Compile the kernel for arguments of these types, if need be, and tell the linker of it.
+
+        Returns its name there and the signature.
+        """
+        if args not in self.dispatcher.overloads:
+            self.dispatcher.compile(args)
+        result = self.dispatcher.overloads[args]
+        digest = hashlib.sha256(str(result.signature).encode()).hexdigest()[:16]
+        name = f"{self.__module__}.{self.__name__}.{digest}"
+        address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        binding.add_symbol(name, address)
+        return name, result.signature
+
+    def _write_call(self, context, builder, sig, args):
+        """Write a call into the code of another kernel, and what loading that code needs."""
+        name, sig = self.place(sig.args)
+        convention = context.call_conv
+        kind = convention.get_function_type(sig.return_type, sig.args)
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        placing = Placing(self.__module__, self.__name__, sig.args)
+        context.active_code_library._reload_init.add(placing)
+        status, value = convention.call_function(
+            builder, function, sig.return_type, sig.args, args
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return value
+
+
+def by_address(dispatcher):
+    """Return a kernel that is called by its address; a function that is not compiled, as it is."""
+    return Kernel(dispatcher) if POSSIBLE and hasattr(dispatcher, "py_func") else dispatcher
+
+
+@dataclass(frozen=True)
+class Placing:
+    """What must be done before code is loaded that calls a kernel by its address."""
+
+    module: str
+    name: str
+    args: tuple
+
+    def __call__(self):
+        """Load or compile the kernel."""
+        getattr(import_module(self.module), self.name).place(self.args)
+
+
+class KernelType(types.Callable):
+    """The type of one kernel inside of others."""
+
+    def __init__(self, name, kernel):
+        self.kernel = kernel
+        super().__init__(name=name)
+
+    def get_call_type(self, context, args, kws):
+        """Return the signature for these arguments; the kernel is compiled for it."""
+        if kws:
+            raise TypeError(f"{self.name}: kernels are called without names of arguments")
+        return self.kernel.place(tuple(types.unliteral(arg) for arg in args))[1]
+
+    def get_call_signatures(self):
+        """Return all signatures so far."""
+        return list(self.kernel.dispatcher.nopython_signatures), True
+
+    def get_impl_key(self, sig):
+        """Return what the way to call it is registered for."""
+        return self
+
+
+register_model(KernelType)(models.OpaqueModel)
+
+
+@lower_constant(KernelType)
+def _refer(context, builder, kind, value):
+    return context.get_dummy_value()

@@ -1,0 +1,170 @@
+"""Bundles: arrays and numbers that travel together, handed from kernel to kernel as one pointer.
+
+Numba hands a tuple over by value. An array is a struct of five fields and two for each axis, so a
+kernel with all arrays of the rules had hundreds of arguments, and the compiler spent much of its
+time on carrying them from one kernel to the next. A bundle is a table of words in memory instead:
+where each array lies and its shape, numbers as they are, the address of a bundle within. What is
+handed over is the address of the table. ``bundle.W`` reads as it does for a tuple, compiled or not.
+
+What a bundle holds is fixed when it is made; what is *in* its arrays can change.
+"""
+
+import hashlib
+
+import numpy as np
+from llvmlite import ir
+from numba import types, typeof
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import (
+    NativeValue,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+from numba.np.arrayobj import make_array, populate_array
+
+WORD, INDEX = ir.IntType(64), ir.IntType(32)
+TABLE = ir.PointerType(WORD)
+
+
+class Bundle:
+    """The base of all classes that :func:`bundle` makes."""
+
+    __slots__ = ("_address", "_numba_type_", "_words")
+    _fields = ()
+
+    def __init__(self, *values, **named):
+        given = dict(zip(self._fields, values, strict=False)) | named
+        if set(given) != set(self._fields) or len(values) + len(named) != len(self._fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{type(self).__name__} cannot be changed; its arrays can")
+
+    def __reduce__(self):
+        return type(self), tuple(getattr(self, name) for name in self._fields)
+
+    def replace(self, **changes):
+        """Return a bundle with other values in some fields."""
+        return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
+
+
+def bundle(name, fields, module):
+    """Return a class of bundles with these fields, to be bound to its name in ``module``."""
+    fields = tuple(fields.split() if isinstance(fields, str) else fields)
+    return type(name, (Bundle,), {"__slots__": fields, "_fields": fields, "__module__": module})
+
+
+class BundleType(types.Type):
+    """The type of a bundle: what its fields are, and at which word each begins."""
+
+    def __init__(self, label, fields):
+        self.label, self.fields = label, fields
+        self.places, begin = {}, 0
+        for name, kind in fields:
+            self.places[name] = kind, begin
+            begin += 1 + (kind.ndim if isinstance(kind, types.Array) else 0)
+        self.n_words = begin
+        kinds = ",".join(f"{name}:{kind}" for name, kind in fields)
+        digest = hashlib.sha256(kinds.encode()).hexdigest()[:16]
+        super().__init__(name=f"{label}_{digest}")  # names of compiled code have it; so, short
+
+    @property
+    def key(self):
+        """What makes two of them equal."""
+        return self.label, self.fields
+
+
+@typeof_impl.register(Bundle)
+def _typeof_bundle(value, context):
+    if not hasattr(value, "_numba_type_"):
+        _write_table(value)
+    return value._numba_type_
+
+
+def _write_table(value):
+    """Write the table of a bundle."""
+    fields = tuple((name, typeof(getattr(value, name))) for name in value._fields)
+    kind = BundleType(type(value).__name__, fields)
+    words = np.zeros(kind.n_words, np.int64)
+    for name, (what, begin) in kind.places.items():
+        _write_field(what, getattr(value, name), words[begin:])
+    for name, content in (("_words", words), ("_address", words.ctypes.data)):
+        object.__setattr__(value, name, content)
+    object.__setattr__(value, "_numba_type_", kind)
+
+
+def _write_field(kind, value, words):
+    if isinstance(kind, types.Array) and kind.layout == "C":
+        words[0] = value.ctypes.data
+        words[1 : 1 + kind.ndim] = value.shape
+    elif isinstance(kind, BundleType):
+        words[0] = value._address
+    elif kind == types.float64:
+        words[:1].view(np.float64)[0] = value
+    elif kind in (types.int64, types.boolean):
+        words[0] = value
+    else:
+        raise TypeError(f"a bundle cannot hold {kind}")
+
+
+@register_model(BundleType)
+class _BundleModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, TABLE)
+
+
+@unbox(BundleType)
+def _unbox_bundle(kind, value, c):
+    number = c.pyapi.object_getattr_string(value, "_address")
+    address = c.pyapi.long_as_longlong(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.inttoptr(address, TABLE))
+
+
+@infer_getattr
+class _BundleAttribute(AttributeTemplate):
+    key = BundleType
+
+    def generic_resolve(self, kind, name):
+        if name in kind.places:
+            return kind.places[name][0]
+        return None
+
+
+@lower_getattr_generic(BundleType)
+def _read_field(context, builder, kind, table, name):
+    what, begin = kind.places[name]
+    if isinstance(what, types.Array):
+        return _read_array(context, builder, what, table, begin)
+    if what == types.boolean:
+        return builder.icmp_signed("!=", _read(builder, table, begin), ir.Constant(WORD, 0))
+    return _read(builder, table, begin, context.get_value_type(what))
+
+
+def _read(builder, table, place, kind=WORD):
+    """Read one word. Nothing writes to a table, so it need not be read twice."""
+    pointer = builder.gep(table, [ir.Constant(INDEX, place)])
+    if kind is not WORD:
+        pointer = builder.bitcast(pointer, ir.PointerType(kind))
+    word = builder.load(pointer)
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _read_array(context, builder, kind, table, begin):
+    array = make_array(kind)(context, builder)
+    shape = [_read(builder, table, begin + 1 + axis) for axis in range(kind.ndim)]
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [ir.Constant(WORD, size)]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    data = _read(builder, table, begin, array.data.type)
+    populate_array(
+        array, data=data, shape=shape, strides=strides, itemsize=strides[-1], meminfo=None
+    )
+    return array._getvalue()
