@@ -156,7 +156,7 @@ def test_allocations_are_found(body, found):
 
 
 def test_every_field_is_documented():
-    fields = pytest.importorskip("efcml.rules.fields").FIELDS
+    fields = pytest.importorskip("efcml.model.fields").FIELDS
     names = [field.name for field in fields]
     assert len(set(names)) == len(names)
     for field in fields:
