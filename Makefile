@@ -9,6 +9,8 @@ STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 PYTEST := $(PY) -m pytest
 OLDEST := .venv-oldest
+BENCH := experiments/benchmarks
+BENCHED := experiments/results/benchmarks
 SOAKED := $(addprefix tests/test_,fuzz.py guard.py disk.py hostile_files.py cli_checkpoint.py)
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
@@ -46,7 +48,7 @@ venv-locked:  ## create .venv with exactly the versions of requirements-dev.lock
 	@touch $(DEMO_STAMP) $(STAMP)
 
 lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after make test
-	$(PY) tools/write_lock.py > requirements-dev.lock.new
+	$(PY) tests/tools/write_lock.py > requirements-dev.lock.new
 	mv requirements-dev.lock.new requirements-dev.lock
 
 # Two at a time: every check is one process. Their output comes when each one ends.
@@ -82,50 +84,51 @@ test-oldest: $(OLDEST)/.installed  ## tests with the oldest versions that pyproj
 	$(OLDEST)/bin/python -m pytest -q -m "not wheel" -W default \
 		$(addprefix --ignore=tests/test_,docs.py notebooks.py site.py gallery.py)
 
-$(OLDEST)/.installed: pyproject.toml tools/oldest_versions.py
+$(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(PYTHON) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/pins.txt
+	$(OLDEST)/bin/python tests/tools/oldest_versions.py > $(OLDEST)/pins.txt
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/pins.txt
 	$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 # One process at a time, behind everything else. Long streams are taken up where they ended.
 soak: $(STAMP)  ## long streams, faults and hostile files at length; half an hour
-	EFCML_CACHE=0 nice -n 19 $(PY) soak/long_streams.py --out soak/results/long_streams.json
+	EFCML_CACHE=0 nice -n 19 $(PY) experiments/soak/long_streams.py \
+		--out experiments/results/soak/long_streams.json
 	EFCML_SOAK=1 nice -n 19 $(PYTEST) -q $(SOAKED)
-	$(PY) tools/write_docs.py
+	$(PY) docs/tools/write_docs.py
 
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
-	$(PY) -m efcml.demo $(DEMO_ARGS)
+	$(PY) experiments/demo/demo.py $(DEMO_ARGS)
 
 # The on-disk cache can be stale after an edit, so benchmarks compile anew.
 bench: $(STAMP)  ## benchmarks, about an hour; all data sets must be there
-	$(PY) benchmarks/first_fit.py --out benchmarks/results/first_fit.json
-	EFCML_CACHE=0 $(PY) benchmarks/update_speed.py --out benchmarks/results/update_speed.json
-	$(PY) benchmarks/tuning_speed.py --out benchmarks/results/tuning_speed.json
-	$(PY) benchmarks/mediamill_pass.py --out benchmarks/results/mediamill_pass.json
-	EFCML_CACHE=0 $(PY) benchmarks/active_speed.py --out benchmarks/results/active_speed.json
-	EFCML_CACHE=0 $(PY) benchmarks/update_phases.py --out benchmarks/results/update_phases.json
-	EFCML_CACHE=0 $(PY) benchmarks/scaling.py --out benchmarks/results/scaling.json
-	$(PY) benchmarks/memory.py --out benchmarks/results/memory.json
-	$(PY) benchmarks/peers.py --out benchmarks/results/peers.json
-	$(PY) tools/draw_speed.py
-	$(PY) tools/write_docs.py
+	$(PY) $(BENCH)/first_fit.py --out $(BENCHED)/first_fit.json
+	EFCML_CACHE=0 $(PY) $(BENCH)/update_speed.py --out $(BENCHED)/update_speed.json
+	$(PY) $(BENCH)/tuning_speed.py --out $(BENCHED)/tuning_speed.json
+	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json
+	EFCML_CACHE=0 $(PY) $(BENCH)/active_speed.py --out $(BENCHED)/active_speed.json
+	EFCML_CACHE=0 $(PY) $(BENCH)/update_phases.py --out $(BENCHED)/update_phases.json
+	EFCML_CACHE=0 $(PY) $(BENCH)/scaling.py --out $(BENCHED)/scaling.json
+	$(PY) $(BENCH)/memory.py --out $(BENCHED)/memory.json
+	$(PY) $(BENCH)/peers.py --out $(BENCHED)/peers.json
+	$(PY) docs/tools/draw_speed.py
+	$(PY) docs/tools/write_docs.py
 
 docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
 	$(PY) -m sphinx -W --keep-going -n -q -b html -d docs/_build/trees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
-	$(PY) tools/write_docs.py
+	$(PY) docs/tools/write_docs.py
 
 docs-outputs: $(STAMP)  ## rewrite what the examples and commands of the pages print
-	$(PY) tools/write_outputs.py
+	$(PY) docs/tools/write_outputs.py
 
 notebooks: $(STAMP)  ## execute the notebooks again, in place
-	$(PY) tools/run_notebooks.py
+	$(PY) docs/tools/run_notebooks.py
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build soak/state
+	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build experiments/soak/state
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

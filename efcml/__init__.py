@@ -6,16 +6,16 @@ needs no scikit-learn does not load it.
 
 from typing import TYPE_CHECKING
 
-from efcml.lazy import lazy_names
+from efcml.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from efcml import datasets
     from efcml.active import ActiveLearner
-    from efcml.classifier import EFCMLClassifier
+    from efcml.estimators.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
+    from efcml.model.warm import warmup
     from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
-    from efcml.warm import warmup
 
 __version__ = "0.1.0"
 
@@ -34,13 +34,13 @@ __all__ = [
 _HOMES = {
     "ActiveLearner": "efcml.active",
     "ChainEFC": "efcml.rivals",
-    "EFCMLClassifier": "efcml.classifier",
+    "EFCMLClassifier": "efcml.estimators.classifier",
     "OneVsRestEFC": "efcml.rivals",
     "datasets": "efcml.datasets",
     "load": "efcml.saving",
     "prequential": "efcml.evaluation",
     "save": "efcml.saving",
-    "warmup": "efcml.warm",
+    "warmup": "efcml.model.warm",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

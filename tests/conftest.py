@@ -61,7 +61,7 @@ import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-from efcml.params import Params  # noqa: E402
+from efcml.model.params import Params  # noqa: E402
 
 # Uncompiled, a row takes as long as the square of the cases; a few have every branch. Faces take
 # their defaults from here when they are imported.

@@ -5,12 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from streams import assert_identical, make_params, state_of
+from helpers.streams import assert_identical, make_params, state_of
 from test_classifier import QUICK, stream
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, plots, prequential
 from efcml.active import Query, Question
-from efcml.learner import Learner
+from efcml.model.learner import Learner
 from efcml.rivals import make_model
 
 X, Y = stream(70)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from helpers.streams import random_rows, unscaled_learner
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import random_rows, unscaled_learner
 from test_active_twins import run
 
 from efcml.active import ActiveLearner

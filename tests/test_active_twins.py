@@ -2,11 +2,9 @@
 
 import itertools
 
-import naive_active
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from streams import (
+from helpers.streams import (
     COMPILED,
     assert_identical,
     naive_learner,
@@ -14,12 +12,14 @@ from streams import (
     state_of,
     unscaled_learner,
 )
+from naive import active as naive_active
+from numpy.testing import assert_allclose
 
 from efcml.active import ActiveLearner
+from efcml.active.asked_stream import run_stream
 from efcml.active.draws import draws_for
-from efcml.active.stream import run_stream
 from efcml.evaluation import blocks
-from efcml.progress import progress_bar
+from efcml.support.progress import progress_bar
 
 ROWS, START, P, K = 70 if COMPILED else 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")

@@ -1,12 +1,8 @@
 """Batch statistics and the minimiser of every rule's objective."""
 
-import naive
 import numpy as np
 import pytest
-from naive_cases import process_posterior
-from numpy.testing import assert_allclose
-from scipy import optimize
-from streams import (
+from helpers.streams import (
     COMPILED,
     AsWritten,
     learner_with_rules,
@@ -14,9 +10,13 @@ from streams import (
     prior_precision,
     random_rows,
 )
+from naive import learner as naive
+from naive.cases import process_posterior
+from numpy.testing import assert_allclose
+from scipy import optimize
 
-from efcml import batch
-from efcml.learner import Learner
+from efcml.model import batch
+from efcml.model.learner import Learner
 
 N, P_, K_ = 40, 2, 3
 PENALTIES = [(0.3, 0.0), (0.0, 2.0), (0.3, 2.0)]

@@ -4,19 +4,20 @@ import sys
 
 import numpy as np
 import pytest
-from tool_files import ROOT, load_tool
+from helpers.tool_files import ROOT, load_tool
 
 pytestmark = pytest.mark.plain
 
+FOLDER = "experiments/benchmarks"
 tables = load_tool("speed_tables")
 
 
 @pytest.fixture(scope="module")
 def benchmarks():
-    """Return a function that loads a program of benchmarks/, whose neighbours it imports."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    yield lambda name: load_tool(name, "benchmarks")
-    sys.path.remove(str(ROOT / "benchmarks"))
+    """Return a function that loads a benchmark, whose neighbours it imports."""
+    sys.path.insert(0, str(ROOT / FOLDER))
+    yield lambda name: load_tool(name, FOLDER)
+    sys.path.remove(str(ROOT / FOLDER))
 
 
 def model(pa, ms, title="other", rows=100, **ours):
@@ -88,8 +89,8 @@ def test_growth_holds_up_to_its_tolerance(slope, good):
 
 @pytest.mark.parametrize("groups", [1, 3])
 def test_predicted_bytes_are_those_of_the_arrays(benchmarks, groups):
-    from efcml.rules import RuleBase
-    from efcml.rules.casebase import CaseBase
+    from efcml.model.casebase import CaseBase
+    from efcml.model.rulebase import RuleBase
 
     rules = RuleBase(5, 3, n_groups=groups, capacity=16)
     cases = CaseBase(5, 3, 20, 0.25, 1.0)
@@ -98,7 +99,7 @@ def test_predicted_bytes_are_those_of_the_arrays(benchmarks, groups):
 
 
 def test_room_is_that_of_the_rule_base(benchmarks):
-    from efcml.rules import RuleBase
+    from efcml.model.rulebase import RuleBase
 
     for count, most in ((1, 20), (8, 20), (9, 20), (20, 20), (9, 40), (40, 40), (2, 3)):
         rules = RuleBase(2, 1, capacity=min(8, most))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from streams import make_params, random_rows
+from helpers.streams import make_params, random_rows
 
-from efcml import learner as learner_module
-from efcml.blas import blas_pools, one_blas_thread
-from efcml.learner import Learner
+from efcml.model import learner as learner_module
+from efcml.model.learner import Learner
+from efcml.support.blas import blas_pools, one_blas_thread
 
 
 @pytest.fixture

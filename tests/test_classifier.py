@@ -20,11 +20,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from efcml import EFCMLClassifier, OneVsRestEFC
-from efcml.params import Params
-from efcml.probability import squash
-from efcml.rules import RuleBase
-from efcml.rules.casebase import CaseBase
-from efcml.rules.divergence import DivergenceWarning
+from efcml.estimators.probability import squash
+from efcml.model.casebase import CaseBase
+from efcml.model.divergence import DivergenceWarning
+from efcml.model.params import Params
+from efcml.model.rulebase import RuleBase
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
 FIXED = {

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from test_classifier import QUICK, freeze, hide, stream
 
 from efcml import EFCMLClassifier
-from efcml.learner import Learner
+from efcml.model.learner import Learner
 
 X, Y = stream()
 FLAT = Y[:, 0].astype(int)

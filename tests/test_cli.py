@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_files import refusal
+from helpers.cli_files import refusal
 
 import efcml
-from efcml.cli import main, tune
+from efcml.cli import main
+from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
-from efcml.tables import format_table
+from efcml.support.tables import format_table
 from efcml.tuning import PAPER_GRID, SHORT_GRID, task
 
 CSV = "a,b,happy,calm\n" + "".join(

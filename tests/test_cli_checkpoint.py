@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amounts import amount, counted
-from cli_files import ROOT, csv_text, run_arguments, shell, write_csv
+from helpers.amounts import amount, counted
+from helpers.cli_files import ROOT, csv_text, run_arguments, shell, write_csv
 from test_cli_run import interrupt_after, small_blocks
 
 import efcml
-from efcml.cli import checkpoint, main, outcome, stream
+from efcml.cli import checkpoint, main, outcome
+from efcml.cli import stream_run as stream
 from efcml.saving import read_archive, write_archive
 
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
@@ -170,7 +171,7 @@ def test_a_slow_disk_is_written_to_less_often(songs, tmp_path, monkeypatch):
 
 EAGER = """
 import sys
-from efcml.cli import checkpoint, main, outcome, stream
+from efcml.cli import checkpoint, main, outcome, stream_run as stream
 checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN = 0.0, 0
 stream.MOST_GROWTH = 1
 outcome.write_pictures = lambda *arguments: []

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from cli_files import LABELS, is_one_line, shell, write_csv
+from helpers.cli_files import LABELS, is_one_line, shell, write_csv
 
 import efcml
-from efcml.cli import explain, main
+from efcml.cli import explain_command as explain
+from efcml.cli import main
 
 PARAMETERS = {"prior": 1.0, "max_rules": 4, "vigilance": 0.2}
 

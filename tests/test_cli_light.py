@@ -6,12 +6,13 @@ Modules are looked at, not clocks: in a process of its own, after the command ha
 import json
 
 import pytest
-from cli_files import shell, write_csv
+from helpers.cli_files import shell, write_csv
 
 import efcml
 from efcml.cli.settings import MODELS, parameter_names
 from efcml.rivals import make_model
-from efcml.saving import estimators, load_fitted
+from efcml.saving import load_fitted
+from efcml.saving import tabular as estimators
 
 pytestmark = pytest.mark.plain
 

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from cli_files import LABELS, csv_text, is_one_line, shell, write_csv
+from helpers.cli_files import LABELS, csv_text, is_one_line, shell, write_csv
 
 import efcml
 from efcml.cli import main
-from efcml.datasets.rows import read_rows
+from efcml.datasets.file_rows import read_rows
 
 NAMES = ["calm", LABELS[0]]
 

@@ -7,10 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_files import LABELS, QUICK, ROWS, is_one_line, refusal, run_arguments, shell, write_csv
+from helpers.cli_files import (
+    LABELS,
+    QUICK,
+    ROWS,
+    is_one_line,
+    refusal,
+    run_arguments,
+    shell,
+    write_csv,
+)
 
 import efcml
-from efcml.cli import main, outcome, run, settings, source, stream
+from efcml.cli import main, outcome, settings, source
+from efcml.cli import run_command as run
+from efcml.cli import stream_run as stream
 
 NAMES = {
     *("dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share"),

@@ -9,7 +9,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 from efcml import EFCMLClassifier, datasets
-from efcml.datasets import DatasetNotFound, arff, catalog, synthetic, tables
+from efcml.datasets import DatasetNotFound, arff, catalog, synthetic
+from efcml.datasets import csv_tables as tables
 from efcml.datasets.catalog import CATALOG, Dataset
 
 pytestmark = pytest.mark.plain

@@ -4,8 +4,11 @@ import json
 import re
 
 import pytest
+from helpers.tool_files import load_tool
 
-from efcml import __version__, demo
+from efcml import __version__
+
+demo = load_tool("demo", "experiments/demo")
 
 ROWS = 80
 

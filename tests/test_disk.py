@@ -9,18 +9,19 @@ import shutil
 import subprocess
 
 import pytest
-from amounts import SOAK, amount, counted
-from cli_files import run_arguments, shell, write_csv
+from helpers.amounts import SOAK, amount, counted
+from helpers.cli_files import run_arguments, shell, write_csv
 from test_cli_checkpoint import results, state
 
 import efcml
-from efcml import folders
-from efcml.cli import checkpoint, main, outcome, stream
+from efcml.cli import checkpoint, main, outcome
+from efcml.cli import stream_run as stream
+from efcml.support import folders
 
 # The disk closes after the second writing.
 TROUBLE = """
 import os, resource, sys
-from efcml.cli import checkpoint, main, outcome, stream
+from efcml.cli import checkpoint, main, outcome, stream_run as stream
 checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN = 0.0, 0
 stream.FIRST_BLOCK, stream.MOST_GROWTH, stream.SECONDS_PER_BLOCK = 4, 1, 1e9
 outcome.write_pictures = lambda *arguments: []

@@ -10,7 +10,7 @@ import pytest
 from test_reading_rules import blocks, fit_blocks
 
 from efcml import ActiveLearner, datasets, prequential
-from efcml.extras import EXTRAS, extra_for
+from efcml.support.extras import EXTRAS, extra_for
 from efcml.tuning import Grid, TuningResult
 
 pytestmark = pytest.mark.plain
@@ -53,7 +53,7 @@ def test_tables_say_how_to_get_pandas(kind, monkeypatch):
     ],
 )
 def test_benchmarks_say_how_to_get_their_libraries(file, name, package, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.syspath_prepend(ROOT / "experiments" / "benchmarks")
     monkeypatch.setitem(sys.modules, package, None)
     kind = getattr(__import__(file), name)
     arguments = (2, 2, 10) if name == "RiverISoup" else (2, 2, 10, "tree")
@@ -104,7 +104,7 @@ def unguarded(path):
 
 
 def test_no_optional_package_is_imported_without_a_word(tmp_path):
-    files = [*(ROOT / "efcml").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    files = [*(ROOT / "efcml").rglob("*.py"), *(ROOT / "experiments" / "benchmarks").glob("*.py")]
     assert {place for path in files for place in unguarded(path)} == ALREADY_THERE
     (tmp_path / "bad.py").write_text("def read():\n    from pandas.api import types\n")
     assert unguarded(tmp_path / "bad.py") == [("bad.py", "read")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from efcml.folders import make_folder, whole_files
+from efcml.support.folders import make_folder, whole_files
 
 pytestmark = pytest.mark.plain
 

@@ -7,15 +7,15 @@ import warnings
 
 import numpy as np
 import pytest
-from amounts import amount, counted
+from helpers.amounts import amount, counted
+from helpers.streams import assert_balanced, assert_identical, state_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from streams import assert_balanced, assert_identical, state_of
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.batch import activations
-from efcml.rules.divergence import DivergenceWarning
+from efcml.model.batch import activations
+from efcml.model.divergence import DivergenceWarning
 
 pytestmark = pytest.mark.slow
 

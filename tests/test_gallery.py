@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from tool_files import load_tool
+from helpers.tool_files import load_tool
 
 from efcml import plots
-from efcml.reproduce.pages import PICTURES
+from efcml_paper.pages import PICTURES
 
 pytestmark = pytest.mark.plain
 
@@ -22,7 +22,7 @@ def gallery():
 def test_every_picture_has_a_file_that_is_small(gallery):
     found = gallery.pictures()
     files = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.svg")}
-    # tools/draw_speed.py and tools/draw_paper.py draw the others.
+    # docs/tools/draw_speed.py and docs/tools/draw_paper.py draw the others.
     assert set(files) == {*found, "scaling", *(f"paper-{name}" for name in PICTURES)}
     for path in files.values():
         assert path.stat().st_size < 220_000

@@ -15,26 +15,18 @@ from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
-from amounts import amount, counted
-from cli_files import ROOT
+from helpers.amounts import amount, counted
+from helpers.cli_files import ROOT
+from helpers.streams import assert_identical, make_params, random_rows, state_of
 from sklearn.base import clone
-from streams import assert_identical, make_params, random_rows, state_of
 
-from efcml import (
-    ActiveLearner,
-    ChainEFC,
-    EFCMLClassifier,
-    OneVsRestEFC,
-    guard,
-    load,
-    prequential,
-    save,
-)
-from efcml.blas import blas_pools, one_blas_thread
+from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.compat.river import RiverEFCML
-from efcml.learner import Learner
-from efcml.reading import explanation
+from efcml.explain import explanation
+from efcml.model.learner import Learner
 from efcml.rivals import GlobalRLS, LabelFrequencies
+from efcml.support import guard
+from efcml.support.blas import blas_pools, one_blas_thread
 
 ROWS = 3000  # scored by each call; enough that calls overlap
 CHUNK = 40
@@ -408,8 +400,8 @@ print(add_to_covariance(A, e, 0.5, 1, 0.5, np.zeros(4), np.zeros(4)), quadratic_
 LEARNER = """
 import hashlib
 import numpy as np
-from efcml.learner import Learner
-from efcml.params import Params
+from efcml.model.learner import Learner
+from efcml.model.params import Params
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 19))
 Y = (X @ rng.normal(size=(19, 3)) > 0).astype(float)

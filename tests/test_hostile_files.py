@@ -11,14 +11,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from amounts import amount, counted
-from cli_files import csv_text, run_arguments, write_csv
+from helpers.amounts import amount, counted
+from helpers.cli_files import csv_text, run_arguments, write_csv
 
 import efcml
 from efcml import datasets
-from efcml.cli import checkpoint, main, outcome, stream
+from efcml.cli import checkpoint, main, outcome
+from efcml.cli import stream_run as stream
 from efcml.datasets.arff import read_label_names
-from efcml.datasets.rows import read_rows
+from efcml.datasets.file_rows import read_rows
 
 FILES = amount(500, 5000)  # of each kind
 MOST_SECONDS = 1.0

@@ -12,13 +12,14 @@ import time
 
 import numpy as np
 import pytest
-from cli_files import ROOT, write_csv
-from streams import random_rows
+from helpers.cli_files import ROOT, write_csv
+from helpers.streams import random_rows
 from test_fetch import COMPLETE, CONTENT, HALF, files_in, folder, interrupt, nowhere, serve, server  # noqa: F401, E501 - fixtures
 
 import efcml
 from efcml.cli import main
-from efcml.tuning import SHORT_GRID, Grid, SearchInterrupted, backends, tune
+from efcml.tuning import SHORT_GRID, Grid, SearchInterrupted, tune
+from efcml.tuning import task as task_module
 
 PROGRAM = "from efcml.cli import main; raise SystemExit(main())"
 
@@ -137,7 +138,7 @@ SEARCH = {"grid": GRID, "folds": 2, "params": {"prior": 1.0}, "progress": False}
 
 def stop_after(done, monkeypatch):
     """Let a search be interrupted when so many of its tasks are done."""
-    run_task, tasks = backends.run_task, []
+    run_task, tasks = task_module.run_task, []
 
     def stopping(task, *rest):
         if len(tasks) == done:
@@ -145,7 +146,7 @@ def stop_after(done, monkeypatch):
         tasks.append(task)
         return run_task(task, *rest)
 
-    monkeypatch.setattr(backends, "run_task", stopping)
+    monkeypatch.setattr(task_module, "run_task", stopping)
 
 
 @pytest.mark.parametrize(("done", "whole"), [(0, []), (1, []), (2, [0.3]), (5, [0.3, 0.5])])

@@ -5,13 +5,13 @@ import threading
 
 import numpy as np
 import pytest
-from streams import assert_identical, random_rows, state_of
+from helpers.streams import assert_identical, random_rows, state_of
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC
-from efcml import learner as learner_module
-from efcml import trace as trace_module
 from efcml.compat.river import RiverEFCML
-from efcml.interrupts import interrupts_held
+from efcml.model import learner as learner_module
+from efcml.model import trace as trace_module
+from efcml.support.interrupts import interrupts_held
 
 CAP = {"vigilance": 0.2, "bandwidth": 1.0, "max_rules": 3, "prior": 1.0, "cases": 5}
 CAP |= {"warmup_rows": 10, "merging": False, "correlation": "none"}

@@ -1,15 +1,15 @@
 """Birth test and Gaussian updates of one rule."""
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import random_covariance
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import random_covariance
 
 from efcml.kernels import antecedent
-from efcml.rules.definite import whole
+from efcml.model.definite import whole
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from naive_cases import NaiveCases, process_posterior, similarity
+from naive.cases import NaiveCases, process_posterior, similarity
 from numpy.testing import assert_allclose
 
 from efcml.kernels import cases as kernels
-from efcml.rules.casebase import CASE_FIELDS, CaseBase
+from efcml.model.casebase import CASE_FIELDS, CaseBase
 
 WIDTH, NOISE = 0.3, 0.5
 

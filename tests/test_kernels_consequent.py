@@ -1,13 +1,13 @@
 """Recursive weighted least squares and label moments of one rule."""
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import random_rows
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import random_rows
 
 from efcml.kernels import consequent, waiting
-from efcml.rules import RuleBase
+from efcml.model.rulebase import RuleBase
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 FORGETTING = [1.0, 0.9]

@@ -1,13 +1,13 @@
 """Accelerated proximal steps of the batch fit."""
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import random_correlation
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import random_correlation
 
-from efcml import batch
 from efcml.kernels import descent
+from efcml.model import batch
 
 PAIRS = [(0.0, 0.0), (0.3, 0.0), (0.0, 2.0), (0.5, 1.0)]
 

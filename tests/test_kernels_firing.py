@@ -1,13 +1,13 @@
 """Distances, and the softmax of activations."""
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import SIZES, random_precisions
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import SIZES, random_precisions
 
 from efcml.kernels import firing
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers.streams import random_covariance
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
-from streams import random_covariance
 
 from efcml.kernels import linalg
 

@@ -2,11 +2,11 @@
 
 import itertools
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import SIZES, random_precisions
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import SIZES, random_precisions
 
 from efcml.kernels import pairs
 

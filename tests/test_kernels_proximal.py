@@ -2,11 +2,9 @@
 
 import faulthandler
 
-import naive
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from streams import (
+from helpers.streams import (
     AsWritten,
     assert_same_rules,
     learn_rows,
@@ -17,9 +15,11 @@ from streams import (
     random_rows,
     unscaled_learner,
 )
+from naive import learner as naive
+from numpy.testing import assert_allclose
 
 from efcml.kernels import learning, proximal, rule_update
-from efcml.params import CORRELATIONS
+from efcml.model.params import CORRELATIONS
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 

@@ -1,13 +1,13 @@
 """Kernels of active learning against their definitions."""
 
-import naive
-import naive_active
 import numpy as np
 import pytest
+from helpers.streams import SIZES, learner_with_rules, naive_learner, random_covariance, random_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import active as naive_active
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import SIZES, learner_with_rules, naive_learner, random_covariance, random_rows
 
 from efcml.active.options import make_ask, start_state
 from efcml.kernels import querying

@@ -1,13 +1,13 @@
 """Scores and activations of blocks of rows."""
 
-import naive
 import numpy as np
 import pytest
+from helpers.streams import SIZES, AsWritten, learner_with_rules, random_precisions
+from naive import learner as naive
 from numpy.testing import assert_allclose
-from streams import SIZES, AsWritten, learner_with_rules, random_precisions
 
-from efcml import batch
 from efcml.kernels import scoring
+from efcml.model import batch
 
 
 def random_learner(rng, p, K, n_rules, **changes):

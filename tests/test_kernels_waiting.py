@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from efcml.kernels import waiting
-from efcml.rules import RuleBase
+from efcml.model.rulebase import RuleBase
 
 P, K, N_RULES = 3, 2, 2
 D = P + 1

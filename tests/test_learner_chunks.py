@@ -4,9 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from streams import (
+from helpers.streams import (
     COMPILED,
     assert_balanced,
     assert_identical,
@@ -15,9 +13,11 @@ from streams import (
     state_of,
     unscaled_learner,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
-from efcml.learner import Learner
-from efcml.trace import Trace
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace
 
 ROWS = 400 if COMPILED else 150
 

@@ -2,11 +2,9 @@
 
 import warnings
 
-import naive
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from streams import (
+from helpers.streams import (
     COMPILED,
     FIXED_RULES,
     AsWritten,
@@ -20,14 +18,16 @@ from streams import (
     state_of,
     unscaled_learner,
 )
+from naive import learner as naive
+from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml import batch
-from efcml.batch import label_means
-from efcml.learner import Learner
-from efcml.rules.birth import start_variances
-from efcml.rules.divergence import DivergenceWarning
-from efcml.rules.usage import find_least_used
-from efcml.trace import Trace
+from efcml.model import batch
+from efcml.model.batch import label_means
+from efcml.model.birth import start_variances
+from efcml.model.divergence import DivergenceWarning
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace
+from efcml.model.usage import find_least_used
 
 ROWS = 300 if COMPILED else 60
 

@@ -1,10 +1,8 @@
 """What a stream leaves behind equals the batch formulas over all of its rows."""
 
-import naive
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from streams import (
+from helpers.streams import (
     COMPILED,
     FIXED_RULES,
     AsWritten,
@@ -17,10 +15,12 @@ from streams import (
     start_variance,
     unscaled_learner,
 )
+from naive import learner as naive
+from numpy.testing import assert_allclose
 
-from efcml import batch
 from efcml.kernels.rule_update import CHECK_EVERY
-from efcml.learner import Learner
+from efcml.model import batch
+from efcml.model.learner import Learner
 
 SHORT = 400 if COMPILED else 80
 LENGTHS = [SHORT, pytest.param(10_000, marks=pytest.mark.slow)]

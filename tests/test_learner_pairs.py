@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers.streams import COMPILED, make_params, random_rows
 from numpy.testing import assert_allclose
-from streams import COMPILED, make_params, random_rows
 
-from efcml.learner import Learner
-from efcml.rules.fields import FIELDS
-from efcml.trace import Trace
+from efcml.model.fields import FIELDS
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace
 
 PAIRS = [(0.0, 0.0), (0.1, 0.0), (0.0, 5.0), (0.02, 0.5), (1.0, 50.0), (10.0, 100.0)]
 PAIRS = PAIRS if COMPILED else PAIRS[:4]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from streams import assert_identical, make_params, random_rows, state_of
+from helpers.streams import assert_identical, make_params, random_rows, state_of
 
-from efcml.learner import Learner
-from efcml.trace import Trace
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace
 
 P_, K_, ROWS = 2, 2, 50
 

@@ -5,8 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from streams import (
+from helpers.streams import (
     COMPILED,
     assert_balanced,
     assert_same_rules,
@@ -14,8 +13,9 @@ from streams import (
     random_rows,
     unscaled_learner,
 )
+from numpy.testing import assert_allclose
 
-from efcml.rules.divergence import DivergenceWarning
+from efcml.model.divergence import DivergenceWarning
 
 VARIANTS = {
     "base": {},

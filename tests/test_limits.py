@@ -9,7 +9,7 @@ import pytest
 import efcml
 from efcml import EFCMLClassifier
 from efcml.kernels.cases import learn_case
-from efcml.rules.casebase import CaseBase
+from efcml.model.casebase import CaseBase
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def hard_rows(n=900):
 
 
 # A limit of weights that every plane passes says so.
-@pytest.mark.filterwarnings("ignore::efcml.rules.divergence.DivergenceWarning")
+@pytest.mark.filterwarnings("ignore::efcml.model.divergence.DivergenceWarning")
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", ENDS)
 def test_ends_of_ranges(name, base, tmp_path):

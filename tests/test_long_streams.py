@@ -1,9 +1,9 @@
-"""The long streams of soak/, in short. Budget: a quarter of a minute."""
+"""The long streams of experiments/soak/, in short. Budget: a quarter of a minute."""
 
 import pytest
-from tool_files import load_tool
+from helpers.tool_files import load_tool
 
-long_streams = load_tool("long_streams", "soak")
+long_streams = load_tool("long_streams", "experiments/soak")
 SHAPE = {"rows": 24_000, "p": 8, "K": 3, "clusters": 4, "radius": 8.0, "turns": 0.25}
 TIMES = ("seconds", "megabytes")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streams import assert_identical, random_rows, state_of
+from helpers.streams import assert_identical, random_rows, state_of
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, datasets, measures, prequential
 from efcml.compat.river import RiverEFCML

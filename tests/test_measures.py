@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-import naive_measures as naive
 import numpy as np
 import pytest
 from hypothesis import given
-from naive_measures import labels_and_scores
+from naive import measures as naive
+from naive.measures import labels_and_scores
 from numpy.testing import assert_array_equal
 
 from efcml import measures

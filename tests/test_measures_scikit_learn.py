@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from naive_measures import labels_and_scores
+from naive.measures import labels_and_scores
 from sklearn.linear_model import Ridge
 from sklearn.metrics import (
     accuracy_score,

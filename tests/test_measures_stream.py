@@ -3,12 +3,12 @@
 import pickle
 import time
 
-import naive_measures as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_measures import labels_and_scores
+from naive import measures as naive
+from naive.measures import labels_and_scores
 from numpy.testing import assert_array_equal
 
 from efcml.measures import MEASURES, Fading, Running, Sliding, trend

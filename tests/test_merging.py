@@ -1,10 +1,8 @@
 """A merge is the union of what two rules have seen, the prior counted once."""
 
-import naive
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from streams import (
+from helpers.streams import (
     AsWritten,
     assert_same_rules,
     learn_rows,
@@ -15,10 +13,12 @@ from streams import (
     start_variance,
     unscaled_learner,
 )
+from naive import learner as naive
+from numpy.testing import assert_allclose
 
-from efcml import batch
-from efcml.rules.definite import factor, invert, log_det
-from efcml.rules.merging import MergeTest, compare, may_merge, merge
+from efcml.model import batch
+from efcml.model.definite import factor, invert, log_det
+from efcml.model.merging import MergeTest, compare, may_merge, merge
 
 P_, K_ = 2, 3
 LOOSE = MergeTest(overlap=1e-9, log_volume=50.0, width=2.0, product_space=True)

@@ -2,9 +2,9 @@
 
 import copy
 
-import naive
 import numpy as np
 import pytest
+from naive import learner as naive
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 

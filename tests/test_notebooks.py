@@ -11,8 +11,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from helpers.tool_files import load_tool
 from PIL import Image
-from tool_files import load_tool
 
 pytestmark = pytest.mark.plain
 

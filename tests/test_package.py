@@ -24,7 +24,7 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 def run(code):
     """Run code in a new process and return what it prints as JSON."""
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "experiments")])}
     # The oldest matplotlib uses what the newest pyparsing warns of.
     spare = "import warnings; warnings.filterwarnings('default', module='matplotlib')\n"
     command = [sys.executable, "-W", "error", "-c", spare + code]
@@ -39,7 +39,7 @@ def run(code):
         "import efcml",
         "import efcml; efcml.__version__, dir(efcml)",
         "from efcml import datasets",
-        "from efcml.learner import Learner",
+        "from efcml.model.learner import Learner",
         "from efcml.rivals.per_label import ChainLearner",
         "import efcml.measures",
     ],
@@ -54,10 +54,10 @@ def test_import_loads_no_front_end(statement):
     [
         "import efcml",
         "import efcml.cli",
-        "import efcml.params",
+        "import efcml.model.params",
         "from efcml import EFCMLClassifier, load, save",
         "from efcml.tuning import PAPER_GRID, Grid, tune",
-        "from efcml.reproduce import IDS",
+        "from efcml_paper import IDS",
     ],
 )
 def test_import_compiles_nothing(statement):
@@ -217,9 +217,9 @@ import numpy as np
 from test_classifier import hide, stream
 from test_river import LABELS, dicts
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
-from efcml.active import stream as asked
+from efcml.active import asked_stream as asked
 from efcml.compat.river import RiverEFCML
-from efcml.evaluation import run as runs
+from efcml.evaluation import prequential_run as runs
 
 found = []
 def watch(function):
@@ -254,7 +254,7 @@ def test_nothing_is_compiled_while_prequential_looks_at_the_clock():
 
 
 def test_models_without_kernels_need_no_compilation(monkeypatch):
-    from efcml.evaluation import run as runs
+    from efcml.evaluation import prequential_run as runs
     from efcml.rivals import make_model
 
     monkeypatch.setattr(runs, "compile_once", lambda asks: pytest.fail("compiled"))

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "efcml"
+PAPER = ROOT / "experiments" / "efcml_paper"
 
 
 def run(*command, cwd):
@@ -62,8 +63,9 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
             if name.endswith(".dist-info/METADATA")
         )
     modules = {str(path.relative_to(ROOT).as_posix()) for path in PACKAGE.rglob("*.py")}
-    assert modules | {"efcml/py.typed"} <= names
-    assert {name.split("/")[0] for name in names} == {"efcml"}
+    paper = {str(path.relative_to(PAPER.parent).as_posix()) for path in PAPER.rglob("*.py")}
+    assert modules | paper | {"efcml/py.typed"} <= names
+    assert {name.split("/")[0] for name in names} == {"efcml", "efcml_paper"}
     assert not [name for name in names if "test" in name or name.endswith((".pyc", ".nbi", ".nbc"))]
     assert "License-Expression: BSD-3-Clause" in metadata
 
@@ -82,8 +84,6 @@ print(importlib.metadata.version("efcml") == efcml.__version__)
 
 @pytest.mark.wheel
 def test_wheel_learns_and_predicts(site, tmp_path):
-    if not (PACKAGE / "classifier.py").exists():
-        pytest.skip("no classifier yet")
     code = """
 import numpy as np, efcml
 rng = np.random.default_rng(0)
@@ -94,3 +94,20 @@ clf.partial_fit(X[60:100], Y[60:100])
 print(clf.predict(X[100:]).shape, np.mean(clf.predict(X[100:]) == Y[100:]) > 0.7)
 """
     assert run_installed(site, code, tmp_path).strip() == "(20, 2) True"
+
+
+@pytest.mark.wheel
+def test_wheel_knows_the_experiments_of_the_paper(site, tmp_path):
+    code = """
+import contextlib, io, efcml_paper
+from efcml.cli import main
+errors = io.StringIO()
+with contextlib.redirect_stderr(errors):
+    print(efcml_paper.__file__, main(["reproduce", "no-such-id"]))
+print(errors.getvalue())
+"""
+    place, said = run_installed(site, code, tmp_path).splitlines()[:2]
+    file, exit_code = place.rsplit(" ", 1)
+    assert Path(file).is_relative_to(site)
+    assert exit_code == "2"
+    assert "pa-trends" in said

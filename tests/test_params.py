@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.streams import PARAMETERS, make_params
 from numpy.testing import assert_allclose
-from streams import PARAMETERS, make_params
 
-from efcml.params import CORRELATIONS, Params
+from efcml.model.params import CORRELATIONS, Params
 
 pytestmark = pytest.mark.plain
 

@@ -8,13 +8,13 @@ import zlib
 import matplotlib
 import numpy as np
 import pytest
+from helpers.pictures import pixels
 from matplotlib.colors import to_rgb
-from pictures import pixels
 
 from efcml import plots
 from efcml.plots import heatmap, style
 from efcml.plots._ellipses import ACTIVATION, REGION
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 
 pytestmark = pytest.mark.plain
 

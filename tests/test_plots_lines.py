@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.pictures import color_at, inside, overlaps, pixels, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Text
-from pictures import color_at, inside, overlaps, pixels, words
 
 from efcml import plots
 from efcml.evaluation import PrequentialResult

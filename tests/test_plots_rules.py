@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pictures import color_at
+from helpers.pictures import color_at
 
 from efcml import plots
 

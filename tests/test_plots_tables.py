@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from helpers.pictures import color_at, inside, overlaps, pixels, tick_words, words
 from matplotlib.colors import to_rgb
-from pictures import color_at, inside, overlaps, pixels, tick_words, words
 
 from efcml import plots
 from efcml.plots import heatmap

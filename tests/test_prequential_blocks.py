@@ -4,13 +4,13 @@ import io
 
 import numpy as np
 import pytest
-from streams import COMPILED
+from helpers.streams import COMPILED
 from test_classifier import EVERYTHING, QUICK, freeze
 from test_prequential import N_INITIAL, copy, problem
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.evaluation import blocks
-from efcml.learner import Learner
+from efcml.model.learner import Learner
 from efcml.rivals import GlobalRLS, LabelFrequencies
 
 MODELS = {

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from streams import COMPILED, AsWritten, make_params, random_rows
+from helpers.streams import COMPILED, AsWritten, make_params, random_rows
 
-from efcml import batch, prior
-from efcml.learner import Learner
-from efcml.rules.birth import start_variances
-from efcml.scaler import Scaler
+from efcml.model import batch, prior
+from efcml.model.birth import start_variances
+from efcml.model.learner import Learner
+from efcml.model.scaler import Scaler
 
 N = 100 if COMPILED else 40
 

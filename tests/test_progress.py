@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from tool_files import load_tool
+from helpers.tool_files import load_tool
 
-from efcml import progress
-from efcml.cellbar import COLUMNS, CellBar
-from efcml.progress import in_notebook, is_watched, progress_bar
+from efcml.support import progress
+from efcml.support.cellbar import COLUMNS, CellBar
+from efcml.support.progress import in_notebook, is_watched, progress_bar
 
 pytestmark = pytest.mark.plain
 
@@ -25,7 +25,7 @@ get_ipython().display_pub.register_hook(note)
 """
 WORK = """
 import time
-from efcml.progress import progress_bar
+from efcml.support.progress import progress_bar
 print("before")
 for label in ("first", "second"):
     with progress_bar(4, label, mininterval=0) as bar:
@@ -36,7 +36,7 @@ print("after")
 """
 RUN = """
 from efcml import prequential
-from efcml.rivals.frequencies import LabelFrequencies
+from efcml.rivals.label_frequencies import LabelFrequencies
 result = prequential(LabelFrequencies(), [[0.0]] * 9, [[1.0]] * 9)
 """
 

@@ -10,8 +10,8 @@ from test_classifier import QUICK, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.markup import Safe, bar, escape, faint, join, lines, table
-from efcml.reading import explain_row, read_rules
+from efcml.explain import explain_row, read_rules
+from efcml.support.markup import Safe, bar, escape, faint, join, lines, table
 
 pytestmark = pytest.mark.plain
 

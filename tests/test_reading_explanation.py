@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from naive_cases import process_posterior, similarity
+from naive.cases import process_posterior, similarity
 from numpy.testing import assert_allclose, assert_array_equal
 from test_classifier import QUICK, freeze, hide, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import EFCMLClassifier, datasets
-from efcml.batch import errors_without_own_row
+from efcml.model.batch import errors_without_own_row
 
 
 def naive_parts(clf, initial, x, tau, *, density):

@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from test_classifier import QUICK, hide, stream
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets
+from efcml.explain import read_rules
+from efcml.explain.phrases import distinctness, level, with_spread
 from efcml.kernels.scoring import activate_rows
-from efcml.reading import read_rules
-from efcml.reading.words import distinctness, level, with_spread
 
 # Every parameter that forms rules, so that there are exactly two.
 TWO_RULES = {

@@ -10,10 +10,10 @@ import pytest
 from efcml import EFCMLClassifier, datasets
 from efcml.datasets.catalog import DatasetNotFound
 from efcml.evaluation import prequential
-from efcml.reproduce.record import Records
-from efcml.reproduce.runs import make_run
-from efcml.reproduce.scale import SETS
-from efcml.rules.divergence import DivergenceWarning
+from efcml.model.divergence import DivergenceWarning
+from efcml_paper.run_records import Records
+from efcml_paper.runs import make_run
+from efcml_paper.scale import SETS
 
 RESULTS = Path(__file__).resolve().parent.parent / "experiments" / "results"
 # Of PA and AP. Other processors round in other ways: a score may fall on the other side of .5, or
@@ -93,7 +93,7 @@ def test_printed_formulas_diverge_without_the_guard(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_default_never_diverges_on_the_grid(name):
-    # The corners and a seeded choice of the paper's grid; experiments/grid.py runs all of it.
+    # The corners and a seeded choice of the paper's grid; decisions/grid.py runs all of it.
     ds = load(name)
     pairs = [(a, b) for a in ALPHAS for b in BETAS]
     some = np.random.default_rng(0).permutation(len(pairs))[:6]

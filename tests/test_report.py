@@ -24,8 +24,9 @@ from efcml import (
     prequential,
 )
 from efcml.evaluation import PrequentialResult
-from efcml.reading import read_rules
-from efcml.report import draw_run, pictures, words, write_report
+from efcml.explain import read_rules
+from efcml.report import draw_run, pictures, write_report
+from efcml.report import sentences as words
 from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
 pytestmark = pytest.mark.plain

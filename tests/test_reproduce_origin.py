@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from tool_files import load_tool
+from helpers.tool_files import load_tool
 
-from efcml.learner import Learner
-from efcml.reproduce import machine
-from efcml.reproduce.origin import age_note, methods_in
+from efcml.model.learner import Learner
+from efcml_paper import machine
+from efcml_paper.origin import age_note, methods_in
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD_FILES = ("experiments/results/**/*.jsonl", "experiments/results/**/tuned.json",
-                "benchmarks/results/*.json", "docs/results/*.json")  # fmt: skip
+                "experiments/results/benchmarks/*.json", "docs/results/*.json")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_records_are_by_the_method_of_today_or_the_head_of_the_page_says_so(writ
         for file in write_docs.records_of(page):
             said = f"`{file}`" in note
             assert said == (set(methods_in(ROOT / file)) != {today}), (
-                f"{page} and {file}: make the records again, or run `python tools/write_docs.py`"
+                f"{page} and {file}: make the records again, or run `make docs-tables`"
             )
 
 

@@ -4,20 +4,28 @@ import json
 from dataclasses import replace
 
 import pytest
-from reproduce_files import TINY, forget, made_up, search_nothing, use_tiny_sets, without_times
+from helpers.reproduce_files import (
+    TINY,
+    forget,
+    made_up,
+    search_nothing,
+    use_tiny_sets,
+    without_times,
+)
 
-from efcml.folders import read_lines
-from efcml.reproduce import record, tuned, work
-from efcml.reproduce.record import Records
-from efcml.reproduce.runs import make_run
-from efcml.reproduce.tuned import (
+from efcml.support.folders import read_lines
+from efcml_paper import run_records as record
+from efcml_paper import tuned, work
+from efcml_paper.run_records import Records
+from efcml_paper.runs import make_run
+from efcml_paper.tuned import (
     choose_rival,
     read_choices,
     rival_searches,
     tune_sets,
     tuned_parameters,
 )
-from efcml.reproduce.work import Workers, find_missing, run_missing
+from efcml_paper.work import Workers, find_missing, run_missing
 
 RUNS = [make_run("emotions").in_order(order) for order in range(4)]
 

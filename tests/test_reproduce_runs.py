@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reproduce_files import TINY, forget, tiny_set, use_tiny_sets, without_times
+from helpers.reproduce_files import TINY, forget, tiny_set, use_tiny_sets, without_times
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.progress import in_words
-from efcml.reproduce import machine
-from efcml.reproduce.cost import seconds_of
-from efcml.reproduce.execute import curve_points, execute, fit
-from efcml.reproduce.packing import STEPS, pack, pack_shares, unpack, unpack_shares
-from efcml.reproduce.plan import IDS, NAMES, Plan
-from efcml.reproduce.record import Records
-from efcml.reproduce.rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
-from efcml.reproduce.runs import Asking, Run, make_run
-from efcml.reproduce.scale import FULL, SETS
+from efcml.support.progress import in_words
+from efcml_paper import machine
+from efcml_paper.cost import seconds_of
+from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
+from efcml_paper.execute import curve_points, execute, fit
+from efcml_paper.packing import STEPS, pack, pack_shares, unpack, unpack_shares
+from efcml_paper.plan import IDS, NAMES, Plan
+from efcml_paper.run_records import Records
+from efcml_paper.runs import Asking, Run, make_run
+from efcml_paper.scale import FULL, SETS
 
 FEW = {"max_rules": 3, "prior": 1.0}
 

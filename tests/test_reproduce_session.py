@@ -5,8 +5,8 @@ import signal
 from dataclasses import replace
 
 import pytest
-from cli_files import refusal
-from reproduce_files import (
+from helpers.cli_files import refusal
+from helpers.reproduce_files import (
     TINY,
     forget,
     made_up,
@@ -18,19 +18,19 @@ from reproduce_files import (
 
 from efcml import datasets
 from efcml.cli import main
-from efcml.folders import read_lines
-from efcml.reproduce import pages, scale, tuned, work
-from efcml.reproduce.ablation import DRIFT_LINES, PAIRS
-from efcml.reproduce.figures import figures_of
-from efcml.reproduce.findings import Findings, recorded_ids
-from efcml.reproduce.marks import aim_cell
-from efcml.reproduce.plan import IDS, LARGE_IDS, Plan, choose_ids
-from efcml.reproduce.record import Records, to_line
-from efcml.reproduce.recovery import half_width
-from efcml.reproduce.runs import make_run
-from efcml.reproduce.scale import FULL, QUICK
-from efcml.reproduce.session import Session
-from efcml.reproduce.tables import Table, mean_and_half, tables_of
+from efcml.support.folders import read_lines
+from efcml_paper import pages, scale, tuned, work
+from efcml_paper.ablation import DRIFT_LINES, PAIRS
+from efcml_paper.findings import Findings, recorded_ids
+from efcml_paper.marks import aim_cell
+from efcml_paper.paper_figures import figures_of
+from efcml_paper.paper_tables import Table, mean_and_half, tables_of
+from efcml_paper.plan import IDS, LARGE_IDS, Plan, choose_ids
+from efcml_paper.recovery import half_width
+from efcml_paper.run_records import Records, to_line
+from efcml_paper.runs import make_run
+from efcml_paper.scale import FULL, QUICK
+from efcml_paper.session import Session
 
 MADE_UP_RUNS = {"execute": made_up, "warmup": lambda: None}
 

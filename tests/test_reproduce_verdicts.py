@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from reproduce_files import TINY, forget, made_up, use_tiny_sets
+from helpers.reproduce_files import TINY, forget, made_up, use_tiny_sets
 
-from efcml.reproduce.claims import CLAIMS, N_CHECKS, Claim
-from efcml.reproduce.findings import BLOCK, Findings, recorded_ids
-from efcml.reproduce.intervals import interval_of, resampled_means, shares_ahead
-from efcml.reproduce.judging import count_verdicts, judge_all
-from efcml.reproduce.packing import pack, pack_shares
-from efcml.reproduce.plan import IDS, SETS_OF, Plan
-from efcml.reproduce.record import Records
-from efcml.reproduce.runs import Line, make_run
-from efcml.reproduce.verdicts import HOLDS, OPEN, REFUTED, TESTS, judge, needed
+from efcml_paper.claims import CLAIMS, N_CHECKS, Claim
+from efcml_paper.findings import BLOCK, Findings, recorded_ids
+from efcml_paper.intervals import interval_of, resampled_means, shares_ahead
+from efcml_paper.judging import count_verdicts, judge_all
+from efcml_paper.packing import pack, pack_shares
+from efcml_paper.plan import IDS, SETS_OF, Plan
+from efcml_paper.run_records import Records
+from efcml_paper.runs import Line, make_run
+from efcml_paper.verdicts import HOLDS, OPEN, REFUTED, TESTS, judge, needed
 
 # -- intervals ------------------------------------------------------------------------------
 

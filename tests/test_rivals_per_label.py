@@ -11,10 +11,10 @@ from test_classifier import EVERYTHING, QUICK, freeze, hide, learn_in_chunks, st
 from test_prequential import N_INITIAL, problem
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
-from efcml.learner import Learner
-from efcml.params import Params
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.trace import Trace
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner, split_uid
-from efcml.trace import Trace
 
 ALONE = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 SMALL = QUICK | {"max_rules": 5}

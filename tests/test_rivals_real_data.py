@@ -15,8 +15,8 @@ import pytest
 from test_real_data import CLOSE, RESULTS, load, recorded_scores
 
 from efcml import prequential
-from efcml.reproduce import marks
 from efcml.rivals import MODELS, make_model
+from efcml_paper import marks
 
 MARKS = {
     "frequencies": "running label frequencies",

@@ -12,6 +12,7 @@ from test_classifier import freeze, hide, learn_in_chunks, stream
 from test_prequential import N_INITIAL, problem
 
 from efcml import EFCMLClassifier, prequential
+from efcml.model.scaler import Scaler
 from efcml.rivals import (
     MODELS,
     ChainEFC,
@@ -23,7 +24,6 @@ from efcml.rivals import (
 )
 from efcml.rivals.fourier import FourierMap, median_distance
 from efcml.rivals.ridge import FOLDS, RIDGES, choose_ridge, fold_errors
-from efcml.scaler import Scaler
 
 LABELS = pytest.mark.parametrize("labels", ["known", "unknown"])
 

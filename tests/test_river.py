@@ -12,9 +12,9 @@ from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 from test_package import run
 
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml.learner import Learner
-from efcml.params import Params
-from efcml.probability import squash
+from efcml.estimators.probability import squash
+from efcml.model.learner import Learner
+from efcml.model.params import Params
 
 pytest.importorskip("river")
 

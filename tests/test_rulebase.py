@@ -5,14 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.streams import COMPILED, add_rule, learner_with_rules, random_rows, unscaled_learner
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.testing import assert_allclose
-from streams import COMPILED, add_rule, learner_with_rules, random_rows, unscaled_learner
 
-from efcml.rules import RuleBase
-from efcml.rules.fields import FIELDS, markdown_table
+from efcml.model.fields import FIELDS, markdown_table
+from efcml.model.rulebase import RuleBase
 
 BETWEEN = "tested"
 PLAIN = [field for field in FIELDS if field.name != BETWEEN]

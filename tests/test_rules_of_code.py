@@ -14,11 +14,13 @@ pytestmark = pytest.mark.plain
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "efcml"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+PAPER = ROOT / "experiments" / "efcml_paper"
+SOURCES = sorted([*PACKAGE.rglob("*.py"), *PAPER.rglob("*.py")])
 KERNEL_FILES = sorted((PACKAGE / "kernels").glob("*.py"))
 
 MAX_LINES = 400
 MAX_ARGUMENTS = 14
+MAX_TOP_MODULES = 6
 
 # Kernels that may allocate, and why. Keep it short.
 MAY_ALLOCATE = {
@@ -98,6 +100,33 @@ def test_files_stay_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
 
 
+def places_of(names):
+    """Return the names that are in several places, with the places."""
+    places = {}
+    for name, place in names:
+        places.setdefault(name, []).append(place)
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_no_two_modules_have_one_name():
+    modules = [(path.stem, short(path)) for path in SOURCES if not path.stem.startswith("__")]
+    assert places_of(modules) == {}
+
+
+def test_no_two_classes_have_one_name():
+    classes = [
+        (node.name, short(path))
+        for path in SOURCES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert places_of(classes) == {}
+
+
+def test_few_modules_lie_outside_the_rooms():
+    assert len(list(PACKAGE.glob("*.py"))) <= MAX_TOP_MODULES
+
+
 def test_there_are_kernels():
     assert KERNELS
 
@@ -156,7 +185,7 @@ def test_allocations_are_found(body, found):
 
 
 def test_every_field_is_documented():
-    fields = pytest.importorskip("efcml.rules.fields").FIELDS
+    fields = pytest.importorskip("efcml.model.fields").FIELDS
     names = [field.name for field in fields]
     assert len(set(names)) == len(names)
     for field in fields:

@@ -16,13 +16,13 @@ from sklearn.base import clone
 from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
-from efcml.learner import Learner
-from efcml.params import Params
-from efcml.rules import RuleBase
-from efcml.rules.divergence import DivergenceWarning
+from efcml.model.divergence import DivergenceWarning
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.rulebase import RuleBase
 from efcml.saving import archive, expected, pack, read_archive, take, unpack, write_archive
 from efcml.saving.layout import npy_head
-from efcml.states import nest, pick
+from efcml.support.states import nest, pick
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = (EFCMLClassifier, OneVsRestEFC, ChainEFC)

@@ -24,7 +24,7 @@ from test_classifier import EVERYTHING, QUICK, hide, stream
 from test_saving import open_questions
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, save
-from efcml.rules import RuleBase
+from efcml.model.rulebase import RuleBase
 from efcml.saving import archive, nest, pack, take, write_archive
 from efcml.saving.layout import Member, directory, npy_head, opening
 

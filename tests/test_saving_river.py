@@ -10,7 +10,7 @@ from test_river import LABELS, QUICK, STATES, RiverEFCML, dicts, learned
 from efcml import load, save
 from efcml.cli import main
 from efcml.saving import expected, pack, unpack
-from efcml.states import to_plain
+from efcml.support.states import to_plain
 
 pytest.importorskip("river")
 

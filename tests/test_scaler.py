@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from efcml.scaler import Scaler
+from efcml.model.scaler import Scaler
 
 
 def test_features_are_standardised(rng):

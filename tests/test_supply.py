@@ -3,9 +3,9 @@
 import re
 import tomllib
 
+from helpers.tool_files import ROOT, load_tool
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tool_files import ROOT, load_tool
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LINE = re.compile(r"([\w.-]+)==([\w.!+]+) --hash=sha256:[0-9a-f]{64}")
@@ -14,7 +14,7 @@ LINE = re.compile(r"([\w.-]+)==([\w.!+]+) --hash=sha256:[0-9a-f]{64}")
 def requirements():
     """Return everything that tests need, the project's own extras left out."""
     extras = {name: lines for name, lines in PROJECT["optional-dependencies"].items()
-              if name not in load_tool("oldest_versions").UNTESTED}  # fmt: skip
+              if name not in load_tool("oldest_versions", "tests/tools").UNTESTED}  # fmt: skip
     lines = [*PROJECT["dependencies"], *sum(extras.values(), [])]
     found = [Requirement(line) for line in lines]
     return [one for one in found if one.name != PROJECT["name"]]
@@ -40,7 +40,7 @@ def test_the_lock_names_no_host():
 
 
 def test_oldest_versions_are_the_lower_bounds():
-    pins = load_tool("oldest_versions").oldest_pins(PROJECT)
+    pins = load_tool("oldest_versions", "tests/tools").oldest_pins(PROJECT)
     assert len(pins) == len({one.name for one in requirements()})
     by_name = {Requirement(pin).name: Requirement(pin) for pin in pins}
     for one in requirements():
@@ -52,7 +52,7 @@ def test_oldest_versions_are_the_lower_bounds():
 
 def test_lock_lines():
     info = {"archive_info": {"hashes": {"sha256": "0" * 64}}}
-    found = load_tool("write_lock").lock_lines({
+    found = load_tool("write_lock", "tests/tools").lock_lines({
         "install": [
             {"metadata": {"name": "Tqdm", "version": "4.66"}, "download_info": info},
             {"metadata": {"name": "efcml", "version": "0"}, "download_info": {"dir_info": {}}},

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streams import random_rows
+from helpers.streams import random_rows
 
-from efcml.tuning import Grid, backends, tune
-from efcml.tuning.record import Record
+from efcml.tuning import Grid, tune
+from efcml.tuning import task as task_module
+from efcml.tuning.search_record import SearchRecord
 
 psutil = pytest.importorskip("psutil")  # comes with Dask
 
@@ -93,7 +94,7 @@ def test_processes_share_large_tables():
 
 
 def test_tasks_run_elsewhere(rows, monkeypatch):
-    monkeypatch.setattr(backends, "run_task", note_process)
+    monkeypatch.setattr(task_module, "run_task", note_process)
     result = search_with(rows, jobs=2)
     assert os.getpid() not in result.rules
     result = search_with(rows, jobs=1)
@@ -101,15 +102,15 @@ def test_tasks_run_elsewhere(rows, monkeypatch):
 
 
 def test_ctrl_c_ends_the_processes(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(backends, "run_task", sleep_after_the_first)
+    monkeypatch.setattr(task_module, "run_task", sleep_after_the_first)
     path, found = tmp_path / "search.jsonl", []
 
     def interrupt(line):
         found.extend(workers_of(os.getpid()))
         raise KeyboardInterrupt
 
-    add = Record.add
-    monkeypatch.setattr(Record, "add", lambda self, line: (add(self, line), interrupt(line)))
+    add = SearchRecord.add
+    monkeypatch.setattr(SearchRecord, "add", lambda self, line: (add(self, line), interrupt(line)))
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt) as caught:
         search_with(rows, jobs=2, checkpoint=path)
@@ -121,10 +122,10 @@ def test_ctrl_c_ends_the_processes(rows, tmp_path, monkeypatch):
 
 
 def test_errors_in_processes(rows, monkeypatch):
-    monkeypatch.setattr(backends, "run_task", fail)
+    monkeypatch.setattr(task_module, "run_task", fail)
     with pytest.raises(RuntimeError, match=r"^fold \d was too hot$"):
         search_with(rows, jobs=2)
-    monkeypatch.setattr(backends, "run_task", end_process)
+    monkeypatch.setattr(task_module, "run_task", end_process)
     with pytest.raises(RuntimeError, match="ended from outside, .*: try again with fewer jobs"):
         search_with(rows, jobs=2)
 

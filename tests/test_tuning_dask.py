@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streams import random_rows
+from helpers.streams import random_rows
 
-from efcml.tuning import Grid, cluster, tune
-from efcml.tuning.record import Record
+from efcml.support import cluster
+from efcml.tuning import Grid, tune
+from efcml.tuning import task as task_module
+from efcml.tuning.search_record import SearchRecord
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -94,7 +96,7 @@ def start_worker(start, folder, address, name):
 @pytest.mark.slow
 def test_a_worker_is_killed_in_the_middle(rows, expected, tmp_path, monkeypatch):
     path, at_the_kill = tmp_path / "search.jsonl", {}
-    add = Record.add
+    add = SearchRecord.add
     with processes() as start:
         _, address = start_scheduler(start, tmp_path)
         victim = start_worker(start, tmp_path, address, "victim")
@@ -115,12 +117,12 @@ def test_a_worker_is_killed_in_the_middle(rows, expected, tmp_path, monkeypatch)
                 victim.send_signal(signal.SIGKILL)
                 victim.wait()
 
-            monkeypatch.setattr(Record, "add", kill)
+            monkeypatch.setattr(SearchRecord, "add", kill)
             result = search_with(rows, dask=address, checkpoint=path)
             assert [worker["name"] for worker in client.scheduler_info()["workers"].values()] == [
                 "other"
             ]
-            monkeypatch.setattr(Record, "add", add)
+            monkeypatch.setattr(SearchRecord, "add", add)
             # The survivor does a whole search, through a client that stays open.
             assert search_with(rows, dask=client) == expected
             assert client.status == "running"
@@ -143,21 +145,21 @@ def test_nobody_there_to_work(rows, expected, tmp_path, monkeypatch):
             search_with(rows, dask=address, checkpoint=path)
         assert not path.exists()
         monkeypatch.setattr(cluster, "PATIENCE", 60.0)
-        add = Record.add
+        add = SearchRecord.add
 
         def end_scheduler(record, line):
             add(record, line)
             scheduler.kill()
             scheduler.wait()
 
-        monkeypatch.setattr(Record, "add", end_scheduler)
+        monkeypatch.setattr(SearchRecord, "add", end_scheduler)
         start_worker(start, tmp_path, address, "late")  # while the search is waiting
         with pytest.raises(
             RuntimeError, match="Dask scheduler was lost .*: search again"
         ) as caught:
             search_with(rows, dask=address, checkpoint=path)
         assert "\n" not in str(caught.value)
-    monkeypatch.setattr(Record, "add", add)
+    monkeypatch.setattr(SearchRecord, "add", add)
     assert path.read_text().count("\n") == 2
     assert search_with(rows, checkpoint=path) == expected  # what is missing, on this machine
 
@@ -209,8 +211,21 @@ def made_up(task, *rest):
     }  # fmt: skip
 
 
+INSTEAD = {}
+
+
+def run_instead(task, *rest):
+    return INSTEAD["run"](task, *rest)
+
+
+def use(monkeypatch, function):
+    """Let tasks be done by a function that cannot be sent: workers find it by its name."""
+    monkeypatch.setitem(INSTEAD, "run", function)
+    monkeypatch.setattr(task_module, "run_task", run_instead)
+
+
 def test_large_tables_are_no_reason_for_a_warning(inside, few_rows, monkeypatch):
-    monkeypatch.setattr(cluster, "run_task", made_up)
+    use(monkeypatch, made_up)
     wide = np.tile(few_rows[0], (1, 500))
     assert wide.nbytes > 1e5
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "50 kB"}):
@@ -232,7 +247,7 @@ def raising(error):
     ],
 )
 def test_errors_of_workers(inside, few_rows, monkeypatch, error, words):
-    monkeypatch.setattr(cluster, "run_task", raising(error))
+    use(monkeypatch, raising(error))
     with pytest.raises(RuntimeError, match=words) as caught:
         search_with(few_rows, **SMALL, dask=inside)
     assert "\n" not in str(caught.value)
@@ -247,14 +262,14 @@ def test_a_task_that_ends_its_workers():
 
 
 def test_another_version_on_a_worker(inside, few_rows):
-    future = inside.submit(cluster.run_on_worker, None, "0.0", None, pure=False)
+    future = inside.submit(cluster.run_on_worker, None, "0.0", None, None, pure=False)
     with pytest.raises(RuntimeError, match=r"has efcml .*, the search was started with 0\.0"):
         future.result()
 
 
 def test_what_is_left_is_cancelled(inside, few_rows, monkeypatch):
     started, gate = [], threading.Event()
-    run_task = cluster.run_task
+    run_task = task_module.run_task
 
     def wait_after_the_first(task, *rest):
         started.append(task)
@@ -262,8 +277,8 @@ def test_what_is_left_is_cancelled(inside, few_rows, monkeypatch):
             assert gate.wait(60.0)
         return run_task(task, *rest)
 
-    monkeypatch.setattr(cluster, "run_task", wait_after_the_first)
-    monkeypatch.setattr(Record, "add", raising(KeyboardInterrupt))
+    use(monkeypatch, wait_after_the_first)
+    monkeypatch.setattr(SearchRecord, "add", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as caught:
         search_with(few_rows, **(SMALL | {"folds": 5}), dask=inside)
     wait_until(lambda: not any(inside.processing().values()))

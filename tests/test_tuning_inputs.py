@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.streams import random_rows
 from numpy.testing import assert_allclose
-from streams import random_rows
 
 from efcml import EFCMLClassifier
 from efcml.tuning import PAPER_GRID, Grid, TuningResult, tune

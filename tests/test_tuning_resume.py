@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streams import random_rows
+from helpers.streams import random_rows
 
-from efcml.tuning import Grid, backends, record, search, tune
+from efcml.tuning import Grid, search, tune
+from efcml.tuning import search_record as record
 from efcml.tuning import task as task_module
 
 GRID = Grid(vigilance=[0.3, 0.8], alpha=0.0, beta=[0.0, 1.0])
@@ -24,7 +25,7 @@ def rows():
 def runs(monkeypatch):
     """Keys of the tasks that are run; after ``stop_after`` of them, the person has enough."""
     spy = SimpleNamespace(keys=[], stop_after=None, error=KeyboardInterrupt)
-    run_task = backends.run_task
+    run_task = task_module.run_task
 
     def spying(task, *rest):
         if len(spy.keys) == spy.stop_after:
@@ -32,7 +33,7 @@ def runs(monkeypatch):
         spy.keys.append(task.key)
         return run_task(task, *rest)
 
-    monkeypatch.setattr(backends, "run_task", spying)
+    monkeypatch.setattr(task_module, "run_task", spying)
     return spy
 
 

@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.streams import COMPILED, random_rows
 from numpy.testing import assert_allclose
-from streams import COMPILED, random_rows
 
 from efcml import EFCMLClassifier, datasets, measures, prequential
 from efcml.datasets.catalog import DatasetNotFound
-from efcml.rules.divergence import DivergenceWarning
+from efcml.model.divergence import DivergenceWarning
 from efcml.tuning import Grid, task, tune
 
 N = 90 if COMPILED else 30

@@ -6,10 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from cli_files import shell
-from streams import random_rows
+from helpers.cli_files import shell
+from helpers.streams import random_rows
 
-from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid, backends, tune, watch
+from efcml.support import watch
+from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid, tune
+from efcml.tuning import task as task_module
 
 GRID = Grid(vigilance=[0.3, 0.6, 0.9], alpha=0.0, beta=[0.0, 1.0])
 SEARCH = {"grid": GRID, "folds": 2, "params": {"prior": 1.0}}
@@ -21,7 +23,7 @@ def rows():
 
 
 def test_the_short_grid_holds_the_defaults():
-    from efcml.params import Params
+    from efcml.model.params import Params
 
     assert Params.vigilance in SHORT_GRID.vigilance
     assert (Params.alpha, Params.beta) in SHORT_GRID.pairs
@@ -47,7 +49,8 @@ def test_every_step_is_named(rows, capsys):
 def test_the_bar_is_there_before_anything_slow_is_loaded(tmp_path):
     code = """
 import sys
-from efcml.tuning import Grid, tune, watch
+from efcml.support import watch
+from efcml.tuning import Grid, tune
 progress_bar, seen = watch.progress_bar, []
 def spy(*arguments, **options):
     seen.append({"numba", "scipy", "sklearn", "joblib"} & {*sys.modules})
@@ -92,14 +95,14 @@ def test_the_estimate_is_the_mean_of_a_long_and_a_short_pass(
     """Four passes are left; processes need three seconds to start, if it is worth it."""
     from efcml.tuning import search
 
-    run_task, clock, keys = backends.run_task, [0.0], []
+    run_task, clock, keys = task_module.run_task, [0.0], []
 
     def slow(task, *rest):
         clock[0] += 1.5 * spent if task.vigilance < 0.5 else 0.5 * spent
         keys.append(task.key)
         return run_task(task, *rest)
 
-    monkeypatch.setattr(backends, "run_task", slow)
+    monkeypatch.setattr(task_module, "run_task", slow)
     monkeypatch.setattr(search, "perf_counter", lambda: clock[0])
     said = []
     assert tune(*rows, **SEARCH, jobs=jobs, say=said.append) == tune(*rows, **SEARCH)

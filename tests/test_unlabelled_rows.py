@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streams import assert_identical, random_rows, state_of, unscaled_learner
+from helpers.streams import assert_identical, random_rows, state_of, unscaled_learner
 from test_learner_chunks import STREAMS, make_learner, rows_of
 
 import efcml

@@ -3,10 +3,10 @@
 import numpy as np
 
 from efcml.active import options
-from efcml.active.learner import ActiveLearner
+from efcml.active.active_learner import ActiveLearner
 from efcml.active.question import Query, Question
 from efcml.kernels import querying
-from efcml.states import nest, pick, to_plain
+from efcml.support.states import nest, pick, to_plain
 
 OPTIONS = (
     *("budget", "unit", "criteria", "instability", "adaptation", "step", "window"),

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from efcml import __version__
-from efcml.folders import make_folder
+from efcml.support.folders import make_folder
 
 KIND = "checkpoint"
 SECONDS_BETWEEN = 2.0  # two writings
@@ -31,7 +31,7 @@ class Checkpoint:
         """Go on from the file, if it is there; return whether it is."""
         from efcml.saving import read_archive, unpack
         from efcml.saving.archive import refusing
-        from efcml.states import pick
+        from efcml.support.states import pick
 
         if self.path is None or not self.path.exists():
             return False
@@ -52,7 +52,7 @@ class Checkpoint:
     def write(self):
         """Write the file, as a whole or not at all."""
         from efcml.saving import pack, write_archive
-        from efcml.states import nest
+        from efcml.support.states import nest
 
         if self.path is None:
             return
@@ -69,7 +69,7 @@ class Checkpoint:
     def _expect(self, header):
         """Return the arrays that the file must hold; refuse one of another run."""
         from efcml.saving import expected, take
-        from efcml.states import nest
+        from efcml.support.states import nest
 
         if header["kind"] != KIND:
             raise ValueError(f"it is the file of a {header['kind']}, not a checkpoint of a run")
@@ -91,7 +91,7 @@ class Checkpoint:
 
 def describe(run, ds):
     """Return what tells a run from others, as JSON gives it back."""
-    from efcml.states import fingerprint, to_plain
+    from efcml.support.states import fingerprint, to_plain
 
     active = run.active
     about = {
@@ -111,7 +111,7 @@ def describe(run, ds):
 
 def take_record(run):
     """Return the record of a run as facts and arrays."""
-    from efcml.evaluation.result import EVENTS
+    from efcml.evaluation.prequential_result import EVENTS
 
     rows = slice(0, run.done)
     events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
@@ -143,7 +143,7 @@ def table_of(run, facts):
 
 def put_record(run, facts, arrays):
     """Put a record into a run that has just begun."""
-    from efcml.evaluation.result import EVENTS
+    from efcml.evaluation.prequential_result import EVENTS
 
     rows = slice(0, facts["done"])
     kinds = arrays["events"][:, 1]

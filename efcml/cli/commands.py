@@ -5,9 +5,24 @@ import sys
 import warnings
 
 from efcml import __version__
-from efcml.cli import datasets, explain, predict, reproduce, run, tune
+from efcml.cli import (
+    datasets_command,
+    explain_command,
+    predict_command,
+    reproduce_command,
+    run_command,
+    tune_command,
+)
 
 BAD_INPUT, INTERRUPTED = 2, 130
+COMMANDS = (
+    run_command,
+    predict_command,
+    explain_command,
+    tune_command,
+    reproduce_command,
+    datasets_command,
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,7 +38,7 @@ def build_parser():
     parser = Parser(prog="efcml", description="Evolving fuzzy classifier for multi-label streams.")
     parser.add_argument("--version", action="version", version=f"efcml {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in (run, predict, explain, tune, reproduce, datasets):
+    for module in COMMANDS:
         module.add_command(commands)
     return parser
 

@@ -46,7 +46,7 @@ def check_files(*paths):
 
 def label_names(model):
     """Return the names of a model's labels, as `explain` gives them."""
-    from efcml.reading.background import name_all, names_of_labels
+    from efcml.explain.background import name_all, names_of_labels
 
     return list(name_all(names_of_labels(model), "label", model.learner_.n_labels))
 
@@ -60,7 +60,7 @@ def tell_rules(rules, *, most=None, most_per_label=None):
 
 def read_features(model, path):
     """Return the rows of a file as the model wants them; tell of columns that are not used."""
-    from efcml.datasets.rows import read_rows
+    from efcml.datasets.file_rows import read_rows
 
     names = getattr(model, "feature_names_in_", None)
     X, ignored = read_rows(path, None if names is None else names.tolist())

@@ -5,15 +5,15 @@ import json
 import math
 
 from efcml import __version__
-from efcml.folders import whole_files
-from efcml.tables import format_table
+from efcml.support.folders import whole_files
+from efcml.support.tables import format_table
 
 RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
 def summarise(options, ds, run):
     """Return everything that a script could want to know about a run, ready for JSON."""
-    from efcml.states import to_plain
+    from efcml.support.states import to_plain
 
     result, active = run.result(), run.active
     summary = {

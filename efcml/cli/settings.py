@@ -28,7 +28,7 @@ def add_settings(parser):
 
 def read_settings(options):
     """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
-    from efcml.params import Params
+    from efcml.model.params import Params
 
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
@@ -39,7 +39,7 @@ def read_settings(options):
 
 def parameter_names(model):
     """Return the names of the parameters that can be set."""
-    from efcml.params import Params
+    from efcml.model.params import Params
 
     return sorted((*Params.names(), *FURTHER.get(model, ())))
 

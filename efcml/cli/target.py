@@ -1,6 +1,6 @@
 """The file that ``--out`` names: refused before the work begins, written as a whole after it."""
 
-from efcml.folders import make_folder, whole_files
+from efcml.support.folders import make_folder, whole_files
 
 
 def check_target(path):

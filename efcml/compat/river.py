@@ -6,15 +6,15 @@ from inspect import Parameter, Signature
 
 import numpy as np
 
-from efcml.compat.rows import in_order, read_features, read_labels
-from efcml.extras import extra_for
-from efcml.guard import one_at_a_time
-from efcml.interrupts import interrupts_held
-from efcml.learner import Learner
-from efcml.params import Params
-from efcml.probability import squash
-from efcml.reading import explain_row, read_rules
-from efcml.scaler import Scaler
+from efcml.compat.dicts import in_order, read_features, read_labels
+from efcml.estimators.probability import squash
+from efcml.explain import explain_row, read_rules
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.scaler import Scaler
+from efcml.support.extras import extra_for
+from efcml.support.guard import one_at_a_time
+from efcml.support.interrupts import interrupts_held
 
 with extra_for("RiverEFCML"):
     from river import base

@@ -18,8 +18,8 @@ import numpy as np
 from . import arff as _arff
 from . import catalog as _catalog
 from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError
+from .csv_tables import from_csv, from_frame
 from .synthetic import GENERATORS
-from .tables import from_csv, from_frame
 
 __all__ = [
     "Dataset",

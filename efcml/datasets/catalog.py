@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..extras import extra_for
-from ..masks import fill_mask
+from efcml.support.extras import extra_for
+from efcml.support.masks import fill_mask
 
 
 class DatasetNotFound(ValueError):

@@ -28,7 +28,8 @@ from urllib.request import (
 )
 from uuid import uuid4
 
-from ..progress import progress_bar
+from efcml.support.progress import progress_bar
+
 from .arff import short
 from .catalog import FetchError, has_sha256
 

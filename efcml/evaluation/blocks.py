@@ -3,7 +3,7 @@
 import time
 from contextlib import contextmanager
 
-from efcml.trace import Trace
+from efcml.model.trace import Trace
 
 FIRST_BLOCK = 32  # rows
 SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml.evaluation.adapters import ANSWERS, PartialFitModel, RiverModel
-from efcml.masks import refuse_mask
-from efcml.trace import Trace
+from efcml.model.trace import Trace
+from efcml.support.masks import refuse_mask
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Stream:
     @classmethod
     def read(cls, X, Y):
         """Check features and labels; one line says what is wrong."""
-        from efcml.targets import as_array, column_names, read_labels
+        from efcml.estimators.targets import as_array, column_names, read_labels
 
         y = as_array(Y)
         if y.ndim not in (1, 2) or 0 in y.shape[1:]:
@@ -51,7 +51,7 @@ class Stream:
 
 def read_features(X):
     """Return a DataFrame as it is, anything else as floats; missing values are refused."""
-    from efcml.targets import refuse_complex, refuse_text
+    from efcml.estimators.targets import refuse_complex, refuse_text
 
     if hasattr(X, "toarray"):
         raise TypeError("X is sparse; dense features are needed: use X.toarray().")

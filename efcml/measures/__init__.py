@@ -22,6 +22,7 @@ from .decisions import (
     subset_accuracy_rows,
 )
 from .incremental import Fading, Running, Sliding
+from .measure_list import MEASURES, Measure, summary
 from .ranking import (
     average_precision,
     average_precision_rows,
@@ -32,7 +33,6 @@ from .ranking import (
     ranking_loss,
     ranking_loss_rows,
 )
-from .registry import MEASURES, Measure, summary
 from .trends import running_mean, trend
 
 __all__ = [

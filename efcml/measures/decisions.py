@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .checks import check_pair, divide, mean_of_defined
+from .label_checks import check_pair, divide, mean_of_defined
 
 
 def partial_accuracy(Y, labels):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .checks import check_factor, check_window
-from .registry import find, value_of
+from .label_checks import check_factor, check_window
+from .measure_list import find, value_of
 
 
 class Running:

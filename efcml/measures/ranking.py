@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .checks import check_pair, divide, mean_of_defined
+from .label_checks import check_pair, divide, mean_of_defined
 
 
 def average_precision(Y, scores):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .checks import check_factor, check_window, divide
-from .registry import find, value_of
+from .label_checks import check_factor, check_window, divide
+from .measure_list import find, value_of
 
 
 def trend(Y, scores, measure="pa", window=None, fading=None):

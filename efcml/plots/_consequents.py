@@ -3,7 +3,7 @@
 import numpy as np
 
 from efcml.plots import style
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 from efcml.plots.heatmap import SIGNED, cell_axes, draw_cells, feature_words, strongest
 from efcml.plots.names import names_for
 

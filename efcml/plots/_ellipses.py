@@ -5,7 +5,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 from efcml.plots import style
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 from efcml.plots.names import names_for
 
 PRESENT, ABSENT = "#D55E00", "#0072B2"

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from efcml.plots import style
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 from efcml.plots.names import name_ends
 
 KINDS = {

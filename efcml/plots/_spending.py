@@ -1,7 +1,7 @@
 """What an active learner has spent along a stream, and why."""
 
 from efcml.plots import style
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 
 BAND = 0.085  # height of one row of ticks, as a share of the height of the curve
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from efcml.plots import style
-from efcml.plots.checks import as_array
+from efcml.plots.arrays import as_array
 from efcml.plots.names import name_ends
 
 LONGEST = 48  # letters of the name of the vertical axis

@@ -3,9 +3,9 @@
 import numpy as np
 
 from efcml import plots
-from efcml.batch import label_means
-from efcml.classifier import EFCMLClassifier
+from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, trend
+from efcml.model.batch import label_means
 
 FIGURES = ("trends", "rules", "importance", "spending")  # that a run may have
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over

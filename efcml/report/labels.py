@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from efcml.explain import name_all
 from efcml.measures import MEASURES
-from efcml.reading import name_all
 from efcml.report.figures import constant_scores
 
 COLUMNS = {

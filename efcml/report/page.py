@@ -6,15 +6,15 @@ from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 
-from efcml.folders import replacing
-from efcml.markup import escape
-from efcml.reading import RuleList
-from efcml.report import words
+from efcml.explain import RuleList
+from efcml.report import sentences
 from efcml.report.figures import draw_run
 from efcml.report.labels import COLUMNS, name_labels, score_labels
 from efcml.report.look import STYLE
 from efcml.report.parts import cell, paragraphs, table
 from efcml.report.pictures import embed_figure
+from efcml.support.folders import replacing
+from efcml.support.markup import escape
 
 NEEDED = (
     "dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share",
@@ -89,7 +89,7 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
         raise ValueError("the run has no rows: there is nothing to report.")
     if figures is None:
         figures = draw_run(result, classifier, active, dataset=dataset)
-    constant = words.constant_answer(result)
+    constant = sentences.constant_answer(result)
     sections = [
         summary_section(summary, constant),
         comparison_section(summary),
@@ -100,12 +100,12 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
         parameter_section(summary["parameters"], classifier),
         method_section(summary, result, constant),
     ]
-    introduction = paragraphs([words.tell_run(summary, result, active)])
-    warning = words.tell_interruption(summary, result)
+    introduction = paragraphs([sentences.tell_run(summary, result, active)])
+    warning = sentences.tell_interruption(summary, result)
     if warning:
         introduction += f'\n<p class="note"><strong>{escape(warning)}</strong></p>'
     body = "\n".join([introduction, *filter(None, sections)])
-    text = fill_page(words.headline(summary), summary["version"], body)
+    text = fill_page(sentences.headline(summary), summary["version"], body)
     with replacing(path) as file:  # names of files can hold what UTF-8 cannot
         file.write(text.encode("utf-8", "backslashreplace"))
     return Path(path)
@@ -151,7 +151,7 @@ def summary_section(summary, constant):
         ("ms_per_sample", "ms per row"),
     ):
         aside = f"<small>constant: {constant[key]:.4f}</small>" if key in constant else ""
-        shown = words.show(key, summary[key])
+        shown = sentences.show(key, summary[key])
         cards.append(f"<div><dt>{name}</dt><dd><strong>{escape(shown)}</strong>{aside}</dd></div>")
     return section("summary", "Summary", f"<dl>{''.join(cards)}</dl>")
 
@@ -164,15 +164,15 @@ def number_section(summary):
         if value is None and key not in COMPARED:
             continue  # no budget was set, say: nothing to tell
         if not isinstance(value, dict | list | tuple):
-            shown = words.model_title(value) if key == "model" else words.show(key, value)
-            lines.append((key, words.TITLES.get(key, key), cell(value, shown)))
+            shown = sentences.model_title(value) if key == "model" else sentences.show(key, value)
+            lines.append((key, sentences.TITLES.get(key, key), cell(value, shown)))
     every = table("numbers", "Everything in summary.json", ["what", "value"], lines)
     return section("all", "All numbers", every)
 
 
 def order_of(key):
     """Return the place of a number in the table; those that are not known come last."""
-    known = list(words.TITLES)
+    known = list(sentences.TITLES)
     return known.index(key) if key in known else len(known)
 
 
@@ -182,7 +182,7 @@ def comparison_section(summary):
         return ""
     lines = []
     for key, numbers in summary["models"].items():
-        cells = [cell(numbers[name], words.show(name, numbers[name])) for name in COMPARED]
+        cells = [cell(numbers[name], sentences.show(name, numbers[name])) for name in COMPARED]
         lines.append((key, numbers.get("name", key), "".join(cells)))
     compared = table("models", "All models on the same rows", ["model", *COMPARED.values()], lines)
     found = paragraphs(summary.get("findings", []))
@@ -193,8 +193,8 @@ def figure_section(figures, captions, summary, result):
     """Return all figures with captions."""
     parts = []
     for name, figure in figures.items():
-        caption = captions.get(name) or words.CAPTIONS.get(name, name.replace("_", " "))
-        alternative = caption if name in captions else words.describe(name, summary, result)
+        caption = captions.get(name) or sentences.CAPTIONS.get(name, name.replace("_", " "))
+        alternative = caption if name in captions else sentences.describe(name, summary, result)
         parts.append(
             f'<figure id="figure-{escape(name)}">\n{embed_figure(figure, alternative or caption)}\n'
             f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
@@ -207,11 +207,15 @@ def label_section(result, names):
     numbers = score_labels(result)
     order = sorted(range(len(names)), key=lambda label: -(numbers[label]["frequency"] or 0.0))
     lines = [
-        (names[i], names[i], "".join(cell(n, words.show(key, n)) for key, n in numbers[i].items()))
+        (
+            names[i],
+            names[i],
+            "".join(cell(n, sentences.show(key, n)) for key, n in numbers[i].items()),
+        )
         for i in order
     ]
-    listed = table("labels", words.LABELS_CAPTION, ["label", *COLUMNS.values()], lines)
-    return section("by-label", "Labels", f"{listed}\n{paragraphs([words.LABELS_MEAN])}")
+    listed = table("labels", sentences.LABELS_CAPTION, ["label", *COLUMNS.values()], lines)
+    return section("by-label", "Labels", f"{listed}\n{paragraphs([sentences.LABELS_MEAN])}")
 
 
 def rule_section(rules):
@@ -240,8 +244,8 @@ def parameter_section(parameters, classifier):
     changed, usual = [], []
     for name, value in parameters.items():
         default = known[name].default if name in known else None
-        beside = "" if value == default else words.show(name, default)
-        cells = cell(value, words.show(name, value)) + f"<td>{escape(beside)}</td>"
+        beside = "" if value == default else sentences.show(name, default)
+        cells = cell(value, sentences.show(name, value)) + f"<td>{escape(beside)}</td>"
         (usual if value == default else changed).append((name, name, cells))
     said = "All parameters have their default values."
     if changed:
@@ -262,6 +266,6 @@ def method_section(summary, result, constant):
         f'<p>Written <time datetime="{moment.isoformat(timespec="seconds")}">'
         f"{moment:%Y-%m-%d %H:%M} UTC</time> on {escape(machine)}.</p>"
     )
-    told = paragraphs(words.tell_measures(result, constant))
+    told = paragraphs(sentences.tell_measures(result, constant))
     found = table("versions", "Versions", ["package", "version"], lines)
     return section("method", "How the numbers were made", f"{told}\n{found}\n{written}")

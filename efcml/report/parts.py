@@ -2,7 +2,7 @@
 
 import json
 
-from efcml.markup import escape
+from efcml.support.markup import escape
 
 
 def exact(value):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import matplotlib
 
-from efcml.markup import escape
+from efcml.support.markup import escape
 
 # Inches. With the first, letters keep their size at 390 pixels; the others make them smaller, for
 # panels that would be narrow beside long names.

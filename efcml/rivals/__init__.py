@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from efcml.lazy import lazy_names
+from efcml.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from efcml.rivals.estimators import ChainEFC, OneVsRestEFC
-    from efcml.rivals.frequencies import LabelFrequencies
+    from efcml.rivals.label_frequencies import LabelFrequencies
     from efcml.rivals.linear import FourierRLS, GlobalRLS
-    from efcml.rivals.registry import MODELS, make_model
+    from efcml.rivals.model_list import MODELS, make_model
+    from efcml.rivals.per_label_models import ChainEFC, OneVsRestEFC
 
 __all__ = [
     "MODELS",
@@ -21,13 +21,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MODELS": "efcml.rivals.registry",
-    "ChainEFC": "efcml.rivals.estimators",
+    "MODELS": "efcml.rivals.model_list",
+    "ChainEFC": "efcml.rivals.per_label_models",
     "FourierRLS": "efcml.rivals.linear",
     "GlobalRLS": "efcml.rivals.linear",
-    "LabelFrequencies": "efcml.rivals.frequencies",
-    "OneVsRestEFC": "efcml.rivals.estimators",
-    "make_model": "efcml.rivals.registry",
+    "LabelFrequencies": "efcml.rivals.label_frequencies",
+    "OneVsRestEFC": "efcml.rivals.per_label_models",
+    "make_model": "efcml.rivals.model_list",
 }
 
 # Not at once: learners are read from files without scikit-learn.

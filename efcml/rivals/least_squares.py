@@ -7,13 +7,13 @@ split changes no bit.
 import numpy as np
 from scipy.linalg import blas
 
-from efcml.batch import label_means, prior_planes
-from efcml.guard import Guarded, one_at_a_time
-from efcml.interrupts import interrupts_held
-from efcml.prior import precision
+from efcml.model.batch import label_means, prior_planes
+from efcml.model.prior import precision
+from efcml.model.scaler import Scaler
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
-from efcml.scaler import Scaler
+from efcml.support.guard import Guarded, one_at_a_time
+from efcml.support.interrupts import interrupts_held
 
 
 class LeastSquaresLearner(Guarded):

@@ -2,8 +2,8 @@
 
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from efcml.face import MultiLabelFace
-from efcml.params import Params, check_number, check_whole
+from efcml.estimators.base import MultiLabelFace
+from efcml.model.params import Params, check_number, check_whole
 from efcml.rivals.least_squares import LeastSquaresLearner
 
 

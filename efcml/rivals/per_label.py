@@ -1,16 +1,16 @@
 """One single-label learner per label, on the engine of EFC-ML: alone, or as a chain.
 
-Both classes have the interface of `efcml.learner.Learner` and trust their arrays as it does. A
-block of rows is run through one label's learner after the other, so the loop over rows stays inside
-the kernels. An interrupt takes effect between blocks, so all have seen the same rows.
+Both classes have the interface of `efcml.model.learner.Learner` and trust their arrays as it does.
+A block of rows is run through one label's learner after the other, so the loop over rows stays
+inside the kernels. An interrupt takes effect between blocks, so all have seen the same rows.
 """
 
 import numpy as np
 
-from efcml.guard import Guarded, one_at_a_time
-from efcml.learner import Learner
-from efcml.states import nest, pick
-from efcml.trace import Trace, learn_in_blocks
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace, learn_in_blocks
+from efcml.support.guard import Guarded, one_at_a_time
+from efcml.support.states import nest, pick
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from efcml.batch import label_means
-from efcml.folds import contiguous_folds, without
+from efcml.model.batch import label_means
+from efcml.support.folds import contiguous_folds, without
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5

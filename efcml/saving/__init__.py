@@ -7,9 +7,9 @@ prefix and back (docs/saving.md).
 """
 
 from efcml.saving.archive import read_archive, write_archive
-from efcml.saving.checks import take
+from efcml.saving.file_checks import take
 from efcml.saving.models import expected, load, load_fitted, pack, save, unpack
-from efcml.states import nest, pick
+from efcml.support.states import nest, pick
 
 __all__ = [
     "expected",

@@ -7,8 +7,8 @@ import numpy as np
 from efcml.active import ActiveLearner
 from efcml.active.state import OPTIONS, active_from_state, active_state, state_shapes
 from efcml.kernels import querying
-from efcml.saving.checks import WHOLE, check_all, check_finite, check_whole, take
-from efcml.states import pick
+from efcml.saving.file_checks import WHOLE, check_all, check_finite, check_whole, take
+from efcml.support.states import pick
 
 COUNTS = ("n_labels", "n_features", "n_asked", "n_open", "n_expired")
 NUMBER = (WHOLE, float)

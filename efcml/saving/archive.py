@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from efcml import __version__
-from efcml.folders import replacing
-from efcml.saving.checks import shorten, take
+from efcml.saving.file_checks import shorten, take
 from efcml.saving.layout import (
     FRAME,
     Member,
@@ -30,6 +29,7 @@ from efcml.saving.layout import (
     read_size,
     total_size,
 )
+from efcml.support.folders import replacing
 
 FORMAT = "efcml"
 FORMAT_VERSION = 1

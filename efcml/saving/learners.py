@@ -5,12 +5,12 @@ from types import NoneType
 import numpy as np
 
 from efcml.kernels import cases
-from efcml.params import Params
+from efcml.model.casebase import MATRICES, CaseBase
+from efcml.model.fields import FIELDS
+from efcml.model.params import Params
+from efcml.model.rulebase import RuleBase
 from efcml.rivals.per_label import ChainLearner
-from efcml.rules import RuleBase
-from efcml.rules.casebase import MATRICES, CaseBase
-from efcml.rules.fields import FIELDS
-from efcml.saving.checks import (
+from efcml.saving.file_checks import (
     INT64,
     SIZE,
     WHOLE,
@@ -22,7 +22,7 @@ from efcml.saving.checks import (
     check_whole,
     take,
 )
-from efcml.states import from_plain, nest, pick
+from efcml.support.states import from_plain, nest, pick
 
 CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
 ROUNDING = 1e-9  # relative; what is known of the cases for certain has no variance but this

@@ -7,9 +7,9 @@ from efcml.saving.archive import read_archive, refusing, write_archive
 
 # Loaded when a model needs them: a file that is refused needs no numba.
 HOMES = {
-    "EFCMLClassifier": "efcml.saving.estimators",
-    "OneVsRestEFC": "efcml.saving.estimators",
-    "ChainEFC": "efcml.saving.estimators",
+    "EFCMLClassifier": "efcml.saving.tabular",
+    "OneVsRestEFC": "efcml.saving.tabular",
+    "ChainEFC": "efcml.saving.tabular",
     "RiverEFCML": "efcml.saving.rivers",
     "ActiveLearner": "efcml.saving.actives",
 }

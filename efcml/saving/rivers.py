@@ -2,11 +2,11 @@
 
 from types import NoneType
 
-from efcml.learner import Learner
-from efcml.params import Params
-from efcml.saving.checks import WHOLE, take
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.saving.file_checks import WHOLE, take
 from efcml.saving.learners import check_learner, learner_shapes, read_params
-from efcml.states import nest, pick, to_plain
+from efcml.support.states import nest, pick, to_plain
 
 
 def pack(model):

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from efcml.params import Params
+from efcml.model.params import Params
 
 
 @dataclass(frozen=True)
@@ -56,5 +56,6 @@ PAPER_GRID = Grid(
 
 # The default parameters are in it. Vigilance goes from as many rules as may be to one or two; below
 # .3, choices on some hundred rows were worse on later ones. Of alpha and beta it has none, little
-# and much: what lies between differs by less than the folds do (experiments/short_grid.py).
+# and much: what lies between differs by less than the folds do
+# (experiments/decisions/short_grid.py).
 SHORT_GRID = Grid(vigilance=(0.3, 0.5, 0.7, 0.9, 1.2), alpha=(0.0, 0.5), beta=(0.0, 0.1, 10.0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from efcml.params import check_whole
+from efcml.model.params import check_whole
 from efcml.tuning.grid import Grid
 
 SEARCHED = ("vigilance", "alpha", "beta")
@@ -10,7 +10,9 @@ SEARCHED = ("vigilance", "alpha", "beta")
 
 def check_rows(X, Y, given):
     """Return parameters and rows as the classifier takes them: its checks, its messages."""
-    from efcml.classifier import EFCMLClassifier  # not on workers: it takes a second to load
+    from efcml.estimators.classifier import (
+        EFCMLClassifier,  # not on workers: it takes a second to load
+    )
 
     allowed = EFCMLClassifier().get_params()
     for name in given:

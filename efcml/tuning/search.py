@@ -5,12 +5,12 @@ from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
 
-from efcml.progress import in_words, progress_bar
+from efcml.support.progress import in_words, progress_bar
+from efcml.support.watch import busy, ticking
 from efcml.tuning.grid import SHORT_GRID
 from efcml.tuning.inputs import check_backend, check_folds, check_grid, check_rows
-from efcml.tuning.record import Record, describe
-from efcml.tuning.result import TuningResult
-from efcml.tuning.watch import busy, ticking
+from efcml.tuning.search_record import SearchRecord, describe
+from efcml.tuning.tuning_result import TuningResult
 
 # What loads numba is imported when a search begins, behind a bar: it takes seconds.
 STARTING = 3.0  # seconds until processes work
@@ -78,14 +78,14 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
     check_backend(jobs, dask)
     with busy("loading", progress):
         settings, X, Y = check_rows(X, Y, given)
-        from efcml.tuning.cluster import find_client
+        from efcml.support.cluster import find_client
         from efcml.tuning.task import make_tasks
     check_folds(folds, Y)
     if dask is not None:
         find_client()
     tasks = make_tasks(grid, len(X), folds)
     rest = settings, grid.pairs, X, Y
-    with Record(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
+    with SearchRecord(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
         try:
             missing = [task for task in tasks if task.key not in record.lines]
             if missing and dask is None:
@@ -101,7 +101,7 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
             ) from interrupt
     result = TuningResult.from_lines(grid, record.lines.values(), given)
     if result.diverged.any():
-        from efcml.rules.divergence import DivergenceWarning
+        from efcml.model.divergence import DivergenceWarning
 
         warnings.warn(
             f"rules ran away in {int(result.diverged.sum())} of"
@@ -115,7 +115,7 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
 
 def prepare(progress):
     """Compile once, not in every process."""
-    from efcml.warm import warmup
+    from efcml.model.warm import warmup
 
     with busy("compiling, if it is the first time", progress):
         warmup(asks=False)
@@ -138,19 +138,20 @@ def foretell(missing, record, rest, grid, jobs, dask, progress):
     if not missing:
         return size, jobs
     if dask is not None:
-        from efcml.tuning.cluster import connected
+        from efcml.support.cluster import connected
 
         with connected(dask):  # if it is there; how many workers it will have, nobody knows
             return f"{size}, on the cluster", jobs
     from joblib import effective_n_jobs
 
-    from efcml.tuning.backends import run_local
+    from efcml.support.jobs import run_local
+    from efcml.tuning.task import run_task
 
     timed = {}
     with busy("timing two passes", progress):
         for task in [missing.pop(0), *missing[-1:]]:
             begin = perf_counter()
-            for line in run_local([task], 1, *rest):
+            for line in run_local([task], 1, *rest, function=run_task):
                 record.add(line)
             timed[task.vigilance] = perf_counter() - begin
     del missing[-1:]
@@ -164,10 +165,14 @@ def foretell(missing, record, rest, grid, jobs, dask, progress):
 
 def run_tasks(missing, record, rest, *, jobs, dask, progress):
     """Run the tasks that the record lacks; ``rest`` goes to every task."""
-    from efcml.tuning.backends import run_local
-    from efcml.tuning.cluster import run_dask
+    from efcml.support.cluster import run_dask
+    from efcml.support.jobs import run_local
+    from efcml.tuning.task import run_task
 
-    backend = run_local(missing, jobs, *rest) if dask is None else run_dask(missing, dask, *rest)
+    if dask is None:
+        backend = run_local(missing, jobs, *rest, function=run_task)
+    else:
+        backend = run_dask(missing, dask, *rest, function=run_task)
     bar = progress_bar(
         len(record.keys), "tuning", unit="pass", show=progress, initial=len(record.lines)
     )

@@ -2,7 +2,7 @@
 
 The rest of the rows is fitted, the fold is a stream, test-then-train. Antecedents, activations,
 P, G, B and the correlation do not depend on alpha and beta, so one pass carries all pairs along, as
-planes of their own (`efcml.learner.Learner` with ``pairs``).
+planes of their own (`efcml.model.learner.Learner` with ``pairs``).
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from efcml import measures
-from efcml.folds import contiguous_folds, without
-from efcml.learner import Learner
-from efcml.trace import Trace
+from efcml.model.learner import Learner
+from efcml.model.trace import Trace
+from efcml.support.folds import contiguous_folds, without
 
 
 @dataclass(frozen=True)

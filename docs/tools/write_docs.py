@@ -1,0 +1,270 @@
+"""Write the generated tables of README.md and docs/; ``--check`` only compares.
+
+A table stands between ``<!-- name:begin -->`` and ``<!-- name:end -->``. What is outside is text
+and stays as it is.
+"""
+
+import argparse
+import inspect
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from functools import cache, partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from speed_tables import PARTS, speed_part
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPERIMENTS = "experiments/results/reproduce"
+LONG_STREAMS = "experiments/results/soak/long_streams.json"
+FAULTS = "experiments/results/soak/faults.json"
+PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tuned.json")
+RESULTS = "experiments/results/decisions/"
+RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
+    "README.md": PAPER_RECORDS,
+    "docs/comparison.md": (RESULTS + "rivals.jsonl",),
+    "docs/speed.md": ("experiments/results/benchmarks/*.json",),
+    "docs/results/active.md": PAPER_RECORDS[:1],
+    "docs/results/paper.md": PAPER_RECORDS,
+    "docs/results/parts.md": (RESULTS + "parts.jsonl",),
+    "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
+    "docs/results/synthetic.md": ("docs/results/synthetic.json",),
+    "docs/tuning.md": (RESULTS + "short-grid.jsonl",),
+    "docs/decisions/0001-defaults.md": (
+        RESULTS + "defaults-[1-3].jsonl", RESULTS + "inside-rivals.jsonl", RESULTS + "grid.jsonl",
+    ),
+    "docs/decisions/0007-activation-by-density.md": (RESULTS + "defaults-[45].jsonl",),
+    "docs/decisions/0010-birth-plane.md": (RESULTS + "birth-planes-*.jsonl",),
+    "docs/decisions/0014-cases.md": (RESULTS + "cases-*.jsonl",),
+    "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
+    "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
+}  # fmt: skip
+
+
+def state_table():
+    """Return the arrays of the state, from the table the code is made of."""
+    from efcml.model.fields import markdown_table
+
+    return markdown_table()
+
+
+def case_table():
+    """Return the arrays of the remembered cases."""
+    from efcml.model.casebase import CASE_FIELDS
+    from efcml.model.fields import markdown_table
+
+    return markdown_table(CASE_FIELDS, "shape")
+
+
+def parameter_table():
+    """Return names, defaults and meanings of all parameters.
+
+    The defaults are those of `Params`, the words those of the estimator's docstring.
+    """
+    from efcml.estimators.classifier import EFCMLClassifier
+    from efcml.model.params import Params
+
+    meanings = read_meanings(inspect.getdoc(EFCMLClassifier))
+    lines = ["| name | default | what it does |", "|---|---|---|"]
+    for field in fields(Params):
+        meaning = meanings[field.name].replace("|", "\\|")
+        lines.append(f"| `{field.name}` | `{field.default!r}` | {meaning} |")
+    return "\n".join(lines)
+
+
+def read_meanings(docstring):
+    """Return the text of every entry of the Parameters section of a numpy docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
+    entries = re.split(r"^(\w+) : [^\n]*\n", section[1], flags=re.M)
+    return {
+        name: " ".join(text.split()).replace("``", "`")
+        for name, text in zip(entries[1::2], entries[2::2], strict=True)
+    }
+
+
+def results_table(root=ROOT):
+    """Return the results in file order, default and tuned, from the records of the experiments."""
+    from efcml_paper.marks import OURS, SETS
+    from efcml_paper.pages import NOTHING
+    from efcml_paper.paper_tables import MISSING
+
+    findings = read_experiments(root)
+    if findings is None:
+        return NOTHING
+    lines = [
+        "| data set | PA | AP | rules at the end | PA, tuned | AP, tuned | rules, tuned |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in SETS:
+        cells = []
+        for model in reversed(OURS):
+            line = findings.line("pa-trends", name, model)
+            if line is None:
+                cells += [MISSING] * 3
+                continue
+            pa, ap, rules = (findings.numbers(line, key)[0] for key in ("pa", "ap", "rules"))
+            cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def read_soak(file, root):
+    """Return what `make soak` has written, nothing before it ran."""
+    path = root / file
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def long_streams_table(root=ROOT):
+    """Return what was seen of the long streams, one column each."""
+    found = read_soak(LONG_STREAMS, root)
+    rows = {
+        "rows": lambda one: f"{one['rows']:,}".replace(",", " "),
+        "NaN or infinity in state or scores": lambda one: "none" if one["finite"] else "yes",
+        "smallest eigenvalue of P": lambda one: f"{one['least_eigenvalue']:.1e}",
+        "P (G + Delta) minus I, largest entry": lambda one: f"{one['inverse_off']:.1e}",
+        "P derived anew, times": lambda one: one["repairs"],
+        "similarities of the cases times their inverse, minus I": lambda one: (
+            f"{one['cases_off']:.1e}"
+        ),
+        "smallest eigenvalue of their covariance": lambda one: f"{one['cases_least']:.1e}",
+        "rules, at most": lambda one: one["most_rules"],
+        "births / merges / drops": lambda one: (
+            f"{one['births']} / {one['merges']} / {one['drops']}"
+        ),
+        "growth of memory": lambda one: f"{one['memory_growth']:.2%}",
+        "PA in the first tenth, after 500 rows of warm-up": lambda one: f"{one['first_pa']:.3f}",
+        "PA in the second tenth": lambda one: f"{one['second_pa']:.3f}",
+        "PA in the last tenth": lambda one: f"{one['late_pa']:.3f}",
+        "PA of the frozen twin there": lambda one: f"{one['frozen_late_pa']:.3f}",
+        "faults": lambda one: "; ".join(one["faults"]) or "none",
+    }
+    lines = [f"| | {' | '.join(found)} |", f"|---|{'---|' * len(found)}"]
+    for name, tell in rows.items():
+        lines.append(f"| {name} | {' | '.join(str(tell(one)) for one in found.values())} |")
+    return "\n".join(lines)
+
+
+def faults_table(root=ROOT):
+    """Return what the tests of faults did in their last full run."""
+    lines = ["| what | figures |", "|---|---|"]
+    for name, figures in read_soak(FAULTS, root).items():
+        told = [f"{what}: {value}" for what, value in figures.items() if what != "seconds"]
+        lines.append(f"| {name} | {'; '.join(told)} |")
+    return "\n".join(lines)
+
+
+def decision_list(root=ROOT):
+    """Return links to all notes on decisions, with their titles."""
+    pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0] for page in pages]
+    return "\n".join(
+        f"{int(page.name[:4])}. [{title.lstrip('# 0123456789.')}]({page.name})"
+        for page, title in zip(pages, titles, strict=True)
+    )
+
+
+@cache
+def paper_part(name, root=ROOT):
+    """Return a part of the page on the paper's experiments, from the committed records."""
+    from efcml_paper import pages
+
+    findings = read_experiments(root)
+    if name == "tables_part":
+        drawn = [path.name for path in (root / "docs" / "images").glob("paper-*.svg")]
+        return pages.tables_part(findings, drawn)
+    return getattr(pages, name)(findings)
+
+
+def records_of(page, root=ROOT):
+    """Return the record files that a page was made from, from the root of the repository."""
+    found = [path for pattern in RECORDS[page] for path in sorted(root.glob(pattern))]
+    return [path.relative_to(root).as_posix() for path in found]
+
+
+def age_part(page, root=ROOT):
+    """Return which records of a page are not by the method of today; mostly nothing."""
+    from efcml_paper.origin import age_note
+
+    return age_note(records_of(page, root), root, method_of_today())
+
+
+@cache
+def method_of_today():
+    """Return the fingerprint of the method, found in a new process: tests change defaults here."""
+    program = "from efcml_paper.machine import method; print(method())"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@cache
+def read_experiments(root):
+    """Return what the committed records of the experiments say."""
+    from efcml_paper.pages import read_findings
+
+    return read_findings(root / EXPERIMENTS)
+
+
+TABLES = {
+    "README.md": {"results": results_table},
+    "docs/state.md": {"state": state_table, "cases": case_table},
+    "docs/parameters.md": {"parameters": parameter_table},
+    "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
+    "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
+    "docs/decisions/index.md": {"decisions": decision_list},
+    "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
+    "docs/results/paper.md": {
+        "verdicts": partial(paper_part, "verdict_part"),
+        "marks": partial(paper_part, "marks_part"),
+        "tables": partial(paper_part, "tables_part"),
+    },
+}
+
+for page in RECORDS:
+    TABLES.setdefault(page, {})["age"] = partial(age_part, page)
+
+
+def fill(text, name, table):
+    """Return the text with a new table between the marks of ``name``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{begin} and {end} must stand in the file once each")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+
+
+def render(root=ROOT):
+    """Return what every file with tables should hold."""
+    pages = {}
+    for file, tables in TABLES.items():
+        text = (root / file).read_text(encoding="utf-8")
+        for name, make in tables.items():
+            text = fill(text, name, make())
+        pages[file] = text
+    return pages
+
+
+def main(arguments=None):
+    """Write the files that have changed; with ``--check`` name them and fail instead."""
+    parser = argparse.ArgumentParser(description="Write the generated tables of the documentation.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if out of date")
+    check = parser.parse_args(arguments).check
+    old = []
+    for file, text in render().items():
+        path = ROOT / file
+        if path.read_text(encoding="utf-8") != text:
+            old.append(file)
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    if old:
+        print(("out of date: " if check else "written: ") + ", ".join(old))
+    return int(check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "experiments")]
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Whole streams under an active learner: Python sees only the rows that are asked."""
+
+import time
+
+import numpy as np
+
+from efcml.active.draws import draws_for
+from efcml.active.options import reasons_of
+from efcml.evaluation.blocks import in_blocks
+from efcml.model.trace import Trace
+
+
+def run_stream(active, learner, X, Y, *, bar):
+    """Score all rows and learn what is asked; return the trace, what was asked, and the seconds.
+
+    If something breaks off, learner and active learner are left as after the last whole block.
+    """
+    n, K = Y.shape
+    trace = Trace.for_rows(n, K)
+    asked = np.zeros((n, K), dtype=np.bool_)
+
+    def run(block):
+        before = active.remember()
+        try:
+            return run_block(active, learner, X, Y, block, trace, asked)
+        except BaseException:
+            active.put_back(before)
+            raise
+
+    seconds = in_blocks(learner, n, run, bar=bar)
+    queried = asked if active.unit == "labels" else asked.any(axis=1)
+    return trace, queried, seconds
+
+
+def run_block(active, learner, X, Y, block, trace, asked):
+    """Run the rows of one block and return the seconds."""
+    begin = time.perf_counter()
+    rows = learner.scaler.transform(X[block])
+    draws = draws_for(active.seed, active.rows, len(rows))
+    scores, wanted = trace.scores[block], np.zeros(Y.shape[1], dtype=np.bool_)
+    n = len(rows)
+    row = 0
+    while row < n:
+        first = row
+        row, bits = learner.find_question(
+            rows, draws, first, active.steering, active.state, scores, wanted
+        )
+        trace.rules[block.start + first : block.start + row] = learner.n_rules
+        if row == n:
+            break
+        at = block.start + row
+        asked[at] = wanted
+        learn_row(learner, X, Y, at, wanted, trace)
+        active.note(active.rows - 1, wanted, reasons_of(bits), active.state)
+        row += 1
+    return time.perf_counter() - begin
+
+
+def learn_row(learner, X, Y, at, wanted, trace):
+    """Learn the wanted labels of one row; the row has been scored already."""
+    part = Trace(np.empty((1, Y.shape[1])), np.zeros(1, dtype=np.int64), rows=X[:0])
+    answer = np.where(wanted, Y[at], np.nan)
+    learner.learn(X[at : at + 1], answer[None], trace=part)
+    trace.rules[at] = learner.n_rules
+    trace.take_events(part, at)

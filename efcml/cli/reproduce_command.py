@@ -1,0 +1,56 @@
+"""``efcml reproduce``: the experiments of the paper, from runs to verdicts."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+FOLDER, QUICK_FOLDER = "reproduced", "reproduced-quick"
+
+
+def add_command(commands):
+    """Add the subcommand."""
+    parser = commands.add_parser("reproduce", help="run the experiments of the paper; write"
+                                 " records, tables, figures and verdicts")  # fmt: skip
+    parser.add_argument("id", metavar="ID|all", help="pa-trends, ap-trends, rule-counts, mediamill,"
+                        " al-labels, al-samples, al-instability, al-mediamill, speed or"
+                        " ablation")  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for everything (default:"
+                        f" {FOLDER}, with --quick {QUICK_FOLDER}); what is there is not run"
+                        " again")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="the same pictures on cut streams; all"
+                        " without mediamill")  # fmt: skip
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
+    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, whose"
+                       " workers need efcml and the data")  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    """Run the experiments that are missing; write and print what came out."""
+    from efcml.support.progress import in_words
+    from efcml.tuning.inputs import check_backend
+    from efcml_paper.plan import IDS, choose_ids
+    from efcml_paper.scale import FULL, QUICK
+
+    begin = time.perf_counter()
+    scale = QUICK if options.quick else FULL
+    ids = choose_ids(options.id, scale)
+    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
+    check_backend(jobs, options.dask)
+    from efcml_paper.session import Session  # not before: these take seconds to import
+    from efcml_paper.work import Workers
+
+    folder = options.out or Path(QUICK_FOLDER if options.quick else FOLDER)
+    say = partial(print, flush=True)  # in a log of hours, a line should be there when it is said
+    say(f"{', '.join(ids)}; everything goes to {folder}")
+    if options.quick:
+        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
+    left_out = [name for name in IDS if name not in ids]
+    if options.id == "all" and left_out:
+        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
+    try:
+        Session(folder, scale, Workers(jobs, options.dask), say).run(ids)
+    except RuntimeError as error:  # of a worker; it says what to do
+        raise ValueError(str(error)) from None
+    say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")

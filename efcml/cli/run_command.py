@@ -1,0 +1,112 @@
+"""``efcml run``: learn the initial part of a data set, then the rest, test-then-train."""
+
+import sys
+from pathlib import Path
+
+from efcml.cli.outcome import describe, summarise, to_json, write_results
+from efcml.cli.settings import (
+    add_settings,
+    check_asking,
+    make_asker,
+    make_estimator,
+    read_settings,
+)
+from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
+from efcml.support.folders import make_folder
+from efcml.support.progress import is_watched, progress_bar
+
+
+def add_command(commands):
+    """Add the subcommand."""
+    parser = commands.add_parser("run", help="learn a data set row by row; write numbers, model,"
+                                 " predictions, figures and a report")  # fmt: skip
+    add_source(parser, optional=True)
+    add_settings(parser)
+    parser.add_argument("--shuffle", action="store_true", help="shuffle the rows after the initial"
+                        " part, by --seed")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS} rows of the"
+                        " initial part and of the stream")  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default:"
+                        " runs/DATASET-MODEL, with the budget if there is one)")  # fmt: skip
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keep the state of the run"
+                        " every few seconds; go on from it")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    """Run, write the results and print the table."""
+    given = read_settings(options)
+    check_asking(options)
+    whole = read_source(options)
+    rows = choose_rows(whole, seed=options.seed if options.shuffle else None, quick=options.quick)
+    ds = take_rows(whole, rows)
+    check_parts(ds, options)
+    from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
+    from efcml.cli.stream_run import StopLater, StreamRun, run_to_the_end
+    from efcml.rivals import MODELS
+
+    model, active = make_estimator(options, given), make_asker(options)
+    folder = options.out or Path("runs") / name_run(ds.name, options, active)
+    make_folder(folder)
+    stream = StreamRun(model, active, *ds.stream, learn=MODELS[options.model].learn)
+    checkpoint = Checkpoint(options.checkpoint, stream, ds)
+    start(stream, checkpoint, ds)
+    with StopLater() as stop:
+        run_to_the_end(stream, checkpoint.write_now_and_then, stop)
+        if stop.wanted and is_watched():
+            print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
+        checkpoint.write()
+        stream.model.name_columns(ds.feature_names, ds.label_names)
+        summary = summarise(options, ds, stream)
+        files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
+        if options.json:
+            print(to_json(summary))
+        else:
+            print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
+    if stop.wanted:
+        raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
+
+
+def name_run(dataset, options, active):
+    """Return the name of the folder of a run; an active learner's budget and criteria are in it."""
+    parts = [dataset, options.model]
+    if active is not None:
+        parts += [f"{100.0 * active.budget:g}", active.unit]
+    if options.criteria is not None:
+        parts += active.criteria
+    return "-".join(parts)
+
+
+def check_parts(ds, options):
+    """Refuse a split of the rows that the model cannot run on."""
+    if ds.n_initial == len(ds):
+        raise ValueError(f"all {len(ds)} rows of {ds.name} are in the initial part: choose a"
+                         " smaller --initial.")  # fmt: skip
+    needs = "--budget" if options.budget is not None else "--model static"
+    if ds.n_initial == 0 and (options.budget is not None or options.model == "static"):
+        raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
+
+
+def start(run, checkpoint, ds):
+    """Take up a run that was begun, or learn the initial part; compile what the stream needs.
+
+    Without an initial part the model holds the first rows of the stream until they are enough.
+    """
+    from efcml.model.warm import warmup
+
+    with progress_bar(2, "preparing", unit="step") as bar:
+        taken_up = checkpoint.take_up()
+        if not taken_up:
+            if ds.n_initial:
+                run.model.fit(*ds.initial)
+            checkpoint.write()
+        bar.update()
+        warmup(
+            asks=run.active is not None
+        )  # here, so that compiling does not count as time per sample
+        bar.update()
+    if taken_up:
+        rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
+        print(f"efcml: going on from {checkpoint.path}: {run.done} of {len(run.Y)} rows are done,"
+              f" {rest}", file=sys.stderr)  # fmt: skip

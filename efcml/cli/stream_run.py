@@ -1,0 +1,96 @@
+"""A pass over a stream that can stop after any block of rows, and go on later as if it had not."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+
+from efcml.evaluation import PrequentialResult, prequential
+from efcml.support.progress import progress_bar
+
+FIRST_BLOCK = 32  # rows
+SECONDS_PER_BLOCK = 0.5
+MOST_GROWTH = 4  # of a block over the one before
+
+
+class StreamRun:
+    """A model on its way through a stream, and what was recorded so far.
+
+    Blocks of rows go through `prequential`. It gives the same bits whatever the blocks are, so a
+    run that was kept in a file after some block ends like one that was never interrupted.
+    """
+
+    def __init__(self, model, active, X, Y, *, learn):
+        self.model, self.active, self.learn = model, active, learn
+        self.X, self.Y = X, Y
+        by_label = active is not None and active.unit == "labels"
+        self.scores = np.zeros(Y.shape)
+        self.rules = np.zeros(len(Y), dtype=np.int64)
+        self.queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
+        self.events = []
+        self.seconds = 0.0
+        self.done = 0  # rows
+
+    @property
+    def finished(self):
+        """Whether all rows are done."""
+        return self.done == len(self.Y)
+
+    def go_on(self, size):
+        """Run the next rows, at most so many."""
+        rows = slice(self.done, min(self.done + size, len(self.Y)))
+        part = prequential(
+            self.model, self.X[rows], self.Y[rows], active=self.active, learn=self.learn,
+            progress=False,
+        )  # fmt: skip
+        self.scores[rows], self.rules[rows], self.queried[rows] = (
+            part.scores, part.rules, part.queried,
+        )  # fmt: skip
+        self.events += [(rows.start + row, kind, uid) for row, kind, uid in part.events]
+        self.seconds += part.seconds
+        self.done = rows.stop
+
+    def result(self):
+        """Return what `prequential` would have returned for the rows done."""
+        rows = slice(0, self.done)
+        return PrequentialResult(
+            self.Y[rows], self.scores[rows], self.rules[rows], self.queried[rows],
+            tuple(self.events), self.seconds,
+        )  # fmt: skip
+
+
+def run_to_the_end(run, after_block, stop):
+    """Run the rest of a stream, or until a stop is wanted; call ``after_block()`` in between."""
+    size = FIRST_BLOCK
+    with progress_bar(len(run.Y), "learning", initial=run.done) as bar:
+        while not (run.finished or stop.wanted):
+            before, begin = run.done, time.perf_counter()
+            run.go_on(size)
+            spent = max(time.perf_counter() - begin, 1e-9)
+            bar.update(run.done - before)
+            after_block()
+            size = max(1, int(size * min(SECONDS_PER_BLOCK / spent, MOST_GROWTH)))
+
+
+class StopLater:
+    """While it is entered, the first Ctrl-C only sets ``wanted``; the second stops at once."""
+
+    def __init__(self):
+        self.wanted = False
+        self.before = None
+
+    def __enter__(self):
+        here = threading.current_thread() is threading.main_thread()
+        if here and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self.before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *exc_info):
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _note(self, number, frame):
+        if self.wanted:
+            raise KeyboardInterrupt
+        self.wanted = True

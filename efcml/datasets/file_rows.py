@@ -1,0 +1,71 @@
+"""Rows without labels, for a model that is there already: from a CSV or an ARFF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .arff import read_arff, short, split_columns
+from .csv_tables import numbered_rows, read_header, read_row
+
+
+def read_rows(path, feature_names=None):
+    r"""Read the features of some rows; further columns, such as labels, may be there.
+
+    Parameters
+    ----------
+    path : str or path
+        An ``.arff`` file, or a CSV file with a header row.
+    feature_names : sequence of str, optional
+        The columns to take, which may be in any order in the file. All columns if not given.
+
+    Returns
+    -------
+    X : array of shape (n, p)
+        Columns in the order of ``feature_names``.
+    ignored : list of str
+        Columns that were not taken.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "songs.csv"
+    ...     _ = path.write_text("title,loud,tempo\nHey,0.5,120\n")
+    ...     read_rows(path, ["tempo", "loud"])
+    (array([[120. ,   0.5]]), ['title'])
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".arff":
+        names, values, lines = read_arff(path)
+        taken = _find_columns(path, names, feature_names)
+        chosen, no_label = [names[i] for i in taken], np.zeros(len(taken), dtype=bool)
+        X, *_ = split_columns(path, chosen, values[:, taken], lines, no_label)
+    else:
+        rows = numbered_rows(path, ",")
+        names = read_header(path, rows, ",", least=1)
+        taken = _find_columns(path, names, feature_names)
+        no_label = [False] * len(names)
+        table = [read_row(path, line, row, names, no_label, taken) for line, row in rows]
+        if not table:
+            raise ValueError(f"{path}: no rows after the header: give at least one")
+        X = np.array(table)
+    used = set(taken)
+    ignored = [name for i, name in enumerate(names) if i not in used]
+    return X, ignored
+
+
+def _find_columns(path, names, feature_names):
+    """Return the positions of the columns to take."""
+    if feature_names is None:
+        return list(range(len(names)))
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in feature_names if name not in places]
+    if missing:
+        raise ValueError(
+            f"{path} has no column {short(', '.join(missing), 200)}, which the model needs; its"
+            f" columns are {short(', '.join(names), 200)}"
+        )
+    return [places[name] for name in feature_names]

@@ -1,0 +1,1 @@
+"""What scikit-learn sees: checks, names and parameters around a learner."""

@@ -1,0 +1,337 @@
+"""What all estimators share: they check, name and convert, and hand arrays to a learner."""
+
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from efcml.estimators.probability import squash
+from efcml.estimators.targets import (
+    as_array,
+    column_names,
+    is_flat,
+    read_binary,
+    read_labels,
+    refuse_complex,
+    refuse_text,
+)
+from efcml.explain.background import names_of_labels
+from efcml.model.params import Params, check_whole
+from efcml.support.guard import one_at_a_time
+from efcml.support.interrupts import interrupts_held
+from efcml.support.masks import refuse_mask
+
+
+class MultiLabelFace(ClassifierMixin, BaseEstimator):
+    """A scikit-learn estimator in front of a learner, which trusts its arrays.
+
+    A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
+    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``score``,
+    ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def classes_(self):
+        """Label indices 0..K-1; for 1-D targets the two class labels."""
+        return self._pair if self._binary else np.arange(self.learner_.n_labels)
+
+    # -- learning ---------------------------------------------------------------------------
+
+    @one_at_a_time
+    def fit(self, X, y, **refused):
+        """Learn an initial batch from nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Finite features.
+        y : array-like of shape (n, K), or (n,) for one binary label
+            0 or 1; NaN is an unknown label (2-D only).
+        **refused
+            Anything else, such as sample_weight, is refused.
+        """
+        _refuse_keywords(refused)
+        with self._no_trace_of_errors():
+            X, Y, classes, flat = self._check_rows(X, y, reset=True)
+            if np.isnan(Y).all():
+                raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
+            learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y)
+            self._remember(y, classes, flat, learner)
+        return self
+
+    @one_at_a_time
+    def partial_fit(self, X, y, classes=None, **refused):
+        """Learn rows of a stream in order; any split into calls gives the same state.
+
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and label
+        frequencies answer; then they are fitted. Parameters are read at the first call only.
+
+        Parameters
+        ----------
+        X, y, **refused
+            As in `fit`.
+        classes : array-like, optional
+            For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
+            both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
+        """
+        _refuse_keywords(refused)
+        learner, X, Y = self.begin_stream(X, y, classes)
+        learner.learn(X, Y)
+        return self
+
+    @one_at_a_time
+    def begin_stream(self, X, y, classes=None, *, learn=True):
+        """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop.
+
+        A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
+        """
+        if not learn:
+            check_is_fitted(self, "learner_")
+        fresh = not hasattr(self, "learner_")
+        with self._no_trace_of_errors():
+            X, Y, found, flat = self._check_rows(X, y, reset=fresh, classes=classes)
+            if fresh:
+                learner = self._new_learner(X.shape[1], Y.shape[1])
+                self._remember(y, found, flat, learner)
+        return self.learner_, X, Y
+
+    @one_at_a_time
+    def check_features(self, X):
+        """Return rows without labels, checked as in `predict`, as floats for the learner."""
+        check_is_fitted(self, "learner_")
+        return self._check_features(X, reset=False)
+
+    @one_at_a_time
+    def check_labels(self, y, n_rows):
+        """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
+        check_is_fitted(self, "learner_")
+        y, flat = self._check_target(y, n_rows, reset=False)
+        return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
+
+    @one_at_a_time
+    def name_columns(self, feature_names=None, label_names=None):
+        """Name the columns of a model that was fitted with arrays, as data frames would have done.
+
+        Parameters
+        ----------
+        feature_names, label_names : sequence of str, optional
+            One for each feature and each label, no name twice. A model with names of features
+            expects data frames from then on; arrays give scikit-learn's warning.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.name_columns(["tempo"], ["happy", "calm"]).label_names_.tolist()
+        ['happy', 'calm']
+        """
+        check_is_fitted(self, "learner_")
+        counts = {"feature": self.n_features_in_, "label": self.learner_.n_labels}
+        given = {"feature": feature_names, "label": label_names}
+        given = {
+            kind: [str(name) for name in names]
+            for kind, names in given.items()
+            if names is not None
+        }
+        for kind, names in given.items():
+            if len(names) != counts[kind] or len(set(names)) != len(names):
+                raise ValueError(f"{kind}_names must be {counts[kind]} different names.")
+        for kind, names in given.items():
+            attribute = {"feature": "feature_names_in_", "label": "label_names_"}[kind]
+            setattr(self, attribute, np.array(names, dtype=object))
+        return self
+
+    @one_at_a_time
+    def add_labels(self, labels):
+        """Take in labels that appear late; every row so far counts as not having them.
+
+        Parameters
+        ----------
+        labels : int, or sequence of str
+            How many; or their names, if the model knows the names of its labels. They follow the
+            labels that are there.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.add_labels(1).partial_fit([[1.5]], [[0, 1, 1]]).predict([[9.0]]).shape
+        (1, 3)
+        """
+        check_is_fitted(self, "learner_")
+        if self._binary:
+            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        names = getattr(self, "label_names_", None)
+        if names is None:
+            check_whole("labels, for a model without names of labels,", labels, least=1)
+        else:
+            new = list(labels) if np.ndim(labels) == 1 else []
+            words = all(isinstance(name, str) for name in new)
+            if not new or not words or len({*names, *new}) < len(names) + len(new):
+                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        with interrupts_held():
+            self.learner_.add_labels(int(labels) if names is None else len(new))
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
+        return self
+
+    @contextmanager
+    def _no_trace_of_errors(self):
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _remember(self, y, classes, flat, learner):
+        self._binary = flat
+        self._pair = classes if flat else None
+        self.learner_ = learner
+        vars(self).pop("label_names_", None)
+        if hasattr(y, "columns"):
+            self.label_names_ = column_names(y)
+
+    def _check_features(self, X, *, reset):
+        """Return finite floats."""
+        if not (issparse(X) or hasattr(X, "columns")):
+            if refuse_complex(np.asarray(refuse_mask(X, "X")), "X").ndim < 2:
+                raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
+        try:
+            X = validate_data(
+                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+            )
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                refuse_text(X)
+            raise
+        if not np.isfinite(X).all():
+            at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
+            raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+        return X
+
+    def _check_target(self, y, n_rows, *, reset):
+        """Return y as an array, and whether it is a single binary target."""
+        names = column_names(y)
+        y = as_array(y)
+        column = y.ndim == 2 and y.shape[1] == 1
+        flat = self._binary if column and not reset else is_flat(y)
+        if not reset and flat != self._binary:
+            shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
+            raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
+        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+            raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+        if len(y) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of rows: {n_rows} and {len(y)}.")
+        expected = names if reset else getattr(self, "label_names_", names)
+        if names is not None and not np.array_equal(names, expected):
+            raise ValueError(f"y must have the columns {list(expected)}, in this order.")
+        return y, flat
+
+    def _check_rows(self, X, y, *, reset, classes=None):
+        """Return features, labels as floats, the classes, and whether the target is flat."""
+        X = self._check_features(X, reset=reset)
+        y, flat = self._check_target(y, len(X), reset=reset)
+        known = None if reset else self.classes_
+        Y, found = (read_binary if flat else read_labels)(y, known, classes)
+        return X, Y, found, flat
+
+    # -- answers ----------------------------------------------------------------------------
+
+    @one_at_a_time
+    def decision_function(self, X):
+        """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
+        check_is_fitted(self, "learner_")
+        decision = self.learner_.score(self._check_features(X, reset=False)) - 0.5
+        return decision[:, 0] if self._binary else decision
+
+    @one_at_a_time
+    def predict(self, X):
+        """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets."""
+        positive = self.decision_function(X) >= 0.0
+        if self._binary:
+            return self.classes_[positive * (len(self.classes_) - 1)]
+        return positive.astype(int)
+
+    @one_at_a_time
+    def predict_proba(self, X):
+        """Return scores in [0, 1]: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
+
+        The score itself between 0.05 and 0.95. Beyond, it is bent: a score above 1 or below 0 comes
+        nearer to 1 or 0 the larger or smaller it is, and the order of the scores is kept, as far as
+        numbers near 1 can keep it. These are not calibrated probabilities.
+        """
+        probability = squash(self.decision_function(X) + 0.5)
+        if not self._binary:
+            return probability
+        if len(self.classes_) == 1:
+            return np.ones((len(probability), 1))
+        return np.column_stack([1.0 - probability, probability])
+
+    @one_at_a_time
+    def score(self, X, y, sample_weight=None):
+        """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
+
+        Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
+        targets both are the accuracy.
+        """
+        labels = self.predict(X)
+        y, flat = self._check_target(y, len(labels), reset=False)
+        y = y.reshape(-1) if flat else read_labels(y, self.classes_, None)[0]
+        known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
+        if sample_weight is not None:
+            if np.shape(sample_weight) != labels.shape[:1]:
+                raise ValueError("sample_weight must hold one number per row of X.")
+            known = (known.T * np.asarray(sample_weight, dtype=float)).T
+        if not known.any():
+            raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
+        return float(np.average(labels == y, weights=known))
+
+
+class EngineFace(MultiLabelFace):
+    """A face whose parameters are those of the rule engine."""
+
+    def _params(self):
+        check_random_state(self.random_state)
+        params = Params(**{name: getattr(self, name) for name in Params.names()})
+        params.check_together()
+        return params
+
+    @property
+    def n_rules_(self):
+        """Number of rules now; 0 while warm-up rows are held."""
+        check_is_fitted(self, "learner_")
+        return self.learner_.n_rules
+
+    def column_names(self):
+        """Return the names of features and of labels, None where there are none.
+
+        A 1-D target is called by its second class.
+        """
+        check_is_fitted(self, "learner_")
+        return getattr(self, "feature_names_in_", None), names_of_labels(self)
+
+
+def _refuse_keywords(refused):
+    for name in refused:
+        why = ": every row counts alike" if name == "sample_weight" else ""
+        raise TypeError(f"{name} is not supported{why}.")

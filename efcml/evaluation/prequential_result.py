@@ -1,0 +1,174 @@
+"""What a stream run gives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from efcml import measures
+from efcml.model.params import check_choice
+from efcml.support.extras import extra_for
+from efcml.support.markup import table
+
+EVENTS = ("birth", "merge", "drop")  # kinds
+
+
+@dataclass(frozen=True)
+class PrequentialResult:
+    """What a stream run gives: raw scores before learning, and everything that follows from them.
+
+    Samples without any label have no average precision and are left out of ``ap`` and
+    ``ap_trend``.
+
+    Attributes
+    ----------
+    Y : array of shape (n, K)
+        True labels, NaN where unknown.
+    scores : array of shape (n, K)
+        Raw scores before the row was learned; a label is predicted from 0.5 on.
+    rules : array of shape (n,)
+        Number of rules after the row; 0 for models without rules.
+    queried : array of shape (n,) or (n, K)
+        Whether the labels of the row were given to the model; for every label if an active
+        learner asks for single labels.
+    events : tuple of (row, kind, uid)
+        Births, merges and drops of rules, in order. For models with one rule base per label the
+        uid is ``label * 10**9 + uid``.
+    seconds : float
+        Time spent in the model, over all rows: scoring and learning. Compiling does not count.
+    """
+
+    Y: np.ndarray
+    scores: np.ndarray
+    rules: np.ndarray
+    queried: np.ndarray
+    events: tuple
+    seconds: float
+
+    @property
+    def seconds_per_sample(self):
+        """Time spent in the model per row."""
+        return self.seconds / len(self.Y)
+
+    @property
+    def births(self):
+        """Number of rules born."""
+        return self.count("birth")
+
+    @property
+    def merges(self):
+        """Number of pairs of rules merged."""
+        return self.count("merge")
+
+    @property
+    def drops(self):
+        """Number of rules dropped."""
+        return self.count("drop")
+
+    @property
+    def pa(self):
+        """Partial accuracy over all rows."""
+        return measures.MEASURES["pa"](self.Y, self.scores)
+
+    @property
+    def ap(self):
+        """Label-ranking average precision over the rows that have labels."""
+        return measures.average_precision(self.Y, self.scores)
+
+    @property
+    def pa_trend(self):
+        """Partial accuracy up to each row; NaN until the first known label."""
+        return self.trend("pa")
+
+    @property
+    def ap_trend(self):
+        """Average precision up to each row that has labels."""
+        rows = measures.average_precision_rows(self.Y, self.scores)
+        return measures.running_mean(rows[~np.isnan(rows)])
+
+    def trend(self, measure="pa", *, window=None):
+        """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
+
+        Parameters
+        ----------
+        measure : str
+            A name in `efcml.measures.MEASURES`.
+        window : int, optional
+        """
+        return measures.trend(self.Y, self.scores, measure, window=window)
+
+    def plot(self, ax=None, *, measure=None, window=None, **others):
+        """Draw trends of this run, also beside other runs; return the matplotlib Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        measure : str, optional
+            A name in `efcml.measures.MEASURES`. If not given, "pa" and "ap"; beside other runs
+            "pa".
+        window : int, optional
+            The measure of the last so many rows; of all rows up to each one if not given.
+        **others : PrequentialResult
+            Runs to compare with, by their names: ``result.plot(static=other)``. To name this one
+            too, use `efcml.plots.draw_trends`.
+        """
+        from efcml.plots import draw_trends
+
+        for name, other in others.items():
+            if not isinstance(other, PrequentialResult):
+                raise TypeError(f"{name} must be the result of a run, not {type(other).__name__}.")
+        span = "up to this row" if window is None else f"last {window} rows"
+        if measure is None and not others:
+            titles = {measures.MEASURES[name].title: name for name in ("pa", "ap")}
+            curves = {title: self._curve(name, window) for title, name in titles.items()}
+            return draw_trends(curves, ax=ax, ylabel=span)
+        measure = measure or "pa"
+        runs = {"this run": self} | others
+        curves = {name: run._curve(measure, window) for name, run in runs.items()}
+        return draw_trends(curves, ax=ax, ylabel=f"{measures.MEASURES[measure].title}, {span}")
+
+    def _curve(self, measure, window):
+        """Return rows and values of a trend, from the first row with a whole window."""
+        values = self.trend(measure, window=window)
+        rows = np.arange(min(window or 1, len(values)) - 1, len(values))
+        return rows, values[rows]
+
+    def to_frame(self):
+        """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
+        with extra_for("to_frame"):
+            import pandas
+
+        return pandas.DataFrame(
+            {
+                "pa": measures.MEASURES["pa"].rows(self.Y, self.scores),
+                "ap": measures.MEASURES["ap"].rows(self.Y, self.scores),
+                "pa_trend": self.pa_trend,
+                "ap_trend": self.trend("ap"),
+                "rules": self.rules,
+                "queried": self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1),
+            }
+        )
+
+    def count(self, kind):
+        """Return how many events of a kind ("birth", "merge", "drop") there were."""
+        check_choice("kind", kind, EVENTS)
+        return sum(event[1] == kind for event in self.events)
+
+    def _repr_html_(self):
+        shown = {
+            "rows": len(self.Y),
+            "PA": f"{self.pa:.4f}",
+            "AP": f"{self.ap:.4f}",
+            "rules": int(self.rules[-1]),
+            "births": self.births,
+            "merges": self.merges,
+            "drops": self.drops,
+            "queried": f"{100.0 * self.queried.mean():.3g} %",
+            "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
+        }
+        return table(list(shown), [shown.values()], caption="prequential", right=range(9))
+
+    def __repr__(self):
+        return (
+            f"PrequentialResult(n={len(self.Y)}, pa={self.pa:.4f}, ap={self.ap:.4f}, "
+            f"rules={int(self.rules[-1])}, ms_per_sample={1e3 * self.seconds_per_sample:.3g})"
+        )

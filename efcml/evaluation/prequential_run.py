@@ -1,0 +1,118 @@
+"""prequential: one pass of test-then-train, for models of any kind."""
+
+from functools import cache
+from numbers import Integral
+
+import numpy as np
+
+from efcml.evaluation.blocks import run_learner
+from efcml.evaluation.foreign import Stream, find_adapter, run_foreign
+from efcml.evaluation.prequential_result import PrequentialResult
+from efcml.model.warm import warmup
+from efcml.support.progress import progress_bar
+
+
+def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None):
+    """Run a model over the rows given, test-then-train, and return what happened.
+
+    Every row is scored, then learned. The model is changed, as after ``partial_fit`` on the same
+    rows.
+
+    Three kinds of model are known, by their methods:
+
+    - the estimators of efcml (``begin_stream``). The loop over rows runs inside the kernels.
+    - scikit-learn models with ``partial_fit`` and one of ``decision_function``,
+      ``predict_proba`` or ``predict``, the first that is there. Answers are (n, K), or a list of
+      one (n, 2) array per label. Where 0 is the threshold (``decision_function``), 0.5 is added.
+      ``classes`` goes to the first ``partial_fit`` if it asks for it. Until the first row is
+      learned a new model cannot answer; the label frequencies of the rows so far do. Rows that
+      lack a label are not learned.
+    - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
+      of labels. A label that is missing in an answer gets the score 0. Unknown labels are left
+      out when a row is learned.
+
+    If a run is interrupted, nothing is returned. An estimator of efcml is then left as it was
+    after some whole block of rows; other models stay as they are at that moment.
+
+    Parameters
+    ----------
+    model : object
+        Fitted on an initial part, or new.
+    X, Y : array-like of shape (n, p) and (n, K)
+        The stream; Y is 0, 1, or NaN where unknown.
+    active : ActiveLearner, optional
+        Decides which labels are asked and learned; without one, all are. Needs an EFCMLClassifier
+        that is fitted on an initial part. Its spending and thresholds go on from earlier use.
+    learn : bool
+        False predicts only: a static model, which must be fitted and is not changed. It needs no
+        method to learn.
+    delay : int
+        Labels arrive this many rows late: a row is scored by the model that has learned all
+        rows but the last ``delay`` before it. In the end all rows are learned.
+    progress : bool, optional
+        Whether to show a progress bar. None shows it on a terminal and in a notebook.
+
+    Returns
+    -------
+    PrequentialResult
+        Scores, trends, rule counts, events and time.
+
+    Examples
+    --------
+    >>> from efcml import EFCMLClassifier, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=150, n_initial=100)
+    >>> clf = EFCMLClassifier().fit(*ds.initial)
+    >>> result = prequential(clf, *ds.stream)
+    >>> result.scores.shape
+    (50, 5)
+    """
+    if not isinstance(delay, Integral) or isinstance(delay, bool) or delay < 0:
+        raise ValueError(f"delay must be a whole number >= 0; got {delay!r}.")
+    if isinstance(model, type):
+        raise TypeError(f"prequential needs a model; got the class {model.__name__}.")
+    if np.shape(X)[:1] == (0,):
+        raise ValueError("the stream has no rows: X is empty.")
+    options = {"learn": bool(learn), "delay": int(delay)}
+    if active is not None:
+        return run_active(model, X, Y, active, options, progress)
+    if hasattr(model, "begin_stream"):
+        learner, X, Y = model.begin_stream(X, Y, learn=learn)
+        compile_before(learner)
+        with progress_bar(len(Y), "prequential", show=progress) as bar:
+            trace, seconds = run_learner(learner, X, Y, bar=bar, **options)
+    else:
+        kind = find_adapter(model, learn=learn)
+        stream = Stream.read(X, Y)
+        adapter, Y = kind(model, stream), stream.Y
+        compile_before(getattr(model, "learner", None))  # RiverEFCML has one
+        with progress_bar(len(Y), "prequential", show=progress) as bar:
+            trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
+    queried = np.full(len(Y), bool(learn))
+    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+
+
+def run_active(model, X, Y, active, options, progress):
+    """Run a stream whose labels are asked by an active learner."""
+    if not hasattr(active, "run_stream"):
+        raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
+    if options != {"learn": True, "delay": 0}:
+        raise ValueError("active needs learn=True and delay=0; for late answers use ask and tell.")
+    if not hasattr(model, "begin_stream"):
+        raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
+    learner, X, Y = model.begin_stream(X, Y, learn=False)
+    compile_before(learner, asks=True)
+    with progress_bar(len(Y), "prequential", show=progress) as bar:
+        trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
+    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+
+
+def compile_before(learner, *, asks=False):
+    """Compile what a stream needs, so that this does not count as time per sample."""
+    if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
+        compile_once(asks)
+
+
+@cache
+def compile_once(asks):
+    """Compile the kernels of streams, with those that choose questions; nothing the second time."""
+    warmup(asks=asks)

@@ -1,0 +1,287 @@
+"""Why a model says what it says of one row."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from efcml.explain.phrases import Push, percent, short, signed
+from efcml.explain.rulelist import RuleList, read_in_order
+from efcml.support.extras import extra_for
+from efcml.support.guard import one_at_a_time
+from efcml.support.markup import Safe, bar, faint, join, lines, table
+
+TYPICAL = "typical answer"  # stands for a feature in the table of contributions
+SIMILAR = "similar cases"  # likewise
+NO_RULE = -1  # stands for a rule
+LEAST_SIMILARITY = 0.5  # of a case that is counted in words
+MOST_LABELS = 8
+MOST_RULES = 5
+LEAST_ACTIVATION = 0.01  # of a rule that is shown
+MOST_FEATURES = 3
+NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The scores of one row, taken apart.
+
+    A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
+    is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
+    them, over all rules, and what remembered cases add, give the score. During the warm-up there
+    are no rules, and the base is the label frequencies.
+
+    Attributes
+    ----------
+    x : array of shape (p,)
+        The row.
+    score : array of shape (K,)
+        ``decision_function`` plus 0.5.
+    rules : RuleList
+        All rules, the one that fires most first.
+    activation : array of shape (rules,)
+        Normalised, in the same order.
+    typical : array of shape (rules, K)
+        What each rule adds by its typical answer.
+    contributions : array of shape (rules, K, p)
+        What each rule adds because a feature differs from the rule's center.
+    cases : array of shape (m, K)
+        What each remembered row adds, the most similar first.
+    case_rows : array of shape (m,)
+        Their row numbers: rows that `fit` learned, then those of the stream; rows without any
+        known label are not counted.
+    case_similarity : array of shape (m,)
+        Their similarity to the row, 1 if equal.
+    clipped : bool array of shape (p,)
+        Features so far from the initial rows that they count as less far.
+    """
+
+    x: np.ndarray
+    score: np.ndarray
+    rules: RuleList
+    activation: np.ndarray
+    typical: np.ndarray
+    contributions: np.ndarray
+    cases: np.ndarray
+    case_rows: np.ndarray
+    case_similarity: np.ndarray
+    clipped: np.ndarray
+
+    @property
+    def feature_names(self):
+        """Names of the features."""
+        return self.rules.feature_names
+
+    @property
+    def label_names(self):
+        """Names of the labels."""
+        return self.rules.label_names
+
+    @property
+    def decision(self):
+        """0 or 1 for each label (K,); for a 1-D target 1 is the last class."""
+        return (self.score - 0.5 >= 0.0).astype(int)
+
+    @property
+    def base(self):
+        """What the rules say whatever the row's features are: typical answers, blended (K,)."""
+        return self.typical.sum(axis=0) if len(self.rules) else self.score
+
+    @cached_property
+    def by_cases(self):
+        """What all remembered rows add together (K,)."""
+        return self.cases.sum(axis=0)
+
+    @cached_property
+    def by_feature(self):
+        """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
+        return self.contributions.sum(axis=0).T
+
+    @cached_property
+    def by_rule(self):
+        """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
+        return self.typical + self.contributions.sum(axis=2)
+
+    def top(self, label, n=5):
+        """Return the features that moved a label most, as (feature, effect)."""
+        effects = self.by_feature[:, self.rules.background.label_index(label)]
+        return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
+
+    def to_frame(self):
+        """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
+
+        Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
+        whatever the row is, "similar cases" what remembered rows add; the rule of these is -1, as
+        it is during the warm-up.
+        """
+        with extra_for("to_frame"):
+            import pandas
+
+        columns = ["rule", "label", "feature"]
+        uids = [rule.uid for rule in self.rules]
+        values = np.concatenate([self.typical[:, :, None], self.contributions], axis=2)
+        names = uids, list(self.label_names), [TYPICAL, *self.feature_names]
+        index = pandas.MultiIndex.from_product(names, names=columns)
+        if len(self.case_rows) or not uids:
+            rest = self.by_cases if uids else self.base
+            names = [NO_RULE], self.label_names, [SIMILAR if uids else TYPICAL]
+            index = index.append(pandas.MultiIndex.from_product(names, names=columns))
+            values = np.append(values, rest)
+        return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
+
+    # -- words ------------------------------------------------------------------------------
+
+    @property
+    def title(self):
+        """How many rules stand behind the answer, in one line."""
+        if not len(self.rules):
+            return self.rules.title
+        few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
+        return f"{few} of {len(self.rules)} rules make up {percent(NEARLY_ALL)} of the answer"
+
+    @property
+    def notes(self):
+        """What else a reader should know, one sentence each."""
+        far = [
+            name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
+        ]
+        notes = []
+        if len(self.case_rows):
+            near = int((self.case_similarity >= LEAST_SIMILARITY).sum())
+            first, likeness = self.case_rows[0], percent(self.case_similarity[0])
+            notes.append(
+                f"{near} of {len(self.case_rows)} remembered rows are at least "
+                f"{percent(LEAST_SIMILARITY)} alike, most of all row {first} ({likeness})"
+            )
+        return notes + [
+            f"{name} is far outside the initial rows and counts as less far" for name in far
+        ]
+
+    def _labels(self):
+        """Return the labels to show: all, or those with the highest scores."""
+        if len(self.score) <= MOST_LABELS:
+            return list(range(len(self.score)))
+        return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
+
+    def _label_rows(self):
+        """Yield name, score, decision, base, cases and strongest features of each label shown."""
+        for k in self._labels():
+            effects = self.by_feature[:, k]
+            moved = [
+                f"{self.feature_names[j]} ({self.x[j]:.4g}) {signed(effects[j])}"
+                for j in strongest(effects, MOST_FEATURES)
+            ]
+            decision = "yes" if self.decision[k] else "no"
+            parts = [short(self.base[k])]
+            if len(self.case_rows):
+                parts.append(signed(self.by_cases[k]))
+            yield self.label_names[k], self.score[k], decision, *parts, ", ".join(moved)
+
+    @property
+    def _head(self):
+        parts = ["base", "cases"] if len(self.case_rows) else ["base"]
+        return ["label", "score", "", *parts, "moved most by"]
+
+    def _shown_rules(self):
+        """Yield rule, activation and its part of every shown label, strongest first."""
+        for i, rule in enumerate(self.rules[:MOST_RULES]):
+            if self.activation[i] >= LEAST_ACTIVATION:
+                yield rule, self.activation[i], self.by_rule[i, self._labels()]
+
+    def text(self):
+        """Return the explanation as plain text."""
+        rows = [self._head]
+        rows += [(name, short(score), *rest) for name, score, *rest in self._label_rows()]
+        parts = [self.title, "", *align(rows)]
+        hidden = len(self.score) - len(self._labels())
+        if hidden:
+            parts.append(f"and {hidden} labels with lower scores")
+        names = [self.label_names[k] for k in self._labels()]
+        for rule, activation, adds in self._shown_rules():
+            added = (f"{name} {signed(value)}" for name, value in zip(names, adds, strict=True))
+            parts += ["", f"rule {rule.uid}, activation {percent(activation)}"]
+            parts += [f"  IF {rule.antecedent}", f"  adds {', '.join(added)}"]
+        return "\n".join(parts + [""] * bool(self.notes) + self.notes)
+
+    def __str__(self):
+        return self.text()
+
+    def __repr__(self):
+        sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
+        return f"Explanation({sizes})"
+
+    def _repr_html_(self):
+        rows = [
+            (name, bar(score, short(score)), *rest) for name, score, *rest in self._label_rows()
+        ]
+        numbers = range(3, len(self._head) - 1)
+        labels = table(self._head, rows, caption=self.title, right=tuple(numbers))
+        names = [self.label_names[k] for k in self._labels()]
+        rows = [
+            (
+                rule.uid,
+                bar(activation, percent(activation)),
+                join(" AND ", rule.terms) or rule.antecedent,
+                *map(signed, adds),
+            )
+            for rule, activation, adds in self._shown_rules()
+        ]
+        numbers = range(3, 3 + len(names))
+        rules = table(["rule", "activation", "IF", *names], rows, right=(0, *numbers))
+        notes = lines(*map(faint, self.notes))
+        return Safe(labels + (rules if rows else "") + notes)
+
+
+def strongest(effects, n):
+    """Return the indices of the ``n`` largest effects of either sign; none that is 0."""
+    order = np.argsort(-np.abs(effects), kind="stable")[:n]
+    return [j for j in order if effects[j] != 0.0]
+
+
+def align(rows):
+    """Return the rows of a table as lines of text."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+@one_at_a_time
+def explain_row(learner, x, feature_names=None, label_names=None):
+    """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
+
+    Parameters
+    ----------
+    learner : Learner
+    x : array of shape (1, p)
+    feature_names, label_names : sequence of str, optional
+        As in `read_rules`.
+
+    Returns
+    -------
+    Explanation
+    """
+    from efcml.kernels.scoring import activate_rows  # not above: it loads numba
+
+    background, rules = read_in_order(learner, feature_names, label_names)
+    score = learner.score(x)[0]
+    if not rules:
+        shape = 0, learner.n_labels
+        return Explanation(
+            x[0].copy(), score, RuleList([], background), np.zeros(0), np.zeros(shape),
+            np.zeros((*shape, learner.n_features)), np.zeros(shape), np.zeros(0, dtype=int),
+            np.zeros(0), np.zeros(learner.n_features, dtype=bool),
+        )  # fmt: skip
+    base, scaled = learner.rules, learner.scaler.transform(x)
+    psi = np.empty((1, base.n_rules))
+    activate_rows(scaled, base.antecedents, base.n_rules, learner.settings, base.work, psi)
+    order = np.argsort(-psi[0], kind="stable")
+    psi, rules = psi[0, order], [rules[r] for r in order]
+    typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])
+    contributions = np.array([
+        share * rule.slopes * (scaled[0] - rule.scaled_center)
+        for share, rule in zip(psi, rules, strict=True)
+    ])  # fmt: skip
+    clipped = np.abs(scaled[0]) >= learner.scaler.clip
+    return Explanation(
+        x[0].copy(), score, RuleList(rules, background), psi, typical, contributions,
+        *learner.cases.similar_to(scaled[0]), clipped,
+    )  # fmt: skip

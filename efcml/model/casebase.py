@@ -1,0 +1,127 @@
+"""CaseBase: the remembered rows, and everything around their kernels."""
+
+import numpy as np
+
+from efcml.kernels.cases import SIZE, learn_batch, recall
+from efcml.kernels.records import Cases
+from efcml.model.definite import whole
+from efcml.model.fields import Field
+
+# Sizes: m cases, p features, L planes (as in `efcml.model.fields`).
+CASE_FIELDS = (
+    Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled, without far values"),
+    Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases", True),
+    Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse", True),
+    Field("weights", ("m", "L"), "f8", 0.0, "a", "of the cases in the answer: what k'a adds"),
+    Field("covariance", ("m", "m"), "f8", 0.0, "A", "of the weights, labels alike", True),
+    Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
+    Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
+)
+SCRATCH = ("similar", "share", "gain", "step", "line", "turn")  # one entry for every case
+MATRICES = tuple(field.name for field in CASE_FIELDS if field.symmetric)
+
+
+class CaseBase:
+    """Up to ``capacity`` remembered rows, which correct the answers of the rules.
+
+    Matrices in use hold their lower triangle only (kernels/triangle.py); `state` gives them whole.
+    ``arrays`` goes to the kernels; it is replaced when labels are added.
+    """
+
+    def __init__(self, n_features, n_planes, capacity, width, noise):
+        sizes = {"m": capacity, "p": n_features, "L": n_planes, "3": 3}
+        blank = {
+            field.name: np.full([sizes[dim] for dim in field.dims], field.fill, dtype=field.dtype)
+            for field in CASE_FIELDS
+        }
+        self._adopt(blank, width, noise)
+
+    def _adopt(self, fields, width, noise):
+        """Take arrays into use, with scratch arrays of the same sizes."""
+        capacity, n_planes = fields["weights"].shape
+        place = np.zeros(fields["rows"].shape[1])
+        scratch = {name: np.zeros(capacity) for name in SCRATCH}
+        scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
+        scratch["waits"] = np.zeros(1, dtype=np.bool_)
+        self.arrays = Cases(
+            **fields, width=float(width), noise=float(noise), place=place, **scratch
+        )
+
+    @property
+    def capacity(self):
+        """Most cases that there can be."""
+        return len(self.arrays.rows)
+
+    @property
+    def n_cases(self):
+        """Number of cases now."""
+        return int(self.arrays.count[SIZE])
+
+    @property
+    def nbytes(self):
+        """Memory of the state, free slots included."""
+        return sum(getattr(self.arrays, field.name).nbytes for field in CASE_FIELDS)
+
+    def fill(self, X, errors):
+        """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
+        chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
+        learn_batch(X, chosen, errors.copy(), ~np.isnan(errors), self.arrays)
+
+    def similar_to(self, x):
+        """Return what each case adds (m, L), its row number and similarity, most similar first."""
+        arrays, n = self.arrays, self.n_cases
+        recall(x, arrays, np.zeros(arrays.weights.shape[1]))
+        similar = arrays.similar[:n].copy()
+        order = np.argsort(-similar, kind="stable")
+        adds = similar[:, None] * arrays.weights[:n]
+        return adds[order], arrays.age[order], similar[order]
+
+    def add_labels(self, count):
+        """Take in labels about which the rules made no error so far."""
+        fields = self._fields()
+        fields["weights"] = np.pad(fields["weights"], ((0, 0), (0, count)))
+        self._adopt(fields, self.arrays.width, self.arrays.noise)
+
+    def copy(self):
+        """Return an independent copy."""
+        other = CaseBase.__new__(CaseBase)
+        fields = {name: array.copy() for name, array in self._fields().items()}
+        other._adopt(fields, self.arrays.width, self.arrays.noise)
+        return other
+
+    def _fields(self):
+        return {field.name: getattr(self.arrays, field.name) for field in CASE_FIELDS}
+
+    def state(self):
+        """Return the used slots of every field, for saving."""
+        n = self.n_cases
+        keep = {name: array[:n].copy() for name, array in self._fields().items()}
+        keep["count"] = self.arrays.count.copy()
+        return keep | {name: whole(keep[name][:, :n]) for name in MATRICES}
+
+    @staticmethod
+    def state_shapes(n_features, n_labels, n_cases):
+        """Return type and shape of every field of a state with these sizes; nothing is made."""
+        sizes = {"m": n_cases, "p": n_features, "L": n_labels, "3": 3}
+        return {
+            field.name: (f"<{field.dtype}", tuple(sizes[dim] for dim in field.dims))
+            for field in CASE_FIELDS
+        }
+
+    def restore(self, fields):
+        """Take over what :meth:`state` returned, into a case base that is empty."""
+        for name, array in self._fields().items():
+            kept = np.tril(fields[name]) if name in MATRICES else fields[name]
+            array[tuple(map(slice, kept.shape))] = kept
+        return self
+
+    def __getstate__(self):
+        """Pickle the used slots only."""
+        arrays = self.arrays
+        sizes = arrays.rows.shape[1], arrays.weights.shape[1], self.capacity
+        return (*sizes, arrays.width, arrays.noise), self.state()
+
+    def __setstate__(self, state):
+        sizes, fields = state
+        self.__init__(*sizes)
+        self.restore(fields)

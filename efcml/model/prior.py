@@ -1,0 +1,130 @@
+"""Choose the prior of the planes by cross-validating the rule model itself (how_it_works.md 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from efcml.model import batch
+from efcml.model.rulebase import RuleBase
+from efcml.support.folds import contiguous_folds, without
+
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
+FOLDS = 5
+MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
+SHARED_GAIN = 0.005  # less error than with flat planes: strong priors are slow to follow a drift
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How strongly the planes of a rule are held, and to what.
+
+    They are held to flat planes at the label means, or, with a number for ``shared``, to the planes
+    that are fitted to all rows at once, themselves held to the flat ones with that strength.
+    """
+
+    strength: float
+    shared: float | None = None
+
+    def planes(self, X, Y):
+        """Return what the planes of every rule are held to."""
+        flat = batch.prior_planes(Y, X.shape[1])
+        if self.shared is None:
+            return flat
+        return ridge_weights(one_rule(X, Y), 0, precision(self.shared, X.shape[1]), flat)
+
+
+def precision(strength, n_features):
+    """Return the diagonal of Delta."""
+    diagonal = np.full(n_features + 1, float(strength))
+    diagonal[-1] *= INTERCEPT_SHARE
+    return diagonal
+
+
+def choose_prior(learner, X, Y):
+    """Return the prior with the least squared error over contiguous folds of scaled rows.
+
+    Antecedents do not depend on it, so every fold forms its rules once. The strength that suits
+    one plane for all rows is too much for a rule by about the number of rules. Shared planes must
+    be clearly better than flat ones.
+    """
+    X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
+    folds = min(FOLDS, len(X) // 2)
+    if folds < 2:
+        return Prior(1.0)
+    parts = [
+        (without(X, fold), without(Y, fold), X[fold], Y[fold])
+        for fold in contiguous_folds(len(X), folds)
+    ]
+    shared = STRENGTHS[int(np.argmin(sum(shared_losses(*part) for part in parts)))]
+    flat_losses, losses = sum(fold_losses(learner, shared, *part) for part in parts)
+    if losses.min() < (1.0 - SHARED_GAIN) * flat_losses.min():
+        return Prior(STRENGTHS[int(np.argmin(losses))], shared)
+    return Prior(STRENGTHS[int(np.argmin(flat_losses))])
+
+
+def shared_losses(X, Y, X_new, Y_new):
+    """Return the summed squared error on new rows of the planes for all rows, by strength."""
+    flat = Prior(1.0).planes(X, Y)
+    scores = trial_scores(one_rule(X, Y), 0, [flat], batch.extended(X_new))[0]
+    return np.nansum((scores - Y_new) ** 2, axis=(1, 2))
+
+
+def fold_losses(learner, shared, X, Y, X_new, Y_new):
+    """Return the summed squared error on new rows by strength, with flat and with shared planes.
+
+    ``shared`` is the strength of the shared planes themselves.
+    """
+    trial = learner.copy()
+    trial.pairs = None
+    trial.cluster(X, Y, 1.0)
+    batch.set_statistics(trial.rules, X, Y, batch.activations(trial.rules, X, trial.settings))
+    psi_new = batch.activations(trial.rules, X_new, trial.settings)
+    R_new, bases = batch.extended(X_new), [Prior(1.0, held).planes(X, Y) for held in (None, shared)]
+    scores = sum(
+        psi_new[:, r, None] * trial_scores(trial.rules, r, bases, R_new)
+        for r in range(trial.rules.n_rules)
+    )
+    return np.nansum((scores - Y_new) ** 2, axis=(2, 3))
+
+
+def trial_scores(rules, rule, bases, R_new):
+    """Return what one rule says of new rows, (bases, strengths, rows, labels).
+
+    ``W = base + (G + Delta)^-1 (B - G base)`` for all strengths at once: where every coordinate is
+    divided by its root in Delta of strength 1, Delta is the same along all main axes of G.
+    """
+    roots = np.sqrt(precision(1.0, R_new.shape[1] - 1))
+    strengths = np.array(STRENGTHS)[:, None, None]
+    scores = np.empty((len(bases), len(STRENGTHS), len(R_new), rules.n_labels))
+    for group in range(rules.n_groups):
+        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        G = rules.arrays.G[rule, group]
+        curvatures, axes = np.linalg.eigh(G / np.outer(roots, roots))
+        axes /= roots[:, None]
+        rows = R_new @ axes
+        for base, found in zip(bases, scores, strict=True):
+            pull = (rules.B[rule, labels] - base[labels] @ G) @ axes
+            found[:, :, labels] = R_new @ base[labels].T + rows @ np.swapaxes(
+                pull / (curvatures + strengths), 1, 2
+            )
+    return scores
+
+
+def one_rule(X, Y):
+    """Return a rule base with a single rule that is fully active at every row."""
+    rules = RuleBase(X.shape[1], Y.shape[1], capacity=1)
+    if Y.shape[1] > 1 and np.isnan(Y).any():
+        rules.split_groups()
+    rules.append()
+    batch.set_statistics(rules, X, Y, np.ones((len(X), 1)))
+    return rules
+
+
+def ridge_weights(rules, rule, Delta, base):
+    """Return the least-squares consequents of a rule under one prior."""
+    target = rules.B[rule] + Delta * base
+    if rules.n_groups == 1:
+        return np.linalg.solve(rules.arrays.G[rule, 0] + np.diag(Delta), target.T).T
+    H = rules.arrays.G[rule] + np.diag(Delta)
+    return np.linalg.solve(H, target[:, :, None])[:, :, 0]

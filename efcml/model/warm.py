@@ -1,0 +1,39 @@
+"""Compile every kernel once, so that what follows can be timed or started in many processes."""
+
+import numpy as np
+
+from efcml.kernels.querying import QUANTILE, STATE_SIZE, TRACE
+from efcml.kernels.records import Ask
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.trace import Trace
+
+
+def warmup(*, asks=True):
+    """Run all kernels on a few rows; later calls in this or other processes find them compiled.
+
+    Call it once before starting many processes: they then share the compiled files instead of
+    all writing them at the same time.
+
+    Parameters
+    ----------
+    asks : bool
+        Whether also those that only active learners need.
+
+    Examples
+    --------
+    >>> import efcml
+    >>> efcml.warmup()
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    Y = (X > 0.0).astype(float)
+    params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
+    learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
+    learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
+    learner.score(X)
+    if not asks:
+        return
+    ask = Ask(0.5, False, 100.0, 0.01, QUANTILE, True, True, TRACE, False, False)
+    state, scores, wanted = np.zeros(STATE_SIZE), np.zeros((24, 2)), np.zeros(2, dtype=np.bool_)
+    learner.find_question(X, np.zeros(24), 0, ask, state, scores, wanted)

@@ -1,0 +1,157 @@
+"""What a report says in words, and how it writes numbers."""
+
+import math
+
+import numpy as np
+
+from efcml import measures
+from efcml.report.figures import constant_scores
+from efcml.rivals.model_list import MODELS
+
+TITLES = {
+    "dataset": "data set",
+    "model": "model",
+    "n_initial": "rows learned first, as a batch",
+    "n_stream": "rows of the stream",
+    "rows_left": "rows not reached",
+    "n_features": "features",
+    "n_labels": "labels",
+    "pa": "partial accuracy (PA)",
+    "ap": "average precision (AP)",
+    "rules": "rules at the end",
+    "births": "rules born",
+    "merges": "pairs of rules merged",
+    "drops": "rules dropped",
+    "queried_share": "share of labels given to the model",
+    "budget": "budget",
+    "unit": "unit of the budget",
+    "criteria": "criteria that ask",
+    "ms_per_sample": "milliseconds per row",
+    "seconds": "seconds in the model",
+    "seed": "seed",
+    "learns": "learns from the stream",
+    "shuffled": "stream shuffled",
+    "quick": "cut short (quick)",
+    "interrupted": "interrupted",
+    "version": "version of efcml",
+}
+FORMATS = {
+    "pa": ".4f", "ap": ".4f", "queried_share": ".1%", "ms_per_sample": ".3g", "seconds": ".3g",
+    "frequency": ".1%", "constant_pa": ".4f", "f1": ".4f",
+}  # fmt: skip
+CAPTIONS = {
+    "trends": (
+        "Measures along the stream. Every row is predicted before it is learned. The first few "
+        "rows, too few for a mean, are not drawn."
+    ),
+    "rules": "Number of rules along the stream. Ticks: where rules are born, merged or dropped.",
+    "importance": (
+        "How much the features move the score of each label: per standard deviation of the feature "
+        "inside a rule, over all rules by their share of the activation."
+    ),
+    "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
+}
+LABELS_CAPTION = "Every label by itself, the most frequent first"
+LABELS_MEAN = (
+    "Frequency: share of rows with the label. PA: share of right decisions on it; constant: of "
+    "always giving the more frequent answer. F1: twice the rows that have the label and were given "
+    "it, divided by the rows that have it plus the rows that were given it."
+)
+
+
+def show(key, value):
+    """Return a value as the page shows it.
+
+    Examples
+    --------
+    >>> show("pa", 0.80449), show("queried_share", 0.1), show("interrupted", False)
+    ('0.8045', '10.0%', 'no')
+    """
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "none"
+    if key in FORMATS:
+        return format(value, FORMATS[key])
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def model_title(name):
+    """Return the name of a model for readers."""
+    return MODELS[name].title if name in MODELS else str(name)
+
+
+def headline(summary):
+    """Return the title of the page."""
+    return f"{model_title(summary['model'])} on {summary['dataset']}"
+
+
+def tell_run(summary, result, active):
+    """Say in a few sentences how the run went."""
+    rows = len(result.Y)
+    start = f"{summary['n_initial']} rows were learned as a batch. Then {rows} rows came one by one"
+    if active is not None:
+        how = (
+            f"each was predicted first. {show('queried_share', summary['queried_share'])} of the "
+            f"{active.unit} were asked for and learned; the budget is {active.budget:.1%}."
+        )
+    elif result.queried.any():
+        how = "each was predicted first and learned after that."
+    else:
+        how = "each was predicted, and nothing was learned from them."
+    return f"{start}: {how}"
+
+
+def tell_interruption(summary, result):
+    """Say that a run is not complete; nothing if it is."""
+    if not summary.get("interrupted"):
+        return ""
+    return f"This run was interrupted after {len(result.Y)} rows. All numbers are about these rows."
+
+
+def constant_answer(result):
+    """Return both measures of one answer for all rows."""
+    scores = constant_scores(result.Y)
+    return {name: measures.MEASURES[name](result.Y, scores) for name in ("pa", "ap")}
+
+
+def tell_measures(result, constant):
+    """Say what the numbers mean, and what was left out of them."""
+    rows = len(result.Y)
+    unranked = int(np.isnan(measures.average_precision_rows(result.Y, result.scores)).sum())
+    unknown = int(np.isnan(result.Y).sum())
+    sentences = [
+        "Partial accuracy (PA) is the share of right decisions among all decisions on known "
+        "labels, which is 1 minus the Hamming loss. A label is predicted if its score is at least "
+        "0.5.",
+        "Average precision (AP) ranks the labels of a row by their scores; it is the share of true "
+        "labels down to each true one, averaged over the true labels of a row and then over rows. "
+        f"Rows without a true label have no AP: {unranked} of {rows} are left out of it.",
+        "The constant answer gives every row the same scores, the share of each label in this "
+        "stream, so its decision is the majority for each label. It knows the whole stream in "
+        f"advance. Its PA is {show('pa', constant['pa'])}, its AP {show('ap', constant['ap'])}.",
+    ]
+    if unknown:
+        sentences.append(
+            f"{unknown} of {result.Y.size} labels are unknown. They count neither as right nor as "
+            "wrong."
+        )
+    return sentences
+
+
+def describe(name, summary, result):
+    """Return in words what a figure of a run shows, with its last values; nothing for others."""
+    if name == "trends":
+        return (
+            f"Two line charts over {len(result.Y)} rows. At the end partial accuracy is "
+            f"{show('pa', summary['pa'])} and average precision {show('ap', summary['ap'])}."
+        )
+    if name == "rules":
+        return (
+            f"Step chart of the number of rules: {result.rules[0]} after the first row, at most "
+            f"{result.rules.max()}, {result.rules[-1]} at the end."
+        )
+    if name == "spending":
+        asked = show("queried_share", summary["queried_share"])
+        return f"Line chart of the share asked so far: {asked} at the end."
+    return ""

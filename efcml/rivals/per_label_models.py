@@ -1,0 +1,160 @@
+"""OneVsRestEFC and ChainEFC: what EFC-ML is compared with, on the same engine."""
+
+from inspect import Parameter, Signature
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_random_state
+
+from efcml.estimators.base import EngineFace
+from efcml.explain import name_all, read_rules
+from efcml.model.params import Params
+from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
+
+LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
+
+
+def engine_init(**changes):
+    """Return an ``__init__`` with every parameter of the engine, other defaults and further names.
+
+    scikit-learn reads parameters from the signature. So it is built here, and a parameter that the
+    engine gets is there at once.
+    """
+    defaults = {name: getattr(Params, name) for name in Params.names()}
+    defaults |= changes | {"random_state": None}
+    names = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    names += [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults]
+    signature = Signature(names)
+
+    def __init__(self, *others, **parameters):
+        given = signature.bind(self, *others, **parameters)
+        given.apply_defaults()
+        for name in defaults:
+            setattr(self, name, given.arguments[name])
+
+    __init__.__signature__ = signature
+    return __init__
+
+
+class PerLabelFace(EngineFace):
+    """A face whose learner has one rule base per label."""
+
+    @property
+    def rules_(self):
+        """The rules now, a `RuleList` for the name of each label.
+
+        In a chain, the labels before a label are features of its rules.
+        """
+        features, labels = self.column_names()
+        learner = self.learner_
+        labels = name_all(labels, "label", learner.n_labels)
+        inputs = name_all(features, "x", learner.n_features) + tuple(
+            labels[c] for c in learner.order
+        )
+        return {
+            labels[c]: read_rules(model, inputs[: model.n_features], [labels[c]])
+            for model, c in zip(learner.models, learner.order, strict=True)
+        }
+
+
+class OneVsRestEFC(PerLabelFace):
+    """One evolving fuzzy classifier per label; each knows nothing of the other labels.
+
+    The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
+    gives exactly what K classifiers with one label each would give. `n_rules_` counts the rules
+    of all labels. In the events of `prequential`, rule u of label c has the uid
+    ``c * 10**9 + u``.
+
+    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
+    known.
+
+    Parameters
+    ----------
+    vigilance, alpha, beta, ...
+        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
+        ``correlation`` are off unless they are set.
+    random_state : int, RandomState instance or None
+        Accepted for the sake of tools that set it. The method draws no random numbers.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, label_names_
+        As in `EFCMLClassifier`.
+    learner_ : OneVsRestLearner
+        The learner behind the face.
+
+    Examples
+    --------
+    >>> from efcml import OneVsRestEFC, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
+    >>> clf = OneVsRestEFC(prior=1.0).fit(*ds.initial)
+    >>> prequential(clf, *ds.stream).scores.shape
+    (40, 5)
+    """
+
+    __init__ = engine_init(**LEAST_SQUARES)
+
+    def _new_learner(self, n_features, n_labels):
+        return OneVsRestLearner(self._params(), n_features, n_labels)
+
+
+class ChainEFC(PerLabelFace):
+    """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
+
+    The model of a label learns from the true labels before it and answers from the chain's own
+    hard decisions. The planes are least squares alone, as in the paper's comparison. Where a
+    label before is unknown, the chain's decision before it learns the row stands in. `n_rules_`
+    counts the rules of all labels. In the events of `prequential`, rule u of label c has the uid
+    ``c * 10**9 + u``.
+
+    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
+    known.
+
+    Parameters
+    ----------
+    vigilance, alpha, beta, ...
+        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
+        ``correlation`` are off unless they are set.
+    order : None, sequence of int or "random"
+        Labels in the order of the chain. None is the order of the columns.
+    random_state : int, RandomState instance or None
+        For ``order="random"``.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, label_names_
+        As in `EFCMLClassifier`.
+    learner_ : ChainLearner
+        The learner behind the face; ``learner_.order`` is the order.
+
+    Examples
+    --------
+    >>> from efcml import ChainEFC, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
+    >>> clf = ChainEFC(order=[4, 3, 2, 1, 0], prior=1.0).fit(*ds.initial)
+    >>> prequential(clf, *ds.stream).scores.shape
+    (40, 5)
+    """
+
+    __init__ = engine_init(**LEAST_SQUARES, order=None)
+
+    def _new_learner(self, n_features, n_labels):
+        params = self._params()
+        order = read_order(self.order, n_labels, self.random_state)
+        return ChainLearner(params, n_features, n_labels, order)
+
+
+def read_order(order, n_labels, random_state):
+    """Return the order of a chain as an array of label indices."""
+    if order is None:
+        return np.arange(n_labels)
+    if isinstance(order, str) and order == "random":
+        return check_random_state(random_state).permutation(n_labels)
+    whole = not isinstance(order, str) and np.ndim(order) == 1
+    whole = whole and all(isinstance(label, Integral) for label in order)
+    if not whole or sorted(order) != list(range(n_labels)):
+        raise ValueError(
+            f"order must be None, 'random' or the labels 0..{n_labels - 1}, each once; "
+            f"got {order!r}."
+        )
+    return np.array(order)

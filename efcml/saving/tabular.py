@@ -1,0 +1,167 @@
+"""Estimators as facts and arrays: parameters, names and classes, and the learner behind them.
+
+scikit-learn is loaded only when an estimator is built; a learner is read without it.
+"""
+
+import re
+from numbers import Integral
+from types import NoneType
+
+import numpy as np
+
+import efcml
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
+from efcml.saving.file_checks import take, take_words
+from efcml.saving.learners import (
+    check_learner,
+    check_per_label,
+    learner_shapes,
+    per_label_shapes,
+)
+from efcml.support.states import from_plain, nest, pick, to_plain
+
+LEARNERS = {
+    "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
+}  # fmt: skip
+FURTHER = {"ChainEFC": ("order",)}  # parameters besides those of the engine and random_state
+PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
+CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
+
+
+def pack(model):
+    """Return facts and arrays of an estimator, fitted or not."""
+    params = {name: plain_parameter(name, value) for name, value in model.get_params().items()}
+    facts = {"class": type(model).__name__, "params": params, "fitted": None}
+    if not hasattr(model, "learner_"):
+        return facts, {}
+    learner, arrays = model.learner_.state()
+    facts["fitted"] = {
+        "classes": pack_classes(model.classes_) if model._binary else None,
+        "label_names": names_of(model, "label_names_"),
+        "feature_names": names_of(model, "feature_names_in_"),
+        "learner": learner,
+    }
+    return facts, nest(learner=arrays)
+
+
+def shapes(facts):
+    """Return type and shape of every array of an estimator with these facts, or refuse them."""
+    kind = LEARNERS[facts["class"]]
+    take(facts, "the estimator", **{"class": str, "params": dict, "fitted": (dict, NoneType)})
+    names = parameter_names(facts["class"])
+    take(facts["params"], "params", **dict.fromkeys(names, PARAMETER_KINDS))
+    fitted = facts["fitted"]
+    if fitted is None:
+        return {}
+    words = (list, NoneType)
+    take(
+        fitted, "the estimator", classes=(dict, NoneType), label_names=words, feature_names=words,
+        learner=dict,
+    )  # fmt: skip
+    learner = fitted["learner"]
+    if kind is Learner:
+        expected = learner_shapes(learner)
+        n_labels = learner["n_labels"]
+    else:
+        expected = per_label_shapes(learner, kind)
+        n_labels = len(learner["models"])
+    for name, count in (("feature_names", learner["n_features"]), ("label_names", n_labels)):
+        if fitted[name] is not None:
+            take_words(fitted[name], name, count)
+    if fitted["classes"] is not None:
+        unpack_classes(fitted["classes"])
+        if n_labels != 1:
+            raise ValueError(f"two classes are one label, not {n_labels}")
+    return nest(learner=expected)
+
+
+def check(facts, arrays):
+    """Refuse values that no estimator can have."""
+    if facts["fitted"] is not None:
+        one = LEARNERS[facts["class"]] is Learner
+        examine = check_learner if one else check_per_label
+        examine(facts["fitted"]["learner"], pick(arrays, "learner"))
+
+
+def unpack(facts, arrays):
+    """Build an estimator from checked facts and arrays."""
+    kind = getattr(efcml, facts["class"])
+    model = kind(**{name: from_plain(value) for name, value in facts["params"].items()})
+    vars(model).update(unpack_fitted(facts, arrays))
+    return model
+
+
+def unpack_fitted(facts, arrays):
+    """Return what an estimator has learned, by the names of its attributes; nothing if it is new.
+
+    The learner is among it, and this needs no scikit-learn.
+    """
+    fitted = facts["fitted"]
+    if fitted is None:
+        return {}
+    learner = LEARNERS[facts["class"]].from_state(fitted["learner"], pick(arrays, "learner"))
+    flat = fitted["classes"] is not None
+    pair = unpack_classes(fitted["classes"]) if flat else None
+    found = {"_binary": flat, "_pair": pair, "n_features_in_": learner.n_features}
+    for name, attribute in (
+        ("label_names", "label_names_"),
+        ("feature_names", "feature_names_in_"),
+    ):
+        if fitted[name] is not None:
+            found[attribute] = np.array(fitted[name], dtype=object)
+    return found | {"learner_": learner}
+
+
+def parameter_names(kind):
+    """Return the names of the parameters of an estimator, of which the name is given."""
+    return (*Params.names(), *FURTHER.get(kind, ()), "random_state")
+
+
+def plain_parameter(name, value):
+    """Return a parameter as JSON can hold it, or refuse it."""
+    plain = to_plain(value)
+    if isinstance(plain, list | tuple | np.ndarray) and all(isinstance(v, Integral) for v in plain):
+        return [int(v) for v in plain]  # the order of a chain
+    good = type(plain) in (NoneType, bool, int, float, str)
+    if not good or (isinstance(plain, float) and not np.isfinite(plain)):
+        raise ValueError(
+            f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
+        )
+    return plain
+
+
+def names_of(model, attribute):
+    """Return names as a list, or None if there are none."""
+    names = getattr(model, attribute, None)
+    return None if names is None else [str(name) for name in names]
+
+
+def pack_classes(classes):
+    """Return the classes of a 1-D target as JSON can hold them."""
+    facts = {"dtype": classes.dtype.str, "values": classes.tolist()}
+    try:
+        unpack_classes(facts)
+    except ValueError:
+        raise ValueError(f"classes of the type {classes.dtype} cannot be saved.") from None
+    return facts
+
+
+def unpack_classes(facts):
+    """Return the classes of a 1-D target as an array."""
+    take(facts, "the classes", dtype=str, values=list)
+    dtype, values = facts["dtype"], facts["values"]
+    if not CLASS_TYPES.fullmatch(dtype) or len(values) not in (1, 2):
+        raise ValueError("the classes must be one or two, of a common type")
+    wanted = {"b": bool, "i": int, "u": int, "f": float}.get(dtype[1], str)
+    if any(type(value) is not wanted for value in values):
+        raise ValueError(f"the classes must be of the type {dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            classes = np.array(values, dtype=dtype)
+    except (TypeError, OverflowError):  # no such type; too large for it
+        classes = np.array([])
+    if classes.tolist() != values or len(set(values)) < len(values):
+        raise ValueError(f"the classes must be of the type {dtype}, each another one")
+    return classes

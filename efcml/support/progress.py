@@ -1,0 +1,67 @@
+"""A progress bar for long work: shown on a terminal and in a notebook, silent in a pipe."""
+
+import sys
+
+
+def progress_bar(total, label, *, unit="row", show=None, **options):
+    """Return a tqdm bar; use it in a ``with`` block and call ``update(n)``.
+
+    Parameters
+    ----------
+    total : int or None
+        None if the amount of work is not known.
+    label : str
+        What is being done.
+    unit : str
+    show : bool, optional
+        None shows it where a person can see it.
+    **options
+        Further options of tqdm, such as ``unit_scale`` or ``initial``.
+    """
+    shown = is_watched() if show is None else show
+    # Loaded here: the command line prints its help without.
+    if in_notebook():
+        from efcml.support.cellbar import CellBar as Bar
+    else:
+        from tqdm import tqdm as Bar
+    return Bar(total=total, desc=label, unit=unit, disable=not shown, leave=False, **options)
+
+
+def tell(text):
+    """Print a line for a person who waits; nothing in a pipe.
+
+    On a terminal it goes where bars go, which make room for it; in a notebook it is not an error.
+    """
+    if in_notebook():
+        print(text, flush=True)
+    elif is_watched():
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.stderr)
+
+
+def is_watched():
+    """Tell whether the output goes to a terminal or a notebook."""
+    return sys.stderr.isatty() or in_notebook()
+
+
+def in_notebook():
+    """Tell whether this process is the kernel of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
+def in_words(seconds):
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> in_words(40), in_words(200), in_words(9000)
+    ('40 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

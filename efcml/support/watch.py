@@ -1,0 +1,36 @@
+"""Bars whose clock goes on while nothing is finished: a person sees that something is done."""
+
+import threading
+from contextlib import contextmanager
+
+from efcml.support.progress import progress_bar
+
+EVERY = 0.5  # seconds
+
+
+@contextmanager
+def busy(what, show=None):
+    """Show what is done and for how long, where nobody knows how long it takes."""
+    with progress_bar(None, what, show=show, bar_format="{desc} [{elapsed}]") as bar, ticking(bar):
+        yield
+
+
+@contextmanager
+def ticking(bar):
+    """Draw a bar anew now and then while the block runs."""
+    if bar.disable:
+        yield
+        return
+    ended = threading.Event()
+
+    def tick():
+        while not ended.wait(EVERY):
+            bar.refresh()
+
+    thread = threading.Thread(target=tick, name="efcml-clock", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

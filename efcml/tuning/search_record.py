@@ -1,0 +1,106 @@
+"""The file that a search can be taken up from: one line per finished task, after a header.
+
+The header says what was searched, on which data and with which version. A file that says anything
+else is refused and stays as it is.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from efcml import __version__
+from efcml.support.folders import read_lines
+from efcml.support.states import fingerprint
+
+FORMAT = 1
+LISTS = ("right", "ap", "rules", "diverged")  # one entry per pair
+NUMBERS = ("known", "ranked")
+
+
+def describe(X, Y, params, grid, folds):
+    """Return what identifies a search, as JSON gives it back."""
+    header = {
+        "format": FORMAT, "version": __version__, "data": fingerprint(X, Y),
+        "parameters": asdict(params), "grid": asdict(grid), "folds": folds,
+    }  # fmt: skip
+    return json.loads(to_json(header))
+
+
+def to_json(value, **options):
+    """Return JSON; numbers of numpy become plain ones."""
+    return json.dumps(value, default=lambda number: number.item(), **options)
+
+
+class SearchRecord:
+    """Finished tasks of a search, in memory and, if there is a path, on disk.
+
+    Use it in a ``with`` block: a file that was made here goes again if nothing was done.
+    """
+
+    def __init__(self, path, header, tasks):
+        self.path = None if path is None else Path(path)
+        self.header = header
+        self.n_pairs = len(header["grid"]["alpha"]) * len(header["grid"]["beta"])
+        self.keys = [task.key for task in tasks]
+        self.lines = {}
+        self.is_new = False
+        if self.path is not None:
+            try:
+                self._open()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is no text"
+                raise ValueError(
+                    f"cannot keep the search in {self.path} ({reason}): give another file."
+                ) from None
+
+    def _open(self):
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            is_new = not self.path.exists()
+            with self.path.open("a") as file:
+                self.is_new = is_new
+                file.write(to_json(self.header) + "\n")
+            return
+        lines, size = read_lines(self.path)
+        header, *lines = lines or [None]
+        self._compare(header)
+        with self.path.open("ab"):  # can it be written?
+            os.truncate(self.path, size)
+        for line in lines:
+            if self._is_sound(line):
+                self.lines[line["vigilance"], line["fold"]] = line
+
+    def _compare(self, header):
+        """Refuse a file of another search, and say what is different."""
+        if not isinstance(header, dict) or header.keys() != self.header.keys():
+            raise ValueError(f"{self.path} is no record of a search: give another file.")
+        others = [name for name in self.header if header[name] != self.header[name]]
+        if others:
+            raise ValueError(
+                f"{self.path} is the record of a search with other {' and '.join(others)}: delete"
+                " it or give another file."
+            )
+
+    def _is_sound(self, line):
+        """Tell whether a line can be used; tasks of other lines are run again."""
+        if not isinstance(line, dict) or (line.get("vigilance"), line.get("fold")) not in self.keys:
+            return False
+        lists = [line.get(name) for name in LISTS]
+        if not all(isinstance(part, list) and len(part) == self.n_pairs for part in lists):
+            return False
+        numbers = [line.get(name) for name in NUMBERS] + sum(lists, [])
+        return all(isinstance(number, int | float) for number in numbers)
+
+    def add(self, line):
+        """Keep the record of one task."""
+        self.lines[line["vigilance"], line["fold"]] = line
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(to_json(line) + "\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        if self.is_new and not self.lines:
+            self.path.unlink(missing_ok=True)

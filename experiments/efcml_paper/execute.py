@@ -1,0 +1,112 @@
+"""A run from its description to its record."""
+
+import warnings
+from copy import deepcopy
+from functools import lru_cache
+from time import perf_counter
+
+import numpy as np
+
+from efcml import ActiveLearner, measures, prequential
+from efcml.model.divergence import DivergenceWarning
+from efcml.rivals import MODELS, make_model
+from efcml.support.blas import one_blas_thread
+from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
+from efcml_paper.machine import machine, method, versions
+from efcml_paper.packing import pack, pack_shares
+
+CURVE_POINTS = 200  # of the number of rules along the stream
+
+
+def execute(run):
+    """Do a run and return its record, ready for JSON; an error names the run."""
+    try:
+        return run_and_measure(run)
+    except Exception as error:
+        raise RuntimeError(f"{run.key}: {type(error).__name__}: {error}") from error
+
+
+def run_and_measure(run):
+    """Do a run and return its record."""
+    begin = perf_counter()
+    ds = data_of(run)
+    rows = stream_rows(run, ds)
+    order = order_of(run, len(rows))
+    with one_blas_thread():
+        fitted, diverged = fit(run.fitting)
+        model, asker = deepcopy(fitted), make_asker(run)
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            result = prequential(
+                model, ds.X[rows[order]], ds.Y[rows[order]], active=asker,
+                learn=MODELS[run.model].learn, progress=False,
+            )  # fmt: skip
+    shares = np.empty((2, len(rows)))
+    shares[0, order] = measures.partial_accuracy_rows(result.Y, result.scores >= 0.5)
+    shares[1, order] = measures.average_precision_rows(result.Y, result.scores)
+    n_labels = result.Y.shape[1]
+    return identity(run) | {
+        "labels": n_labels, "pa": result.pa, "ap": result.ap,
+        "rules": int(result.rules[-1]), "most_rules": int(result.rules.max()),
+        "births": result.births, "merges": result.merges, "drops": result.drops,
+        "asked": float(result.queried.mean()),
+        "diverged": diverged or ran_away(notes),
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+        "seconds": perf_counter() - begin,
+        # By sample, in the order of the file, whatever the order of the run was.
+        "right": pack(np.round(shares[0] * n_labels), "u1"),
+        "ap_rows": pack_shares(shares[1]) if run.keeps_ap else None,
+        "curve": pack(result.rules[curve_points(len(rows))], "u2"),
+    }  # fmt: skip
+
+
+def identity(run):
+    """Return what a record says of the run itself."""
+    asking = None if run.asking is None else vars(run.asking) | {
+        "criteria": list(run.asking.criteria)
+    }  # fmt: skip
+    return {
+        "key": run.key, "set": run.dataset, "model": run.model, "start": run.start,
+        "order": run.order, "seed": run.order, "asking": asking,
+        "parameters": dict(run.parameters), "versions": versions(),
+        "method": method(), "data": data_fingerprint(run), "machine": machine(),
+    }  # fmt: skip
+
+
+def make_asker(run):
+    """Return the active learner of a run, or None."""
+    if run.asking is None:
+        return None
+    asking = run.asking
+    return ActiveLearner(asking.budget, asking.unit, asking.criteria, random_state=run.order)
+
+
+@lru_cache(maxsize=1)
+def fit(run):
+    """Return the fitted model of a run and whether a rule ran away.
+
+    The last one is kept: runs that differ in their stream alone follow each other.
+    """
+    ds = data_of(run)
+    rows = initial_rows(run, ds)
+    model = make_model(run.model, **dict(run.parameters))
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        model.fit(ds.X[rows], ds.Y[rows])
+    return model, ran_away(notes)
+
+
+def ran_away(notes):
+    """Tell whether one of the warnings was about a rule that ran away."""
+    return any(issubclass(note.category, DivergenceWarning) for note in notes)
+
+
+def curve_points(n_rows):
+    """Return the rows of the stream at which the number of rules is kept.
+
+    Examples
+    --------
+    >>> curve_points(3)
+    array([0, 1, 2])
+    """
+    return np.linspace(0, n_rows - 1, min(n_rows, CURVE_POINTS)).round().astype(int)

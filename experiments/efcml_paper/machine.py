@@ -1,0 +1,63 @@
+"""Where and with what a run was made."""
+
+import hashlib
+import json
+import os
+import platform
+from functools import cache
+from importlib.metadata import version
+
+import efcml
+from efcml.support.states import to_plain
+
+PACKAGES = ("numpy", "numba", "scipy")
+OTHER_PARTS = {  # that a run by default does not go through
+    "alpha": 0.05, "correlation": "laplacian", "forgetting": 0.99, "bandwidth": 1.0, "prior": 1.0,
+    "activation": "distance", "product_space": False, "birth_plane": "blend",
+}  # fmt: skip
+
+
+def versions():
+    """Return the versions that numbers may depend on."""
+    found = {"efcml": efcml.__version__, "python": platform.python_version()}
+    return found | {name: version(name) for name in PACKAGES}
+
+
+def machine():
+    """Return the kind of machine and its number of cores."""
+    return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
+
+
+@cache
+def method():
+    """Return a text that changes when a model answers differently than before, or by default.
+
+    Between two releases the version stays the same while the method changes. So a few rows of a
+    built-in stream are learned, and the scores, rounded, are what records are compared by.
+    """
+    from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, prequential
+
+    ds = datasets.load("drifting-clusters", n=60, n_initial=30)
+    digest = hashlib.sha256(json.dumps(defaults()).encode())
+    quick = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
+    for model, active in (
+        (EFCMLClassifier(max_rules=4), None),
+        (EFCMLClassifier(max_rules=4, **OTHER_PARTS), None),
+        (EFCMLClassifier(**quick), ActiveLearner(0.3, "labels", random_state=0)),
+        (OneVsRestEFC(**quick), None),
+        (ChainEFC(**quick), None),
+    ):
+        model.fit(*ds.initial)
+        result = prequential(model, *ds.stream, active=active, progress=False)
+        digest.update((result.scores.round(6) + 0.0).tobytes())
+    return digest.hexdigest()[:12]
+
+
+def defaults():
+    """Return all parameters of all models where nothing is set, as JSON can hold them."""
+    from efcml.rivals import MODELS, make_model
+
+    return {
+        name: {key: to_plain(value) for key, value in make_model(name).get_params().items()}
+        for name in MODELS
+    }

@@ -1,0 +1,69 @@
+"""Small files and settings for the tests of the command line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATH = os.pathsep.join([str(ROOT), str(ROOT / "experiments")])  # of both packages
+FEATURES = ["tempo", "loud, very"]
+LABELS = ['so "happy"', "calm"]
+ROWS = 44
+
+# Quick also where nothing is compiled: few rules, no cross-validation of the prior.
+QUICK = ["--set", "prior=1.0", "--set", "max_rules=3", "--set", "vigilance=0.3"]
+
+
+def csv_text(n=ROWS, columns=None):
+    """Return a table with two features and two labels; one label is unknown in row 20."""
+    names = ['"loud, very"', "tempo", "calm", '"so ""happy"""']
+    lines = [",".join(names)]
+    for i in range(n):
+        x, z = (i * 7 % 11) / 3 - 2, (i * 5 % 13) / 4 - 1
+        happy = "" if i == 20 else int(x + z > 0)
+        lines.append(f"{z!r},{x!r},{int(x > z)},{happy}")
+    return "\n".join(lines) + "\n"
+
+
+def write_csv(folder):
+    path = Path(folder) / "songs.csv"
+    path.write_text(csv_text())
+    return path
+
+
+def run_arguments(path, *more):
+    """Return the arguments of a quick run over `csv_text`."""
+    return ["run", str(path), "--labels", "2", "--initial", "24", *QUICK, *map(str, more)]
+
+
+def shell(arguments, cwd, code="from efcml.cli import main; raise SystemExit(main())", **more):
+    """Run the command in a process of its own, as a person would."""
+    env = os.environ | {"PYTHONPATH": PATH}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, check=False, **more
+    )
+
+
+def is_one_line(done, *words):
+    """Check that a process ended with code 2 and one line that holds these words."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("efcml")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+def refusal(main, arguments, capsys):
+    """Run in this process, check that it ends with code 2 and one line, and return the line."""
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err

@@ -1,0 +1,90 @@
+"""Tiny data sets, a tiny scale and made-up records for the tests of the experiments."""
+
+import zlib
+
+import numpy as np
+
+from efcml import datasets
+from efcml.tuning import Grid
+from efcml_paper import data_rows as rows
+from efcml_paper import execute, machine, tuned
+from efcml_paper import run_records as record
+from efcml_paper.data_rows import data_of, stream_rows
+from efcml_paper.execute import curve_points, identity
+from efcml_paper.packing import pack, pack_shares
+from efcml_paper.scale import SETS, Scale
+
+N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
+TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
+TINY = Scale(
+    "tiny", orders=(0, 1), active_orders=(0, 1), ablation_orders=(0,), limits=(None, 12),
+    judged=True,
+    grid=TINY_GRID, folds=2, rival_vigilances=(0.3, 0.6), rival_alphas=(0.0, 0.05),
+    rival_parameters={"max_rules": 2, "prior": 1.0}, large_grid=TINY_GRID, large_grid_rows=15,
+    large_limits=(None, 15), large_rival_limits=(10, 15), speed_sets=(*SETS, "mediamill"),
+    large_speed_limits=(10, 5),
+)  # fmt: skip
+TIMES = ("ms_per_sample", "seconds")
+
+
+def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL):
+    """Return a small data set of any name; one of its samples has no label."""
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    X = rng.normal(size=(n, N_FEATURES))
+    Y = (X @ rng.normal(size=(N_FEATURES, N_LABELS)) + 0.3 * rng.normal(size=(n, N_LABELS))) > 0
+    Y[-3] = False
+    names = [f"x{i}" for i in range(N_FEATURES)], [f"label{i}" for i in range(N_LABELS)]
+    return datasets.Dataset(name, X, Y.astype(float), n_initial, *names)
+
+
+def use_tiny_sets(monkeypatch, *, method="m1"):
+    """Let all data sets be tiny; a method is not found out by learning unless it is None."""
+    monkeypatch.setattr(datasets, "load", tiny_set)
+    forget()
+    if method is not None:
+        for module in (record, execute, tuned):
+            monkeypatch.setattr(module, "method", lambda: method)
+
+
+def forget():
+    """Empty what is remembered of data, fits and the method."""
+    for function in (rows.load_rows, rows._fingerprint, execute.fit, machine.method):
+        function.cache_clear()
+
+
+def made_up(run):
+    """Return a record of a run that was never done; the numbers depend on the run alone."""
+    n_rows = len(stream_rows(run, data_of(run)))
+    rng = np.random.default_rng(zlib.crc32(run.key.encode()))
+    right, ap = rng.integers(0, N_LABELS + 1, n_rows), rng.random(n_rows)
+    ap[-1] = np.nan
+    return identity(run) | {
+        "labels": N_LABELS, "pa": right.mean() / N_LABELS, "ap": float(np.nanmean(ap)),
+        "rules": int(rng.integers(1, 200)), "most_rules": 200, "births": 3, "merges": 2, "drops": 0,
+        "asked": 1.0 if run.asking is None else run.asking.budget, "diverged": False,
+        "ms_per_sample": float(rng.random() + 0.1), "seconds": 0.1,
+        "right": pack(right, "u1"), "ap_rows": pack_shares(ap) if run.keeps_ap else None,
+        "curve": pack(rng.integers(1, 30, len(curve_points(n_rows))), "u2"),
+    }  # fmt: skip
+
+
+class MadeUpSearch:
+    """What a search might have found."""
+
+    def __init__(self, grid):
+        self.best_params = {"max_rules": 40, "vigilance": grid.vigilance[0],
+                            "alpha": grid.alpha[0], "beta": grid.beta[-1]}  # fmt: skip
+        self.best_pa, self.best_ap = 0.8, 0.7
+
+    def rows(self):
+        return [{"vigilance": 0.5, "alpha": 0.0, "beta": 0.1, "pa": 0.8, "ap": 0.7, "rules": 3.0}]
+
+
+def search_nothing(X, Y, *, grid, **rest):
+    """Stand in for `efcml.tuning.tune`."""
+    return MadeUpSearch(grid)
+
+
+def without_times(found):
+    """Return a record without what differs from run to run."""
+    return {name: value for name, value in found.items() if name not in TIMES}
