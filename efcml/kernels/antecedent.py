@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_part
 from efcml.kernels.linalg import dot
 from efcml.kernels.triangle import multiply, read_line, shrink_twice
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
 
 
-@kernel
+@kernel_part
 def is_novel(distance, dimension, support, vigilance):
     """Tell whether a squared distance lies beyond the tolerance radius of a rule.
 
@@ -51,8 +51,7 @@ def add_to_covariance(precision, e, share, coordinate, amount, w, u):
 
 
 @kernel
-def move_rule(z, center, joint_precision, input_precision, log_det, support, coordinate, amount, e,
-              w, u):  # fmt: skip
+def move_rule(rule, coordinate, amount, rules, scratch):
     """Let one rule absorb the joint row ``z``: center, both precisions, both log-determinants.
 
     Exact recursions of the (1/k) covariance with the deviation from the *old* center. The input
@@ -62,13 +61,30 @@ def move_rule(z, center, joint_precision, input_precision, log_det, support, coo
     Then ``amount`` is added to the variance of one joint coordinate (the variance floor): one per
     update in turn keeps the covariance near ``cov + rho S_0`` at O(q^2).
     """
-    q = z.shape[0]
-    p = input_precision.shape[0]
-    share = 1.0 / (support + 1.0)
-    for j in range(q):
+    z, e, w, u = scratch.z, scratch.e, scratch.v, scratch.u
+    center, log_det = rules.center[rule], rules.log_det[rule]
+    joint, marginal = rules.joint_precision[rule], rules.input_precision[rule]
+    p = marginal.shape[0]
+    share = 1.0 / (rules.support[rule] + 1.0)
+    for j in range(z.shape[0]):
         e[j] = z[j] - center[j]
-    log_det[0] += add_to_covariance(joint_precision, e[:q], share, coordinate, amount, w[:q], u[:q])
+    log_det[0] += add_to_covariance(joint, e, share, coordinate, amount, w, u)
     within = amount if coordinate < p else 0.0
-    log_det[1] += add_to_covariance(input_precision, e[:p], share, coordinate, within, w[:p], u[:p])
-    for j in range(q):
+    log_det[1] += add_to_covariance(marginal, e[:p], share, coordinate, within, w[:p], u[:p])
+    for j in range(z.shape[0]):
         center[j] += share * e[j]
+
+
+@kernel
+def update_winner(winner, rules, settings, scratch):
+    """Move the winner towards the joint row, count the sample, hold the variance floor."""
+    start_variance = settings.start_variance
+    grown = rules.support[winner] + 1.0
+    support = min(grown, settings.max_support)
+    rules.updates[winner] += 1
+    q = start_variance.shape[0]
+    turn = rules.updates[winner] % q
+    amount = settings.variance_floor * q * start_variance[turn] / support
+    move_rule(winner, turn, amount, rules, scratch)
+    rules.support[winner] = support
+    rules.prior_share[winner] *= support / grown

@@ -2,8 +2,8 @@
 
 A *group* is a set of labels that share one inverse Hessian: all labels while every row was fully
 labelled, one label each from the first partly labelled row on. Every kernel goes through all rules:
-``weights`` is how much each learns from the row (0: nothing), ``keeps`` what forgetting leaves it.
-They take plain arrays, not tuples of them, and loop over the rules themselves (decision 5).
+``scratch.weights`` is how much each learns from the row (0: nothing), ``scratch.keeps`` what
+forgetting leaves it.
 """
 
 import numpy as np
@@ -17,50 +17,51 @@ MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 
 
 @kernel
-def weigh_rules(activation, n_rules, newborn, floor, forgetting, weights, keeps):
+def weigh_rules(activation, n_rules, newborn, settings, scratch):
     """Write how much each rule learns and keeps: nothing and all, if it is new or hardly fires."""
     for rule in range(n_rules):
-        weights[rule], keeps[rule] = 0.0, 1.0
-        if rule != newborn and activation[rule] >= floor:
-            weights[rule] = activation[rule]
-            keeps[rule] = forgetting ** activation[rule]
+        scratch.weights[rule], scratch.keeps[rule] = 0.0, 1.0
+        if rule != newborn and activation[rule] >= settings.activation_floor:
+            scratch.weights[rule] = activation[rule]
+            scratch.keeps[rule] = settings.forgetting ** activation[rule]
 
 
 @kernel
-def shrink_inverses(weights, keeps, n_rules, row, known, P, Delta, prior_slope, stale, shrink,
-                    scale, roots, gain):  # fmt: skip
-    """Let every label group learn ``row``: what P loses is noted and carried out when it is read.
+def shrink_inverses(n_rules, prior_slope, rules, scratch):
+    """Let every label group learn the row: what P loses is noted and carried out when it is read.
 
     ``shrink`` then is ``w = root P r`` with ``root^2 = Psi / (l + Psi r'P r)``, so that P becomes
     ``(P - w w') / l`` and the gain of RFWLS is ``root w``. ``l`` is lambda^Psi.
     """
+    row, gain, Delta, groups = scratch.row, scratch.gain, rules.Delta, rules.P.shape[1]
     for rule in range(n_rules):
-        weight, keep = weights[rule], keeps[rule]
+        weight, keep = scratch.weights[rule], scratch.keeps[rule]
         if weight == 0.0:
             continue
-        for group in range(P.shape[1]):
-            if P.shape[1] > 1 and not known[group]:
+        for group in range(groups):
+            if groups > 1 and not scratch.known[group]:
                 continue
-            multiply_P(P, shrink, scale, rule, group, row, gain)
+            multiply_P(rule, group, row, rules.P, scratch, gain)
             factor = weight / (keep + weight * dot(row, gain))
             root = np.sqrt(factor)
             for i in range(row.shape[0]):
-                shrink[rule, group, i] = root * gain[i]
-            roots[rule, group] = root
-            scale[rule, group] = 1.0 / keep
+                scratch.shrink[rule, group, i] = root * gain[i]
+            scratch.roots[rule, group] = root
+            scratch.scale[rule, group] = 1.0 / keep
             if keep != 1.0:
                 for i in range(row.shape[0]):
                     Delta[rule, group, i] *= keep
             if Delta[rule, group, 0] < 0.5 * prior_slope or weight > MOST_SHRINK * keep * factor:
-                stale[rule] = 1
+                rules.stale[rule] = 1
 
 
 @kernel_fast
-def forget_sums(keeps, n_rules, known, B, D):
+def forget_sums(n_rules, rules, scratch):
     """Scale B and D of the known labels by what each rule keeps.
 
     B and D, of which D may have several rows for every label, are sums over the rows so far.
     """
+    B, D, known, keeps = rules.B, rules.D, scratch.known, scratch.keeps
     K = known.shape[0]
     for rule in range(n_rules):
         for k in range(D.shape[1]):
@@ -74,15 +75,17 @@ def forget_sums(keeps, n_rules, known, B, D):
 
 
 @kernel_fast
-def learn_planes(weights, n_rules, row, heights, y, known, shrink, roots, W, B):
+def learn_planes(n_rules, y, rules, scratch):
     """Move the planes of the known labels towards ``y`` and add the row to B.
 
-    ``heights`` are the planes at the row. W may carry several planes of every label, one for each
-    pair (alpha, beta). D, the gradient of least squares, stays as it is.
+    ``scratch.heights`` are the planes at the row. W may carry several planes of every label, one
+    for each pair (alpha, beta). D, the gradient of least squares, stays as it is.
     """
+    row, heights, shrink, roots = scratch.row, scratch.heights, scratch.shrink, scratch.roots
+    W, B, known = rules.W, rules.B, scratch.known
     d, K, groups = row.shape[0], y.shape[0], roots.shape[1]
     for rule in range(n_rules):
-        weight = weights[rule]
+        weight = scratch.weights[rule]
         if weight == 0.0:
             continue
         for c in range(K):
@@ -100,17 +103,18 @@ def learn_planes(weights, n_rules, row, heights, y, known, shrink, roots, W, B):
 
 
 @kernel
-def learn_moments(weights, keeps, n_rules, y, known, label_weight, label_mean, label_cov, old):
-    """Update the label moments of every rule; ``old`` is a workspace of K."""
-    shared = label_weight.shape[1] == 1
+def learn_moments(n_rules, y, rules, scratch):
+    """Update the label moments of every rule."""
+    shared = rules.label_weight.shape[1] == 1
     for rule in range(n_rules):
-        weight, keep = weights[rule], keeps[rule]
+        weight, keep = scratch.weights[rule], scratch.keeps[rule]
         if weight > 0.0:
-            total, mean, cov = label_weight[rule], label_mean[rule], label_cov[rule]
+            total, mean = rules.label_weight[rule], rules.label_mean[rule]
+            cov = rules.label_cov[rule]
             if shared:
-                absorb_labels(y, weight, keep, total, mean, cov, old)
+                absorb_labels(y, weight, keep, total, mean, cov, scratch.old)
             else:
-                absorb_label_pairs(y, known, weight, keep, total, mean, cov)
+                absorb_label_pairs(y, scratch.known, weight, keep, total, mean, cov)
 
 
 @kernel
@@ -155,12 +159,12 @@ def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, lab
 
 
 @kernel
-def inverse_error(P, G, Delta, row, gain, back):
+def inverse_error(P, G, Delta, row, image, back):
     """Return ``|P (G + Delta) r - r| / |r|``, how far P has left the inverse along ``row``."""
-    multiply(G, row, gain)
+    multiply(G, row, image)
     for i in range(row.shape[0]):
-        gain[i] += Delta[i] * row[i]
-    multiply(P, gain, back)
+        image[i] += Delta[i] * row[i]
+    multiply(P, image, back)
     off = 0.0
     for i in range(row.shape[0]):
         off += (back[i] - row[i]) ** 2

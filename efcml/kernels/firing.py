@@ -13,21 +13,12 @@ AHEAD = 8  # rows; with more, what moves in between would be measured too often
 
 
 @kernel
-def measure_distances(z, center, precision, n_rules, e, distances):
-    """Write the squared Mahalanobis distance of ``z`` to every rule.
-
-    The length of ``z`` chooses the space: a joint row [x, y] or the input part x alone, which is
-    the leading part of every center.
-    """
-    for r in range(n_rules):
-        distances[r] = measure_distance(z, center[r], precision[r], e)
-
-
-@kernel
 def look_ahead(X, first, last, center, precision, n_rules, e, ahead):
     """Write the squared distances of the rows ``first:last`` of X to every rule.
 
-    One rule after the other, so that its matrix comes from far memory once for all rows.
+    The length of a row chooses the space: a joint row [x, y] or the input part x alone, which is
+    the leading part of every center. One rule after the other, so that its matrix comes from far
+    memory once for all rows.
     """
     for r in range(n_rules):
         for t in range(first, last):
@@ -53,17 +44,7 @@ def find_nearest(z, center, precision, least, n_rules, e):
 
 
 @kernel
-def fire(x, ante, n_rules, settings, work):
-    """Write the activation of every rule for the row ``x`` into ``work.activation``.
-
-    ``work.distances`` then holds the squared distances in the input space.
-    """
-    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-    activate_rules(ante, n_rules, settings, work)
-
-
-@kernel
-def activate_rules(ante, n_rules, settings, work):
+def activate_rules(distances, n_rules, rules, settings, activation):
     """Write the activation of every rule from the distances in the input space.
 
     With ``settings.density`` a rule counts by its Gaussian density, not by the distance alone:
@@ -71,10 +52,10 @@ def activate_rules(ante, n_rules, settings, work):
     does not drown a narrow one where both are near.
     """
     for r in range(n_rules):
-        work.activation[r] = work.distances[r]
+        activation[r] = distances[r]
         if settings.density:
-            work.activation[r] += ante.log_det[r, 1]
-    activate(work.activation, n_rules, settings.bandwidth, work.activation)
+            activation[r] += rules.log_det[r, 1]
+    activate(activation, n_rules, settings.bandwidth, activation)
 
 
 @kernel

@@ -5,12 +5,15 @@
 An event is returned *before* the row has changed anything (birth, missing room for label groups) or
 *after* the row is complete (pause: rules to repair, a pair to compare), so that going on is exact
 and the split of a stream into chunks cannot matter.
+
+``model`` holds the arrays of all ``rules``, the ``cases``, the ``settings`` that steer the kernels,
+and ``scratch`` arrays, in which a row is handed from one phase to the next.
 """
 
 import numpy as np
 
 from efcml._jit import kernel
-from efcml.kernels.antecedent import is_novel, move_rule
+from efcml.kernels.antecedent import is_novel, update_winner
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
 from efcml.kernels.consequent import (
     forget_sums,
@@ -19,13 +22,7 @@ from efcml.kernels.consequent import (
     shrink_inverses,
     weigh_rules,
 )
-from efcml.kernels.firing import (
-    AHEAD,
-    activate_rules,
-    find_nearest,
-    look_ahead,
-    measure_distances,
-)
+from efcml.kernels.firing import AHEAD, activate_rules, find_nearest, look_ahead
 from efcml.kernels.linalg import find_least, measure_distance
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
@@ -56,126 +53,32 @@ def complete_joint_row(x, y, known, expected, z):
 
 
 @kernel
-def expect_labels(heights, expected):
-    """Write what a rule expects of the labels: its planes at the row, clipped to [0, 1]."""
-    for c in range(expected.shape[0]):
-        expected[c] = min(1.0, max(0.0, heights[c]))
-
-
-@kernel
-def choose_winner(ante, n_rules, all_known, settings, work):
-    """Return the nearest rule and whether the row in ``work.z`` is novel to it.
+def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
+    """Return the rule that is nearest to the joint row, and whether the row is novel to it.
 
     Joint space when all labels are known, else input space, where the distance is the smallest
-    one that any labels could give. The distances in the input space must be known.
+    one that any labels could give. ``distances`` are those in the input space.
     """
     if settings.product_space and all_known:
         winner, distance = find_nearest(
-            work.z, ante.center, ante.joint_precision, work.distances, n_rules, work.e
+            scratch.z, rules.center, rules.joint_precision, distances, n_rules, scratch.e
         )
-        dimension = float(work.z.shape[0])
+        dimension = float(scratch.z.shape[0])
     else:
-        winner = find_least(work.distances, n_rules)
-        distance = work.distances[winner]
-        dimension = float(ante.input_precision.shape[1])
-    return winner, is_novel(distance, dimension, ante.support[winner], settings.vigilance)
+        winner = find_least(distances, n_rules)
+        distance = distances[winner]
+        dimension = float(rules.input_precision.shape[1])
+    return winner, is_novel(distance, dimension, rules.support[winner], settings.vigilance)
 
 
 @kernel
-def update_winner(winner, ante, start_variance, max_support, variance_floor, work):
-    """Move the winner towards ``work.z``, count the sample, hold the variance floor."""
-    grown = ante.support[winner] + 1.0
-    support = min(grown, max_support)
-    ante.updates[winner] += 1
-    q = start_variance.shape[0]
-    turn = ante.updates[winner] % q
-    amount = variance_floor * q * start_variance[turn] / support
-    move_rule(
-        work.z, ante.center[winner], ante.joint_precision[winner], ante.input_precision[winner],
-        ante.log_det[winner], ante.support[winner], turn, amount, work.e, work.v, work.u,
-    )  # fmt: skip
-    ante.support[winner] = support
-    ante.prior_share[winner] *= support / grown
-
-
-@kernel
-def look_for_merge(winner, ante, n_rules, settings, work):
-    """Return a rule whose merge with the winner is worth the exact test, or -1."""
-    precision = ante.joint_precision if settings.product_space else ante.input_precision
-    return find_due_pair(
-        winner, n_rules, ante.center, precision, ante.updates, ante.tested,
-        settings.joint_bandwidth, settings.merge_overlap, work.e,
-    )  # fmt: skip
-
-
-@kernel
-def learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work):
-    """Let every active rule learn the row, the newborn excepted; the rules have fired for it."""
-    row, known, waiting = cons_work.row, cons_work.known, cons_work.waiting
-    weights, keeps = cons_work.weights, cons_work.keeps
-    weigh_rules(
-        work.activation, n_rules, newborn, settings.activation_floor, settings.forgetting, weights,
-        keeps,
-    )  # fmt: skip
-    queue_row(
-        row, weights, keeps, n_rules, known, waiting.rows, waiting.weight, waiting.keep,
-        waiting.count,
-    )  # fmt: skip
-    shrink_inverses(
-        weights, keeps, n_rules, row, known, cons.P, cons.Delta, settings.prior_slope, cons.stale,
-        waiting.shrink, waiting.scale, waiting.roots, cons_work.gain,
-    )  # fmt: skip
-    if settings.forgetting < 1.0:
-        forget_sums(keeps, n_rules, known, cons.B, cons.D)
-    learn_planes(
-        weights, n_rules, row, cons_work.heights, y, known, waiting.shrink, waiting.roots, cons.W,
-        cons.B,
-    )  # fmt: skip
-    learn_moments(
-        weights, keeps, n_rules, y, known, cons.label_weight, cons.label_mean, cons.label_cov,
-        cons_work.error,
-    )  # fmt: skip
-    count_weights(weights, keeps, n_rules, cons.weight, cons.use, cons.penalty_slack)
-    check_inverses(weights, n_rules, cons, cons_work)
-    if settings.corrects:
-        correct_due_rules(row_number, n_rules, cons, settings, cons_work)
-    if waiting.count[0] == ROWS:
-        bring_all_G(cons.G, n_rules, waiting)
-
-
-@kernel
-def any_stale(stale, n_rules):
-    """Tell whether the P of some rule is to be derived anew."""
-    for rule in range(n_rules):
-        if stale[rule] != 0:
-            return True
-    return False
-
-
-@kernel
-def learn_errors_of_rules(x, y, n_known, recalled, row_number, n_rules, settings, work, cons_work,
-                          cases):  # fmt: skip
-    """Let the cases, if there are any, learn what the rules, which have just fired, get wrong."""
-    if cases.rows.shape[0] > 0:
-        blend(work.activation, cons_work.heights, n_rules, cases.errors)
-        K = y.shape[0]
-        for c in range(cases.errors.shape[0]):
-            cases.errors[c] = y[c % K] - cases.errors[c]
-        # Activations sum to one, so this is how much a rule forgets on average.
-        kept = settings.forgetting ** (1.0 / n_rules)
-        if not recalled:
-            compare_with_cases(x, cases)
-        known = cons_work.known
-        learn_case(cases.errors, known, float(n_known), row_number, kept, cases)
-
-
-@kernel
-def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, settings, work, known):
+def cluster_until_event(X, Y, start, newborn, n_rules, rules, settings, scratch):
     """Let rows ``start..`` form rules; return ``(status, row, rule, other)``.
 
     ``newborn >= 0``: row ``start`` has just given birth to that rule and is done with.
     """
-    p, K = X.shape[1], Y.shape[1]
+    p, K, known, distances = X.shape[1], Y.shape[1], scratch.known, scratch.alone
+    center, precision = rules.center, rules.input_precision
     for t in range(start + (newborn >= 0), X.shape[0]):
         x, y = X[t], Y[t]
         n_known = note_known(y, known)
@@ -183,17 +86,18 @@ def cluster_until_event(X, Y, start, newborn, ante, n_rules, start_variance, set
             continue
         if n_rules == 0:
             return BIRTH, t, -1, -1
-        complete_joint_row(x, y, known, y, work.z)
-        measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-        winner, novel = choose_winner(ante, n_rules, n_known == K, settings, work)
+        complete_joint_row(x, y, known, y, scratch.z)
+        look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
+        winner, novel = choose_winner(
+            distances[0], n_known == K, n_rules, rules, settings, scratch
+        )
         if novel:
             return BIRTH, t, winner, -1
         if n_known < K:  # without planes, the center says what a rule expects
-            complete_joint_row(x, y, known, ante.center[winner, p:], work.z)
-        floor = settings.variance_floor
-        update_winner(winner, ante, start_variance, settings.max_support, floor, work)
+            complete_joint_row(x, y, known, center[winner, p:], scratch.z)
+        update_winner(winner, rules, settings, scratch)
         if settings.merging:
-            other = look_for_merge(winner, ante, n_rules, settings, work)
+            other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
             if other >= 0:
                 return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
@@ -215,128 +119,142 @@ def end_of_run(Y, first, all_rows):
 
 
 @kernel
-def view_next_row(X, Y, t, first, last, ante, W, n_rules, work, cons_work, all_rows):
-    """View row t; return which rows ``first:last`` have their distances in ``work.ahead``."""
+def view_next_row(X, Y, t, first, last, n_rules, model, all_rows):
+    """View row t; return which rows ``first:last`` have their distances in ``ahead``."""
+    rules, scratch = model.rules, model.scratch
+    ahead = scratch.ahead
     if t >= last:
         first, last = t, end_of_run(Y, t, all_rows)
-        look_ahead(X, first, last, ante.center, ante.input_precision, n_rules, work.e, work.ahead)
-    view_row(X[t], work.ahead[t - first], W, n_rules, work, cons_work.row, cons_work.heights)
+        center, precision = rules.center, rules.input_precision
+        look_ahead(X, first, last, center, precision, n_rules, scratch.e, ahead)
+    view_row(X[t], ahead[t - first], n_rules, rules.W, scratch)
     return first, last
 
 
 @kernel
-def find_obstacle(n_known, K, groups, n_rules):
-    """Return what Python must do before a row can be learned, or DONE."""
-    if n_known < K and groups == 1:
-        return SPLIT_GROUPS
-    if n_rules == 0:
-        return BIRTH
-    return DONE
-
-
-@kernel
-def find_and_move_winner(X, Y, t, first, last, n_known, ante, n_rules, start_variance, settings,
-                         work, cons_work):  # fmt: skip
-    """Return the winner of row t, which was viewed, and whether the row is novel to it.
+def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
+    """Return the winner of row t, the one in view, and whether the row is novel to it.
 
     If it is not, the winner has moved, and its distances to this row and to those ahead are those
     from where it is now.
     """
-    x, y, known = X[t], Y[t], cons_work.known
-    complete_joint_row(x, y, known, y, work.z)
-    winner, novel = choose_winner(ante, n_rules, n_known == y.shape[0], settings, work)
+    rules, settings, scratch = model.rules, model.settings, model.scratch
+    x, y, known, expected = X[t], Y[t], scratch.known, scratch.expected
+    complete_joint_row(x, y, known, y, scratch.z)
+    all_known = n_known == y.shape[0]
+    winner, novel = choose_winner(
+        scratch.distances, all_known, n_rules, rules, settings, scratch
+    )
     if not novel:
-        if n_known < y.shape[0]:
-            expect_labels(cons_work.heights[winner], cons_work.error)
-            complete_joint_row(x, y, known, cons_work.error, work.z)
-        floor = settings.variance_floor
-        update_winner(winner, ante, start_variance, settings.max_support, floor, work)
-        center, precision = ante.center[winner], ante.input_precision[winner]
+        if not all_known:  # a rule expects what its planes say at the row, clipped to [0, 1]
+            for c in range(expected.shape[0]):
+                expected[c] = min(1.0, max(0.0, scratch.heights[winner, c]))
+            complete_joint_row(x, y, known, expected, scratch.z)
+        update_winner(winner, rules, settings, scratch)
+        center, precision = rules.center[winner], rules.input_precision[winner]
         for later in range(t, last):
-            work.ahead[later - first, winner] = measure_distance(
-                X[later], center, precision, work.e
-            )
-        work.distances[winner] = work.ahead[t - first, winner]
+            distance = measure_distance(X[later], center, precision, scratch.e)
+            scratch.ahead[later - first, winner] = distance
+        scratch.distances[winner] = scratch.ahead[t - first, winner]
     return winner, novel
 
 
 @kernel
-def learn_viewed_row(x, y, n_known, recalled, newborn, row_number, ante, cons, n_rules, settings,
-                     work, cons_work, cases):  # fmt: skip
-    """Let cases and planes learn a row; the antecedents have done so."""
-    activate_rules(ante, n_rules, settings, work)
-    learn_errors_of_rules(
-        x, y, n_known, recalled, row_number, n_rules, settings, work, cons_work, cases
-    )
-    learn_consequents(newborn, row_number, y, cons, n_rules, settings, work, cons_work)
+def learn_consequents(y, newborn, row_number, n_rules, model):
+    """Let the planes of every active rule learn the row, those of the newborn excepted."""
+    rules, settings, scratch = model.rules, model.settings, model.scratch
+    weigh_rules(scratch.activation, n_rules, newborn, settings, scratch)
+    queue_row(n_rules, scratch)
+    shrink_inverses(n_rules, settings.prior_slope, rules, scratch)
+    if settings.forgetting < 1.0:
+        forget_sums(n_rules, rules, scratch)
+    learn_planes(n_rules, y, rules, scratch)
+    learn_moments(n_rules, y, rules, scratch)
+    count_weights(n_rules, rules, scratch)
+    check_inverses(n_rules, rules, scratch)
+    if settings.corrects:
+        correct_due_rules(row_number, n_rules, rules, settings, scratch)
+    if scratch.count[0] == ROWS:
+        bring_all_G(n_rules, rules.G, scratch)
 
 
 @kernel
-def learn_rows(
-    X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
-    cons_work, cases, watch,
-):  # fmt: skip
+def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
+    """Let the cases learn what the rules, which have just fired, get wrong.
+
+    ``compared`` tells whether the row has been compared with them before, for its scores.
+    """
+    scratch, cases, K = model.scratch, model.cases, y.shape[0]
+    blend(scratch.activation, scratch.heights, n_rules, cases.errors)
+    for c in range(cases.errors.shape[0]):
+        cases.errors[c] = y[c % K] - cases.errors[c]
+    # Activations sum to one, so this is how much a rule forgets on average.
+    kept = model.settings.forgetting ** (1.0 / n_rules)
+    if not compared:
+        compare_with_cases(x, cases)
+    learn_case(cases.errors, scratch.known, float(n_known), row_number, kept, cases)
+
+
+@kernel
+def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
-    K = Y.shape[1]
+    rules, settings, scratch = model.rules, model.settings, model.scratch
     first = last = start  # the rows whose distances are known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
         resumed = t == start and newborn >= 0
         watched = t < watch.rows.shape[0] and not resumed
         if watched and not watch.own:
-            score_row(
-                watch.rows[t], ante, cons.W, n_rules, settings, work, cons_work.row,
-                cons_work.heights, cases, watch.scores[t],
-            )  # fmt: skip
+            score_row(watch.rows, t, n_rules, model, watch.scores[t])
             watched = False
-        n_known = note_known(y, cons_work.known)
+        n_known = note_known(y, scratch.known)
         if n_known == 0 and not watched:
             continue
-        first, last = view_next_row(
-            X, Y, t, first, last, ante, cons.W, n_rules, work, cons_work, watch.own
-        )
+        first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
         if watched:
-            answer_row(x, ante, n_rules, settings, work, cons_work.heights, cases, watch.scores[t])
+            answer_row(x, n_rules, model, watch.scores[t])
         if n_known == 0:
             continue
         winner, other = newborn, -1
         if not resumed:
-            obstacle = find_obstacle(n_known, K, cons.P.shape[1], n_rules)
-            if obstacle != DONE:
-                return obstacle, t, -1, -1
-            winner, novel = find_and_move_winner(
-                X, Y, t, first, last, n_known, ante, n_rules, start_variance, settings, work,
-                cons_work,
-            )  # fmt: skip
+            if n_known < Y.shape[1] and rules.P.shape[1] == 1:
+                return SPLIT_GROUPS, t, -1, -1
+            if n_rules == 0:
+                return BIRTH, t, -1, -1
+            winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
-            learn_viewed_row(
-                x, y, n_known, watched, newborn if resumed else -1, numbers[t], ante, cons,
-                n_rules, settings, work, cons_work, cases,
-            )  # fmt: skip
+            activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
+            if model.cases.rows.shape[0] > 0:
+                learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
+            learn_consequents(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
-            other = look_for_merge(winner, ante, n_rules, settings, work)
-        if other >= 0 or any_stale(cons.stale, n_rules):
+            other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
+        if other >= 0 or any_stale(rules.stale, n_rules):
             return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
 
 
 @kernel
-def learn_until_event(
-    X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
-    cons_work, cases, watch,
-):  # fmt: skip
+def any_stale(stale, n_rules):
+    """Tell whether the P of some rule is to be derived anew."""
+    for rule in range(n_rules):
+        if stale[rule] != 0:
+            return True
+    return False
+
+
+@kernel
+def learn_until_event(X, Y, start, newborn, numbers, n_rules, model, watch):
     """Learn rows ``start..`` in order; return ``(status, row, rule, other)``.
 
     ``newborn >= 0`` resumes row ``start`` after Python gave birth to that rule. ``numbers`` are
     those of the rows in the whole stream. Before row t is learned, row t of ``watch.rows``, if
-    there is one, gets its scores. Nothing waits afterwards.
+    there is one, gets its scores; ``watch.own`` if these are the rows that are learned. Nothing
+    waits afterwards.
     """
-    event = learn_rows(
-        X, Y, start, newborn, numbers, ante, cons, n_rules, start_variance, settings, work,
-        cons_work, cases, watch,
-    )  # fmt: skip
-    bring_all(cons.P, cons.G, n_rules, cons_work.row, cons_work.gain, cons_work.waiting)
-    bring_covariance(cases)
+    event = learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch)
+    bring_all(n_rules, model.rules, model.scratch)
+    bring_covariance(model.cases)
     return event

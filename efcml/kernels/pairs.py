@@ -22,16 +22,17 @@ def center_gap(a, b, center, precision, e):
 
 
 @kernel
-def find_due_pair(winner, n_rules, center, precision, updates, tested, width, overlap, e):
+def find_due_pair(winner, n_rules, rules, settings, e):
     """Return the first rule whose merge with the winner needs the exact test, or -1.
 
     Due is a pair of mature rules (with fewer samples than dimensions a covariance is mostly S_0)
     whose common number of samples has grown by a tenth since it was last tested (counted by
     ``updates``: forgetting caps the support). A pair whose centers alone are too far apart for the
     wanted overlap is marked as tested; this screen is a heuristic, it can pass over rules that
-    cross each other at right angles. ``width`` is the bandwidth of the space that ``precision``
-    lives in.
+    cross each other at right angles.
     """
+    precision = rules.joint_precision if settings.product_space else rules.input_precision
+    center, updates, tested = rules.center, rules.updates, rules.tested
     mature = precision.shape[1]
     if updates[winner] + 1 < mature:
         return -1
@@ -40,7 +41,7 @@ def find_due_pair(winner, n_rules, center, precision, updates, tested, width, ov
         if r == winner or updates[r] + 1 < mature or joint < RETEST * tested[winner, r]:
             continue
         gap = center_gap(winner, r, center, precision, e)
-        if np.exp(-gap / (8.0 * width)) >= overlap:
+        if np.exp(-gap / (8.0 * settings.joint_bandwidth)) >= settings.merge_overlap:
             return r
         tested[winner, r] = joint
         tested[r, winner] = joint

@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_numpy
 from efcml.kernels.linalg import dot
-from efcml.kernels.records import LAPLACIAN, RAW, SHIFT, SIGNED
+from efcml.kernels.modes import LAPLACIAN, RAW, SHIFT, SIGNED
 from efcml.kernels.triangle import multiply
 
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below
@@ -106,8 +106,8 @@ def refresh_curvature(G, Delta, row, direction, image):
 
 
 @kernel_fast
-def propose_step(W, D, MW, alpha, beta, length, known, first, last, step):
-    """Write ``dW`` of one proximal step for the planes ``first:last``; return ``|dW|^2``.
+def propose_step(W, D, MW, alpha, beta, length, known, step):
+    """Write ``dW`` of one proximal step, one plane for each entry of ``known``; return ``|dW|^2``.
 
     Gradient step of length ``1/L``, then soft threshold ``alpha/L``; the intercept, the last
     entry, is neither correlated nor thresholded. Planes of unknown labels do not move.
@@ -116,8 +116,8 @@ def propose_step(W, D, MW, alpha, beta, length, known, first, last, step):
     cut = alpha * length
     pull = beta * length
     total = 0.0
-    for c in range(first, last):
-        if not known[c % known.shape[0]]:
+    for c in range(known.shape[0]):
+        if not known[c]:
             for i in range(slopes + 1):
                 step[c, i] = 0.0
             continue
@@ -132,10 +132,10 @@ def propose_step(W, D, MW, alpha, beta, length, known, first, last, step):
 
 
 @kernel_fast
-def bend(step, Delta, product, first, last):
+def bend(step, Delta, product):
     """Complete ``product = (G + Delta) dW`` from ``G dW``; return ``<dW, product>``."""
     total = 0.0
-    for c in range(first, last):
+    for c in range(step.shape[0]):
         for i in range(Delta.shape[0]):
             product[c, i] += Delta[i] * step[c, i]
             total += step[c, i] * product[c, i]
@@ -143,10 +143,10 @@ def bend(step, Delta, product, first, last):
 
 
 @kernel_fast
-def take_step(W, D, step, product, first, last):
-    """Add ``dW`` to W and ``(G + Delta) dW`` to D; return the squared size of those planes."""
+def take_step(W, D, step, product):
+    """Add ``dW`` to W and ``(G + Delta) dW`` to D; return the squared size of the planes."""
     total = 0.0
-    for c in range(first, last):
+    for c in range(W.shape[0]):
         for i in range(W.shape[1]):
             W[c, i] += step[c, i]
             D[c, i] += product[c, i]
@@ -165,9 +165,9 @@ def is_beyond(W, limit):
 
 
 @kernel
-def settle(P, B, Delta, W_prior, W, D, first, last, target):
+def settle(P, B, Delta, W_prior, W, D, target):
     """Reset planes to the least-squares solution ``P (B + Delta W_prior)``, where D is zero."""
-    for c in range(first, last):
+    for c in range(B.shape[0]):
         for i in range(W.shape[1]):
             target[i] = B[c, i] + Delta[i] * W_prior[c, i]
             D[c, i] = 0.0

@@ -85,8 +85,8 @@ def least_known(label_weight):
 
 
 @kernel
-def largest_instability(kind, P, label_weight, activation, floor, n_rules, row, v):
-    """Return the largest instability over the active rules; P is (rules, g, d, d).
+def largest_instability(kind, floor, n_rules, rules, scratch):
+    """Return the largest instability over the rules whose activation reaches ``floor``.
 
     Where every label has a P of its own, a rule counts by the label that it has learned least:
     every row takes something away from P, so that one has most left. To look at all of them would
@@ -94,9 +94,11 @@ def largest_instability(kind, P, label_weight, activation, floor, n_rules, row, 
     """
     largest = 0.0
     for rule in range(n_rules):
-        if activation[rule] >= floor:
-            group = least_known(label_weight[rule])
-            largest = max(largest, instability_of(kind, activation[rule], P[rule, group], row, v))
+        activation = scratch.activation[rule]
+        if activation >= floor:
+            P = rules.P[rule, least_known(rules.label_weight[rule])]
+            found = instability_of(kind, activation, P, scratch.row, scratch.image)
+            largest = max(largest, found)
     return largest
 
 
@@ -111,23 +113,21 @@ def count_ambiguous(scores, threshold):
 
 
 @kernel
-def find_reasons(x, scores, n_ambiguous, draw, ante, cons, n_rules, settings, work, cons_work, ask,
-                 state):  # fmt: skip
+def find_reasons(x, scores, n_ambiguous, draw, n_rules, model, ask, state):
     """Return the bits of all criteria that fire for a row that was just scored."""
+    rules, settings, scratch = model.rules, model.settings, model.scratch
     reasons = ALWAYS if ask.always else 0
     if ask.novelty:
-        nearest = find_least(work.distances, n_rules)
-        support = ante.support[nearest]
-        distance = work.distances[nearest]
+        nearest = find_least(scratch.distances, n_rules)
+        support = rules.support[nearest]
+        distance = scratch.distances[nearest]
         if is_novel(distance, float(x.shape[0]), support, settings.vigilance):
             reasons |= NOVELTY
     if ask.ambiguity and n_ambiguous > 0:
         reasons |= AMBIGUITY
     if ask.instability != 0:
-        found = largest_instability(
-            ask.instability, cons.P, cons.label_weight, work.activation,
-            settings.activation_floor, n_rules, cons_work.row, cons_work.gain,
-        )  # fmt: skip
+        floor = settings.activation_floor
+        found = largest_instability(ask.instability, floor, n_rules, rules, scratch)
         if found > state[INSTABILITY_THRESHOLD]:
             reasons |= INSTABILITY
     if ask.chance:
@@ -196,20 +196,16 @@ def count_row(ask, state, K, asked):
 
 
 @kernel
-def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, cases, ask, state,
-              scores, wanted):  # fmt: skip
+def scan_rows(X, draws, start, n_rules, model, asking, scores):
     """Score rows ``start..`` until one is worth a question; return its index and the reasons.
 
-    The row that is returned has been counted; ``wanted`` marks the labels to ask. When no row is
-    left, the index is the number of rows and the reasons are 0. ``draws`` are random numbers in
-    [0, 1), one per row.
+    The row that is returned has been counted; ``asking.wanted`` marks the labels to ask. When no
+    row is left, the index is the number of rows and the reasons are 0. ``draws`` are random
+    numbers in [0, 1), one per row.
     """
-    K = scores.shape[1]
+    ask, state, wanted, K = asking.ask, asking.state, asking.wanted, scores.shape[1]
     for t in range(start, X.shape[0]):
-        score_row(
-            X[t], ante, cons.W, n_rules, settings, work, cons_work.row, cons_work.heights, cases,
-            scores[t],
-        )  # fmt: skip
+        score_row(X, t, n_rules, model, scores[t])
         allowed = allowance(ask, state, K)
         state[USED_AMBIGUITY_THRESHOLD] = state[AMBIGUITY_THRESHOLD]
         state[USED_INSTABILITY_THRESHOLD] = state[INSTABILITY_THRESHOLD]
@@ -218,9 +214,8 @@ def scan_rows(X, draws, start, ante, cons, n_rules, settings, work, cons_work, c
             threshold = state[AMBIGUITY_THRESHOLD]
             n_ambiguous = count_ambiguous(scores[t], threshold)
             reasons = find_reasons(
-                X[t], scores[t], n_ambiguous, draws[t], ante, cons, n_rules, settings, work,
-                cons_work, ask, state,
-            )  # fmt: skip
+                X[t], scores[t], n_ambiguous, draws[t], n_rules, model, ask, state
+            )
             if reasons != 0:
                 if ask.by_label:
                     radius = threshold - 0.5 if reasons == AMBIGUITY else np.inf

@@ -1,12 +1,12 @@
 """What follows least squares in a row: sums, checks of P, proximal steps.
 
-The order within a row is that of how_it_works.md 4. ``cons`` are the consequent arrays of all
-rules, ``work`` the scratch arrays; ``work.row`` holds r = [x, 1], ``work.known`` the known labels.
+The order within a row is that of how_it_works.md 4. ``row`` is r = [x, 1], ``known`` tells which
+labels of it are known.
 """
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_part
 from efcml.kernels.consequent import inverse_error
 from efcml.kernels.linalg import mirror, multiply_into
 from efcml.kernels.proximal import (
@@ -21,7 +21,7 @@ from efcml.kernels.proximal import (
     take_step,
 )
 from efcml.kernels.triangle import multiply
-from efcml.kernels.waiting import bring_G, carry_out_shrink
+from efcml.kernels.waiting import bring_G, bring_P
 
 REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is new
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
@@ -29,7 +29,7 @@ INVERSE_TOLERANCE = 1e-9
 TINY = 1e-280  # squared steps below this have lost their digits
 
 
-@kernel
+@kernel_part
 def group_span(group, groups, K):
     """Return the columns ``first, last`` of a label group."""
     if groups == 1:
@@ -37,177 +37,186 @@ def group_span(group, groups, K):
     return group, group + 1
 
 
-@kernel
-def bring_P(rule, group, cons, work):
-    """Carry out the change of P that waits; ``work.gain`` is a workspace."""
-    waiting = work.waiting
-    carry_out_shrink(cons.P, waiting.shrink, waiting.scale, rule, group, work.row, work.gain)
-
-
-@kernel
-def by_blas(groups, n_planes):
+@kernel_part
+def by_blas(n_planes):
     """Tell whether BLAS multiplies steps with G, of which it looks at both triangles."""
-    return groups == 1 and n_planes > 1
+    return n_planes > 1
 
 
 @kernel
-def refresh_bounds(rule, cons, correlation, work):
-    """Follow the curvature of the groups that learn; renew the penalty if it has become old."""
-    weight = cons.weight[rule]
-    if weight >= 1.0 and cons.penalty_slack[rule] >= REFRESH_SHARE * weight:
-        correlate(cons.label_cov[rule], cons.label_weight[rule], work.corr)
-        cons.penalty_top[rule] = derive_penalty(correlation, work.corr, cons.penalty[rule])
-        cons.penalty_slack[rule] = 0.0
-    groups = cons.P.shape[1]
+def refresh_bounds(rule, row, known, correlation, rules, scratch):
+    """Follow the curvature of the groups that learn; renew the penalty if it has become old.
+
+    Where BLAS is to multiply steps with G, both triangles are filled.
+    """
+    weight = rules.weight[rule]
+    if weight >= 1.0 and rules.penalty_slack[rule] >= REFRESH_SHARE * weight:
+        correlate(rules.label_cov[rule], rules.label_weight[rule], scratch.corr)
+        rules.penalty_top[rule] = derive_penalty(correlation, scratch.corr, rules.penalty[rule])
+        rules.penalty_slack[rule] = 0.0
+    groups = rules.P.shape[1]
     for group in range(groups):
-        if groups == 1 or work.known[group]:
-            bring_G(cons.G, rule, group, work.waiting)
-            if by_blas(groups, work.step.shape[0]):
-                mirror(cons.G[rule, group])
-            cons.curvature[rule, group] = refresh_curvature(
-                cons.G[rule, group], cons.Delta[rule, group], work.row,
-                cons.curvature_direction[rule, group], work.gain,
-            )  # fmt: skip
-            for pair in range(work.bounds.shape[0]):
-                work.bounds[pair, group] = cons.curvature[rule, group]
+        if groups == 1 or known[group]:
+            bring_G(rule, group, rules.G, scratch)
+            G = rules.G[rule, group]
+            if groups == 1 and by_blas(scratch.step.shape[0]):
+                mirror(G)
+            bound = refresh_curvature(
+                G, rules.Delta[rule, group], row, rules.curvature_direction[rule, group],
+                scratch.image
+            )
+            rules.curvature[rule, group] = bound
+            for pair in range(scratch.bounds.shape[0]):
+                scratch.bounds[pair, group] = bound
 
 
 @kernel
-def propose(rule, pair, first, last, bound, cons, settings, work):
-    """Write the step of one pair's planes ``first:last``; return its squared size.
+def propose(rule, pair, first, last, known, rules, settings, scratch):
+    """Write the step of one pair's planes of the labels ``first:last``, and its squared size.
 
     A pair without any penalty has nothing to correct and stays where least squares put it.
     """
-    lipschitz = bound + settings.beta[pair] * cons.penalty_top[rule]
+    alpha, beta, K = settings.alpha[pair], settings.beta[pair], known.shape[0]
+    bound = scratch.bounds[pair, first if last - first < K else 0]
+    lipschitz = bound + beta * rules.penalty_top[rule]
     if not settings.exact_length:
         lipschitz = np.sqrt(lipschitz)
     length = 1.0 / lipschitz
-    if settings.alpha[pair] == 0.0 and settings.beta[pair] == 0.0:
+    if alpha == 0.0 and beta == 0.0:
         length = 0.0
-    return propose_step(
-        cons.W[rule], cons.D[rule], work.label_product, settings.alpha[pair], settings.beta[pair],
-        length, work.known, first, last, work.step,
-    )  # fmt: skip
+    low, high = pair * K + first, pair * K + last
+    scratch.squares[pair] = propose_step(
+        rules.W[rule, low:high], rules.D[rule, low:high], scratch.label_product[low:high],
+        alpha, beta, length, known[first:last], scratch.step[low:high]
+    )
 
 
 @kernel
-def multiply_step(G, first, last, work):
-    """Write ``G dW`` of the planes ``first:last``; `refresh_bounds` has made G whole for BLAS."""
-    if by_blas(1, last - first):
-        multiply_into(work.step[first:last], G, work.product[first:last])
+def multiply_step(G, step, product):
+    """Write ``G dW`` of some planes; for BLAS G has both triangles (`refresh_bounds`)."""
+    if by_blas(step.shape[0]):
+        multiply_into(step, G, product)
     else:
-        multiply(G, work.step[first], work.product[first])
+        multiply(G, step[0], product[0])
 
 
 @kernel
-def step_group(rule, group, cons, settings, work):
+def step_group(rule, group, known, rules, settings, scratch):
     """One proximal step of one label group; return the squared size of its planes after it.
 
     All pairs (alpha, beta) share the product with G, one wide matrix product.
     """
-    K = work.known.shape[0]
-    G, Delta = cons.G[rule, group], cons.Delta[rule, group]
-    first, last = group_span(group, cons.P.shape[1], K)
+    K, G, Delta = known.shape[0], rules.G[rule, group], rules.Delta[rule, group]
+    step, product, squares, bounds = scratch.step, scratch.product, scratch.squares, scratch.bounds
+    first, last = group_span(group, rules.P.shape[1], K)
     pairs = settings.alpha.shape[0]
     for pair in range(pairs):
-        low, high, bound = pair * K + first, pair * K + last, work.bounds[pair, group]
-        work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
+        propose(rule, pair, first, last, known, rules, settings, scratch)
     if last - first == K:
-        multiply_step(G, 0, pairs * K, work)
+        multiply_step(G, step, product)
     else:
         for k in range(first, pairs * K, K):
-            multiply_step(G, k, k + 1, work)
+            multiply_step(G, step[k : k + 1], product[k : k + 1])
     total = 0.0
     for pair in range(pairs):
         low, high = pair * K + first, pair * K + last
-        bent = bend(work.step, Delta, work.product, low, high)
+        moved, image = step[low:high], product[low:high]
+        bent = bend(moved, Delta, image)
         # The power iteration may have been too low; then <dW, (G + Delta) dW> shows it. Too small
         # a step tells nothing (its square underflows), nor does NaN.
         while (
             settings.exact_length
-            and work.squares[pair] > TINY
-            and bent > work.bounds[pair, group] * work.squares[pair] * (1.0 + 1e-12)
+            and squares[pair] > TINY
+            and bent > bounds[pair, group] * squares[pair] * (1.0 + 1e-12)
         ):
-            bound = MARGIN * bent / work.squares[pair]
-            work.bounds[pair, group] = bound
-            work.squares[pair] = propose(rule, pair, low, high, bound, cons, settings, work)
-            multiply_step(G, low, high, work)
-            bent = bend(work.step, Delta, work.product, low, high)
-        total += take_step(cons.W[rule], cons.D[rule], work.step, work.product, low, high)
-    cons.curvature[rule, group] = work.bounds[0, group]
+            bounds[pair, group] = MARGIN * bent / squares[pair]
+            propose(rule, pair, first, last, known, rules, settings, scratch)
+            multiply_step(G, moved, image)
+            bent = bend(moved, Delta, image)
+        total += take_step(rules.W[rule, low:high], rules.D[rule, low:high], moved, image)
+    rules.curvature[rule, group] = bounds[0, group]
     return total
 
 
 @kernel
-def correct_rule(rule, row_number, cons, settings, work):
+def correct_rule(rule, row_number, row, known, rules, settings, scratch):
     """All proximal steps of one rule, with the divergence guard."""
-    cons.uncorrected[rule] = 0.0
-    if cons.stopped[rule] != 0:
+    rules.uncorrected[rule] = 0.0
+    if rules.stopped[rule] != 0:
         return
-    refresh_bounds(rule, cons, settings.correlation, work)
-    groups = cons.P.shape[1]
-    K = work.known.shape[0]
+    refresh_bounds(rule, row, known, settings.correlation, rules, scratch)
+    groups, K = rules.P.shape[1], known.shape[0]
     for _ in range(settings.n_steps):
         for pair in range(settings.beta.shape[0]):
             if settings.beta[pair] > 0.0:
                 low, high = pair * K, pair * K + K
-                W = cons.W[rule, low:high]
-                multiply_into(cons.penalty[rule], W, work.label_product[low:high])
+                W = rules.W[rule, low:high]
+                multiply_into(rules.penalty[rule], W, scratch.label_product[low:high])
         squared = 0.0
         for group in range(groups):
-            if groups == 1 or work.known[group]:
-                squared += step_group(rule, group, cons, settings, work)
+            if groups == 1 or known[group]:
+                squared += step_group(rule, group, known, rules, settings, scratch)
         # The cheap sum of squares first; written so that NaN counts as too large.
         limit = settings.weight_limit
-        if not squared <= limit * limit and is_beyond(cons.W[rule], limit):
-            cons.stopped[rule] = row_number + 1
+        if not squared <= limit * limit and is_beyond(rules.W[rule], limit):
+            rules.stopped[rule] = row_number + 1
             for group in range(groups):
-                first, last = group_span(group, groups, K)
-                bring_P(rule, group, cons, work)
-                settle(
-                    cons.P[rule, group], cons.B[rule], cons.Delta[rule, group],
-                    cons.W_prior[rule], cons.W[rule], cons.D[rule], first, last, work.gain,
-                )  # fmt: skip
+                settle_group(rule, group, rules, scratch)
             return
 
 
 @kernel
-def count_weights(weights, keeps, n_rules, weight, use, penalty_slack):
+def settle_group(rule, group, rules, scratch):
+    """Put the planes of a label group back to least squares."""
+    first, last = group_span(group, rules.P.shape[1], rules.B.shape[1])
+    bring_P(rule, group, rules.P, scratch)
+    settle(
+        rules.P[rule, group], rules.B[rule, first:last], rules.Delta[rule, group],
+        rules.W_prior[rule, first:last], rules.W[rule, first:last], rules.D[rule, first:last],
+        scratch.image
+    )
+
+
+@kernel
+def count_weights(n_rules, rules, scratch):
     """Add what every rule learns to its sums."""
     for rule in range(n_rules):
-        weight[rule] = keeps[rule] * weight[rule] + weights[rule]
-        penalty_slack[rule] = keeps[rule] * penalty_slack[rule] + weights[rule]
-        use[rule] += weights[rule]
+        weight, keep = scratch.weights[rule], scratch.keeps[rule]
+        rules.weight[rule] = keep * rules.weight[rule] + weight
+        rules.penalty_slack[rule] = keep * rules.penalty_slack[rule] + weight
+        rules.use[rule] += weight
 
 
 @kernel
-def check_inverses(weights, n_rules, cons, work):
+def check_inverses(n_rules, rules, scratch):
     """Compare P with G + Delta along the row, for every group whose turn it is."""
-    groups = cons.P.shape[1]
+    groups = rules.P.shape[1]
     for rule in range(n_rules):
         for group in range(groups):
-            if weights[rule] == 0.0 or (groups > 1 and not work.known[group]):
+            if scratch.weights[rule] == 0.0 or (groups > 1 and not scratch.known[group]):
                 continue
-            cons.unchecked[rule, group] += 1
-            if cons.unchecked[rule, group] >= CHECK_EVERY:
-                cons.unchecked[rule, group] = 0
-                bring_P(rule, group, cons, work)
-                bring_G(cons.G, rule, group, work.waiting)
+            rules.unchecked[rule, group] += 1
+            if rules.unchecked[rule, group] >= CHECK_EVERY:
+                rules.unchecked[rule, group] = 0
+                bring_P(rule, group, rules.P, scratch)
+                bring_G(rule, group, rules.G, scratch)
                 off = inverse_error(
-                    cons.P[rule, group], cons.G[rule, group], cons.Delta[rule, group], work.row,
-                    work.gain, work.scaled,
-                )  # fmt: skip
+                    rules.P[rule, group], rules.G[rule, group], rules.Delta[rule, group],
+                    scratch.row, scratch.image, scratch.back
+                )
                 if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
-                    cons.stale[rule] = 1
+                    rules.stale[rule] = 1
 
 
 @kernel
-def correct_due_rules(row_number, n_rules, cons, settings, work):
+def correct_due_rules(row_number, n_rules, rules, settings, scratch):
     """Let the rules that have learned enough since the last time take proximal steps.
 
     RFWLS leaves D as it is, so a rule that waits loses nothing but the steps themselves.
     """
     for rule in range(n_rules):
-        cons.uncorrected[rule] += work.weights[rule]
-        if work.weights[rule] > 0.0 and cons.uncorrected[rule] >= settings.step_interval:
-            correct_rule(rule, row_number, cons, settings, work)
+        weight = scratch.weights[rule]
+        rules.uncorrected[rule] += weight
+        if weight > 0.0 and rules.uncorrected[rule] >= settings.step_interval:
+            row, known = scratch.row, scratch.known
+            correct_rule(rule, row_number, row, known, rules, settings, scratch)

@@ -2,7 +2,7 @@
 
 from efcml._jit import kernel, kernel_fast
 from efcml.kernels.cases import recall
-from efcml.kernels.firing import AHEAD, activate_rules, fire, look_ahead, measure_distances
+from efcml.kernels.firing import AHEAD, activate_rules, look_ahead
 
 
 @kernel
@@ -17,15 +17,6 @@ def blend(activation, heights, n_rules, scores):
                 scores[c] += share * heights[r, c]
 
 
-@kernel
-def fill_row(x, row):
-    """Write ``r = [x, 1]``."""
-    p = x.shape[0]
-    for j in range(p):
-        row[j] = x[j]
-    row[p] = 1.0
-
-
 @kernel_fast
 def measure_heights(row, W, n_rules, heights):
     """Write the height of every plane of every rule at the extended row ``r = [x, 1]``."""
@@ -38,47 +29,53 @@ def measure_heights(row, W, n_rules, heights):
 
 
 @kernel
-def view_row(x, distances, W, n_rules, work, row, heights):
-    """Write what scoring and learning a row both need; its ``distances`` have been measured."""
+def view_row(x, distances, n_rules, W, scratch):
+    """Write what scoring and learning a row both need: distances, r = [x, 1], heights."""
     for r in range(n_rules):
-        work.distances[r] = distances[r]
-    fill_row(x, row)
-    measure_heights(row, W, n_rules, heights)
+        scratch.distances[r] = distances[r]
+    p, row = x.shape[0], scratch.row
+    for j in range(p):
+        row[j] = x[j]
+    row[p] = 1.0
+    measure_heights(row, W, n_rules, scratch.heights)
 
 
 @kernel
-def answer_row(x, ante, n_rules, settings, work, heights, cases, scores):
-    """Write the continuous outputs of a row that was viewed, corrected by the cases."""
-    activate_rules(ante, n_rules, settings, work)
-    blend(work.activation, heights, n_rules, scores)
-    recall(x, cases, scores)
+def answer_row(x, n_rules, model, scores):
+    """Write the outputs of the row that is viewed, corrected by the cases (how_it_works.md 2)."""
+    scratch = model.scratch
+    activate_rules(scratch.distances, n_rules, model.rules, model.settings, scratch.activation)
+    blend(scratch.activation, scratch.heights, n_rules, scores)
+    recall(x, model.cases, scores)
 
 
 @kernel
-def score_row(x, ante, W, n_rules, settings, work, row, heights, cases, scores):
-    """Write the continuous outputs of one row (how_it_works.md 2)."""
-    measure_distances(x, ante.center, ante.input_precision, n_rules, work.e, work.distances)
-    fill_row(x, row)
-    measure_heights(row, W, n_rules, heights)
-    answer_row(x, ante, n_rules, settings, work, heights, cases, scores)
-
-
-@kernel
-def score_rows(X, ante, W, n_rules, settings, work, row, heights, cases, scores):
+def score_rows(X, n_rules, model, scores):
     """Write the continuous outputs of every row of X."""
-    center, precision, n = ante.center, ante.input_precision, X.shape[0]
+    rules, scratch, n = model.rules, model.scratch, X.shape[0]
+    center, precision, ahead = rules.center, rules.input_precision, scratch.ahead
     for first in range(0, n, AHEAD):
         last = min(first + AHEAD, n)
-        look_ahead(X, first, last, center, precision, n_rules, work.e, work.ahead)
+        look_ahead(X, first, last, center, precision, n_rules, scratch.e, ahead)
         for t in range(first, last):
-            view_row(X[t], work.ahead[t - first], W, n_rules, work, row, heights)
-            answer_row(X[t], ante, n_rules, settings, work, heights, cases, scores[t])
+            view_row(X[t], ahead[t - first], n_rules, rules.W, scratch)
+            answer_row(X[t], n_rules, model, scores[t])
 
 
 @kernel
-def activate_rows(X, ante, n_rules, settings, work, activations):
+def score_row(X, t, n_rules, model, scores):
+    """Write the continuous outputs of row t; rows that are ahead keep their distances."""
+    rules, scratch = model.rules, model.scratch
+    distances = scratch.alone
+    look_ahead(X, t, t + 1, rules.center, rules.input_precision, n_rules, scratch.e, distances)
+    view_row(X[t], distances[0], n_rules, rules.W, scratch)
+    answer_row(X[t], n_rules, model, scores)
+
+
+@kernel
+def activate_rows(X, n_rules, rules, settings, scratch, activations):
     """Write the normalised activation of every rule for every row of X."""
+    center, precision, distances = rules.center, rules.input_precision, scratch.alone
     for t in range(X.shape[0]):
-        fire(X[t], ante, n_rules, settings, work)
-        for r in range(n_rules):
-            activations[t, r] = work.activation[r]
+        look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
+        activate_rules(distances[0], n_rules, rules, settings, activations[t])

@@ -27,45 +27,45 @@ NOTHING = 0.0  # as a scale: no change waits
 
 
 @kernel
-def multiply_P(P, shrinks, scale, rule, group, row, product):
+def multiply_P(rule, group, row, P, scratch, product):
     """Write ``P r`` of a label group, the change that waits carried out.
 
     The product is always made by the same kernel, so that it always rounds alike.
     """
-    w, waits = shrinks[rule, group], scale[rule, group]
+    w, waits = scratch.shrink[rule, group], scratch.scale[rule, group]
     if waits != NOTHING and waits != 1.0:
         shrink(P[rule, group], w, waits)
     if waits != 1.0:
         for i in range(w.shape[0]):
             w[i] = 0.0
     shrink_and_multiply(P[rule, group], w, row, product)
-    scale[rule, group] = NOTHING
+    scratch.scale[rule, group] = NOTHING
 
 
 @kernel
-def carry_out_shrink(P, shrinks, scale, rule, group, row, product):
-    """Carry out the change of one P that waits; ``product`` is a workspace."""
-    waits = scale[rule, group]
+def bring_P(rule, group, P, scratch):
+    """Carry out the change of one P that waits."""
+    waits = scratch.scale[rule, group]
     if waits == 1.0:
-        multiply_P(P, shrinks, scale, rule, group, row, product)
+        multiply_P(rule, group, scratch.row, P, scratch, scratch.unused)
     elif waits != NOTHING:
-        shrink(P[rule, group], shrinks[rule, group], waits)
-        scale[rule, group] = NOTHING
+        shrink(P[rule, group], scratch.shrink[rule, group], waits)
+        scratch.scale[rule, group] = NOTHING
 
 
 @kernel
-def queue_row(row, weights, keeps, n_rules, known, rows, weight, keep, count):
-    """Let a row wait for G of all rules, with its weight in each label group."""
-    slot = count[0]
+def queue_row(n_rules, scratch):
+    """Let the row wait for G of all rules, with its weight in each label group."""
+    row, slot = scratch.row, scratch.count[0]
     for i in range(row.shape[0]):
-        rows[slot, i] = row[i]
-    groups = weight.shape[1]
+        scratch.rows[slot, i] = row[i]
+    groups = scratch.row_weight.shape[1]
     for rule in range(n_rules):
         for group in range(groups):
-            learns = groups == 1 or known[group]
-            weight[rule, group, slot] = weights[rule] if learns else 0.0
-            keep[rule, group, slot] = keeps[rule] if learns else 1.0
-    count[0] = slot + 1
+            learns = groups == 1 or scratch.known[group]
+            scratch.row_weight[rule, group, slot] = scratch.weights[rule] if learns else 0.0
+            scratch.row_keep[rule, group, slot] = scratch.keeps[rule] if learns else 1.0
+    scratch.count[0] = slot + 1
 
 
 @kernel
@@ -89,31 +89,29 @@ def add_rows(G, rows, weight, keep, first, last, scaled):
 
 
 @kernel
-def bring_G(G, rule, group, waiting):
+def bring_G(rule, group, G, scratch):
     """Add the rows that wait for one G."""
-    first, last = waiting.done[rule, group], waiting.count[0]
+    first, last = scratch.done[rule, group], scratch.count[0]
     if first < last:
-        add_rows(
-            G[rule, group], waiting.rows, waiting.weight[rule, group], waiting.keep[rule, group],
-            first, last, waiting.scaled,
-        )  # fmt: skip
-        waiting.done[rule, group] = last
+        weight, keep = scratch.row_weight[rule, group], scratch.row_keep[rule, group]
+        add_rows(G[rule, group], scratch.rows, weight, keep, first, last, scratch.scaled)
+        scratch.done[rule, group] = last
 
 
 @kernel
-def bring_all_G(G, n_rules, waiting):
+def bring_all_G(n_rules, G, scratch):
     """Add all rows that wait for any G."""
     for rule in range(n_rules):
         for group in range(G.shape[1]):
-            bring_G(G, rule, group, waiting)
-            waiting.done[rule, group] = 0
-    waiting.count[0] = 0
+            bring_G(rule, group, G, scratch)
+            scratch.done[rule, group] = 0
+    scratch.count[0] = 0
 
 
 @kernel
-def bring_all(P, G, n_rules, row, product, waiting):
-    """Carry out everything that waits; ``row`` and ``product`` are workspaces."""
-    bring_all_G(G, n_rules, waiting)
+def bring_all(n_rules, rules, scratch):
+    """Carry out everything that waits."""
+    bring_all_G(n_rules, rules.G, scratch)
     for rule in range(n_rules):
-        for group in range(P.shape[1]):
-            carry_out_shrink(P, waiting.shrink, waiting.scale, rule, group, row, product)
+        for group in range(rules.P.shape[1]):
+            bring_P(rule, group, rules.P, scratch)
