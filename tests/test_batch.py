@@ -37,7 +37,7 @@ def test_activations_below_the_floor_are_zero(rng):
     learner = learner_with_rules(rng, 3, P_, K_, activation_floor=0.1, bandwidth=0.5)
     X = rng.normal(size=(20, P_))
     psi = batch.activations(learner.rules, X, learner.settings)
-    learner.settings = learner.settings._replace(activation_floor=0.0)
+    learner.settings = learner.settings.replace(activation_floor=0.0)
     full = batch.activations(learner.rules, X, learner.settings)
     assert_allclose(full.sum(axis=1), 1.0)
     assert ((psi == 0.0) == (full < 0.1)).all()
@@ -303,7 +303,7 @@ def test_errors_without_own_row_are_those_of_a_fit_without_it(rng, share):
     changes = {"correlation": "none", "activation_floor": 0.1, "bandwidth": 0.5}
     learner, X, Y, psi = weighted_rules(rng, share, n_rules=3, **changes)
     assert (psi == 0.0).any()  # such rules answer but have not learned the row
-    base, full = batch.prior_planes(Y, P_), learner.settings._replace(activation_floor=0.0)
+    base, full = batch.prior_planes(Y, P_), learner.settings.replace(activation_floor=0.0)
     refit(learner, X, Y, psi, base)
     errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
     blending, R = batch.activations(learner.rules, X, full), batch.extended(X)
@@ -353,7 +353,7 @@ def test_errors_under_a_penalty_that_is_not_convex(rng):
     assert strengths[0] < -0.1
     errors, plain = (
         batch.errors_without_own_row(learner.rules, X, Y, settings) @ axes[:, 0]
-        for settings in (learner.settings, learner.settings._replace(corrects=False))
+        for settings in (learner.settings, learner.settings.replace(corrects=False))
     )
     assert_allclose(errors, plain, rtol=1e-8)
 
@@ -379,7 +379,7 @@ def test_errors_without_own_row_under_a_penalty_are_close(rng, share, at_most):
     refit(learner, X, Y, psi, base)
     settings = learner.settings
     errors = batch.errors_without_own_row(learner.rules, X, Y, settings)
-    plain = batch.errors_without_own_row(learner.rules, X, Y, settings._replace(corrects=False))
+    plain = batch.errors_without_own_row(learner.rules, X, Y, settings.replace(corrects=False))
     left = Y - learner.score(X)
     refitted = np.empty_like(errors)
     for t in range(N):

@@ -153,7 +153,7 @@ def assert_sound(clf, X):
             # is lost with the first rows is noticed later only.
             atol = 1e-6 + 20 * EPS * np.linalg.norm(H, 2) / Delta[group].min()
             assert_allclose(P[group] @ H, np.eye(len(H)), atol=atol)
-    settings_of_all = learner.settings._replace(activation_floor=0.0)
+    settings_of_all = learner.settings.replace(activation_floor=0.0)
     psi = activations(rules, learner.scaler.transform(X), settings_of_all)
     assert (psi >= 0.0).all()
     assert_allclose(psi.sum(axis=1), 1.0, rtol=1e-9)

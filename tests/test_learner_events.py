@@ -150,7 +150,7 @@ def test_a_newborn_answers_as_the_others_do_where_it_is(rng):
     learner.rules.arrays.W[:3] = rng.normal(size=(3, 2, 3))
     X, Y = np.array([[2.0, -3.0]]), np.array([[1.0, 0.0]])
     before = learner.score(X)[0]
-    no_floor = learner.settings._replace(activation_floor=0.0)
+    no_floor = learner.settings.replace(activation_floor=0.0)
     assert (batch.activations(learner.rules, X, no_floor) > 0.01).sum() > 1  # not one rule alone
     list(learn_rows(learner, X, Y))
     W = learner.rules.W[3]
@@ -352,7 +352,7 @@ def test_edges_give_finite_scores(rng, name, changes):
     far = np.vstack([X[:5], 1e12 * X[:5], np.full((1, 3), -1e200)])
     scores = learner.score(far)
     assert np.isfinite(scores).all()
-    settings = learner.settings._replace(activation_floor=0.0)
+    settings = learner.settings.replace(activation_floor=0.0)
     psi = batch.activations(learner.rules, learner.scaler.transform(far), settings)
     assert_allclose(psi.sum(axis=1), 1.0, rtol=1e-12)
     assert_balanced(learner)

@@ -322,7 +322,7 @@ def test_objective_never_rises_along_a_stream(rng, mode, n_steps, share):
     lower = 0
     for t in range(len(X)):
         without = learner.copy()
-        without.settings = learner.settings._replace(corrects=False)
+        without.settings = learner.settings.replace(corrects=False)
         without.learn(X[t : t + 1], Y[t : t + 1])
         learner.learn(X[t : t + 1], Y[t : t + 1])
         rules = AsWritten(learner.rules)

@@ -193,7 +193,7 @@ def activations(clf, X):
     learner = clf.learner_
     psi, rules = np.empty((len(X), learner.n_rules)), learner.rules
     scaled = learner.scaler.transform(X)
-    activate_rows(scaled, rules.antecedents, len(psi.T), learner.settings, rules.work, psi)
+    activate_rows(scaled, len(psi.T), rules.arrays, learner.settings, rules.scratch, psi)
     return psi
 
 

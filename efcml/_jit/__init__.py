@@ -8,13 +8,11 @@ Set ``EFCML_CACHE=0`` to compile anew in every process. Numba looks only at the 
 not at the kernels that it calls, so after an edit the cache can hold old code.
 """
 
-from efcml._jit.bundles import Bundle, bundle
+from efcml._jit import bundle_types  # noqa: F401  (kernels take bundles)
 from efcml._jit.compiling import on_first_compilation
 from efcml._jit.options import kernel, kernel_fast, kernel_fused, kernel_numpy, kernel_part
 
 __all__ = [
-    "Bundle",
-    "bundle",
     "kernel",
     "kernel_fast",
     "kernel_fused",

@@ -62,9 +62,7 @@ class Kernel:
         function = cgutils.get_or_insert_function(builder.module, kind, name)
         placing = Placing(self.__module__, self.__name__, sig.args)
         context.active_code_library._reload_init.add(placing)
-        status, value = convention.call_function(
-            builder, function, sig.return_type, sig.args, args
-        )
+        status, value = convention.call_function(builder, function, sig.return_type, sig.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
         return value

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from efcml.kernels import querying
-from efcml.kernels.records import Ask
+from efcml.model.arguments import Ask
 from efcml.model.params import check_choice, check_number, check_whole
 
 CRITERIA = {

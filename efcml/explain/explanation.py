@@ -272,7 +272,7 @@ def explain_row(learner, x, feature_names=None, label_names=None):
         )  # fmt: skip
     base, scaled = learner.rules, learner.scaler.transform(x)
     psi = np.empty((1, base.n_rules))
-    activate_rows(scaled, base.antecedents, base.n_rules, learner.settings, base.work, psi)
+    activate_rows(scaled, base.n_rules, base.arrays, learner.settings, base.scratch, psi)
     order = np.argsort(-psi[0], kind="stable")
     psi, rules = psi[0, order], [rules[r] for r in order]
     typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])

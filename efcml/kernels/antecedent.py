@@ -76,9 +76,8 @@ def move_rule(rule, coordinate, amount, rules, scratch):
 
 
 @kernel
-def update_winner(winner, rules, settings, scratch):
+def update_winner(winner, start_variance, rules, settings, scratch):
     """Move the winner towards the joint row, count the sample, hold the variance floor."""
-    start_variance = settings.start_variance
     grown = rules.support[winner] + 1.0
     support = min(grown, settings.max_support)
     rules.updates[winner] += 1

@@ -9,7 +9,6 @@ from efcml._jit import kernel
 from efcml.kernels.linalg import find_least, measure_distance
 
 ROUNDING = 1e-9  # by which a lower bound may lie too high
-AHEAD = 8  # rows; with more, what moves in between would be measured too often
 
 
 @kernel

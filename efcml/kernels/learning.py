@@ -7,7 +7,7 @@ An event is returned *before* the row has changed anything (birth, missing room 
 and the split of a stream into chunks cannot matter.
 
 ``model`` holds the arrays of all ``rules``, the ``cases``, the ``settings`` that steer the kernels,
-and ``scratch`` arrays, in which a row is handed from one phase to the next.
+``scratch`` arrays, in which a row is handed from one phase to the next, and S_0.
 """
 
 import numpy as np
@@ -22,12 +22,13 @@ from efcml.kernels.consequent import (
     shrink_inverses,
     weigh_rules,
 )
-from efcml.kernels.firing import AHEAD, activate_rules, find_nearest, look_ahead
+from efcml.kernels.constants import AHEAD, WAITING
+from efcml.kernels.firing import activate_rules, find_nearest, look_ahead
 from efcml.kernels.linalg import find_least, measure_distance
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import answer_row, blend, score_row, view_row
-from efcml.kernels.waiting import ROWS, bring_all, bring_all_G, queue_row
+from efcml.kernels.waiting import bring_all, bring_all_G, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -72,11 +73,12 @@ def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
 
 
 @kernel
-def cluster_until_event(X, Y, start, newborn, n_rules, rules, settings, scratch):
+def cluster_until_event(X, Y, start, newborn, n_rules, model):
     """Let rows ``start..`` form rules; return ``(status, row, rule, other)``.
 
     ``newborn >= 0``: row ``start`` has just given birth to that rule and is done with.
     """
+    rules, settings, scratch = model.rules, model.settings, model.scratch
     p, K, known, distances = X.shape[1], Y.shape[1], scratch.known, scratch.alone
     center, precision = rules.center, rules.input_precision
     for t in range(start + (newborn >= 0), X.shape[0]):
@@ -88,14 +90,12 @@ def cluster_until_event(X, Y, start, newborn, n_rules, rules, settings, scratch)
             return BIRTH, t, -1, -1
         complete_joint_row(x, y, known, y, scratch.z)
         look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
-        winner, novel = choose_winner(
-            distances[0], n_known == K, n_rules, rules, settings, scratch
-        )
+        winner, novel = choose_winner(distances[0], n_known == K, n_rules, rules, settings, scratch)
         if novel:
             return BIRTH, t, winner, -1
         if n_known < K:  # without planes, the center says what a rule expects
             complete_joint_row(x, y, known, center[winner, p:], scratch.z)
-        update_winner(winner, rules, settings, scratch)
+        update_winner(winner, model.start_variance, rules, settings, scratch)
         if settings.merging:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
             if other >= 0:
@@ -142,15 +142,13 @@ def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
     x, y, known, expected = X[t], Y[t], scratch.known, scratch.expected
     complete_joint_row(x, y, known, y, scratch.z)
     all_known = n_known == y.shape[0]
-    winner, novel = choose_winner(
-        scratch.distances, all_known, n_rules, rules, settings, scratch
-    )
+    winner, novel = choose_winner(scratch.distances, all_known, n_rules, rules, settings, scratch)
     if not novel:
         if not all_known:  # a rule expects what its planes say at the row, clipped to [0, 1]
             for c in range(expected.shape[0]):
                 expected[c] = min(1.0, max(0.0, scratch.heights[winner, c]))
             complete_joint_row(x, y, known, expected, scratch.z)
-        update_winner(winner, rules, settings, scratch)
+        update_winner(winner, model.start_variance, rules, settings, scratch)
         center, precision = rules.center[winner], rules.input_precision[winner]
         for later in range(t, last):
             distance = measure_distance(X[later], center, precision, scratch.e)
@@ -174,7 +172,7 @@ def learn_consequents(y, newborn, row_number, n_rules, model):
     check_inverses(n_rules, rules, scratch)
     if settings.corrects:
         correct_due_rules(row_number, n_rules, rules, settings, scratch)
-    if scratch.count[0] == ROWS:
+    if scratch.count[0] == WAITING:
         bring_all_G(n_rules, rules.G, scratch)
 
 

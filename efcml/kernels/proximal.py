@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_numpy
 from efcml.kernels.linalg import dot
-from efcml.kernels.modes import LAPLACIAN, RAW, SHIFT, SIGNED
+from efcml.kernels.constants import LAPLACIAN, RAW, SHIFT, SIGNED
 from efcml.kernels.triangle import multiply
 
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below

@@ -62,8 +62,11 @@ def refresh_bounds(rule, row, known, correlation, rules, scratch):
             if groups == 1 and by_blas(scratch.step.shape[0]):
                 mirror(G)
             bound = refresh_curvature(
-                G, rules.Delta[rule, group], row, rules.curvature_direction[rule, group],
-                scratch.image
+                G,
+                rules.Delta[rule, group],
+                row,
+                rules.curvature_direction[rule, group],
+                scratch.image,
             )
             rules.curvature[rule, group] = bound
             for pair in range(scratch.bounds.shape[0]):
@@ -86,8 +89,14 @@ def propose(rule, pair, first, last, known, rules, settings, scratch):
         length = 0.0
     low, high = pair * K + first, pair * K + last
     scratch.squares[pair] = propose_step(
-        rules.W[rule, low:high], rules.D[rule, low:high], scratch.label_product[low:high],
-        alpha, beta, length, known[first:last], scratch.step[low:high]
+        rules.W[rule, low:high],
+        rules.D[rule, low:high],
+        scratch.label_product[low:high],
+        alpha,
+        beta,
+        length,
+        known[first:last],
+        scratch.step[low:high],
     )
 
 
@@ -171,9 +180,13 @@ def settle_group(rule, group, rules, scratch):
     first, last = group_span(group, rules.P.shape[1], rules.B.shape[1])
     bring_P(rule, group, rules.P, scratch)
     settle(
-        rules.P[rule, group], rules.B[rule, first:last], rules.Delta[rule, group],
-        rules.W_prior[rule, first:last], rules.W[rule, first:last], rules.D[rule, first:last],
-        scratch.image
+        rules.P[rule, group],
+        rules.B[rule, first:last],
+        rules.Delta[rule, group],
+        rules.W_prior[rule, first:last],
+        rules.W[rule, first:last],
+        rules.D[rule, first:last],
+        scratch.image,
     )
 
 
@@ -201,8 +214,12 @@ def check_inverses(n_rules, rules, scratch):
                 bring_P(rule, group, rules.P, scratch)
                 bring_G(rule, group, rules.G, scratch)
                 off = inverse_error(
-                    rules.P[rule, group], rules.G[rule, group], rules.Delta[rule, group],
-                    scratch.row, scratch.image, scratch.back
+                    rules.P[rule, group],
+                    rules.G[rule, group],
+                    rules.Delta[rule, group],
+                    scratch.row,
+                    scratch.image,
+                    scratch.back,
                 )
                 if not off <= INVERSE_TOLERANCE:  # NaN counts as an error
                     rules.stale[rule] = 1

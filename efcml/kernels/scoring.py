@@ -2,7 +2,8 @@
 
 from efcml._jit import kernel, kernel_fast
 from efcml.kernels.cases import recall
-from efcml.kernels.firing import AHEAD, activate_rules, look_ahead
+from efcml.kernels.constants import AHEAD
+from efcml.kernels.firing import activate_rules, look_ahead
 
 
 @kernel

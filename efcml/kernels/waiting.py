@@ -5,7 +5,7 @@ through each matrix twice a row, and with many features memory is what takes the
 
 - the change ``P := scale (P - w w')`` waits for the next product ``P r`` and is carried out on the
   way, entry by entry, unless forgetting scales it;
-- rows wait for G, which is read much less often, and up to ``ROWS`` of them are added in one go.
+- rows wait for G, which is read much less often, and up to ``WAITING`` of them are added in one go.
 
 Each entry sees the same operations in the same order whenever they are carried out, so where a
 stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing waits.
@@ -14,6 +14,7 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 import numpy as np
 
 from efcml._jit import kernel
+from efcml.kernels.constants import WAITING
 from efcml.kernels.triangle import (
     add_four_outer,
     add_outer,
@@ -22,7 +23,6 @@ from efcml.kernels.triangle import (
     shrink_and_multiply,
 )
 
-ROWS = 4  # more gain little: the sums then take the time
 NOTHING = 0.0  # as a scale: no change waits
 
 
@@ -72,7 +72,7 @@ def queue_row(n_rules, scratch):
 def add_rows(G, rows, weight, keep, first, last, scaled):
     """Add the rows ``first:last``, each with its weight, to one G; ``scaled`` is a workspace."""
     learned, forgets = 0, False
-    for s in range(ROWS):
+    for s in range(WAITING):
         root = np.sqrt(weight[s]) if first <= s < last else 0.0
         learned += root > 0.0
         forgets = forgets or (root > 0.0 and keep[s] != 1.0)

@@ -17,7 +17,7 @@ WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessi
 def activations(rules, X, settings):
     """Return Psi of every row and rule; activations below the floor count as 0."""
     psi = np.empty((len(X), rules.n_rules))
-    activate_rows(X, rules.antecedents, rules.n_rules, settings, rules.work, psi)
+    activate_rows(X, rules.n_rules, rules.arrays, settings, rules.scratch, psi)
     psi[psi < settings.activation_floor] = 0.0
     return psi
 
@@ -111,12 +111,11 @@ def set_weights(rules, prior_precision, prior_weights, settings):
             arrays.curvature_direction[r, group] = vectors[:, -1]
         arrays.D[r] = 0.0
         if settings.corrects:
-            proximal.correlate(
-                arrays.label_cov[r], arrays.label_weight[r], rules.consequent_work.corr
-            )
+            corr = rules.scratch.corr
+            proximal.correlate(arrays.label_cov[r], arrays.label_weight[r], corr)
             if arrays.weight[r] >= 1.0:
                 mode, penalty = settings.correlation, arrays.penalty[r]
-                proximal.shape_penalty(mode, rules.consequent_work.corr, penalty)
+                proximal.shape_penalty(mode, corr, penalty)
                 eigenvalues = np.linalg.eigvalsh(penalty)
                 arrays.penalty_top[r] = proximal.shift_penalty(mode, eigenvalues, penalty)
             if not optimise(rules, r, np.stack(hessians), settings):

@@ -3,21 +3,11 @@
 import numpy as np
 
 from efcml.kernels.cases import SIZE, learn_batch, recall
-from efcml.kernels.records import Cases
+from efcml.model.arguments import Cases
 from efcml.model.definite import whole
-from efcml.model.fields import Field
+from efcml.model.fields import CASE_FIELDS, allocate
+from efcml.model.scratch import CASE_SCRATCH, blank
 
-# Sizes: m cases, p features, L planes (as in `efcml.model.fields`).
-CASE_FIELDS = (
-    Field("rows", ("m", "p"), "f8", 0.0, "z", "the remembered rows, scaled, without far values"),
-    Field("kernel", ("m", "m"), "f8", 0.0, "K", "similarity of the cases", True),
-    Field("inverse", ("m", "m"), "f8", 0.0, "K^-1", "its inverse", True),
-    Field("weights", ("m", "L"), "f8", 0.0, "a", "of the cases in the answer: what k'a adds"),
-    Field("covariance", ("m", "m"), "f8", 0.0, "A", "of the weights, labels alike", True),
-    Field("age", ("m",), "i8", 0, "", "number of the row that became the case"),
-    Field("count", ("3",), "i8", 0, "", "cases, changes since K^-1 was derived, rows since one"),
-)
-SCRATCH = ("similar", "share", "gain", "step", "line", "turn")  # one entry for every case
 MATRICES = tuple(field.name for field in CASE_FIELDS if field.symmetric)
 
 
@@ -30,22 +20,13 @@ class CaseBase:
 
     def __init__(self, n_features, n_planes, capacity, width, noise):
         sizes = {"m": capacity, "p": n_features, "L": n_planes, "3": 3}
-        blank = {
-            field.name: np.full([sizes[dim] for dim in field.dims], field.fill, dtype=field.dtype)
-            for field in CASE_FIELDS
-        }
-        self._adopt(blank, width, noise)
+        self._adopt({field.name: allocate(field, sizes) for field in CASE_FIELDS}, width, noise)
 
     def _adopt(self, fields, width, noise):
         """Take arrays into use, with scratch arrays of the same sizes."""
-        capacity, n_planes = fields["weights"].shape
-        place = np.zeros(fields["rows"].shape[1])
-        scratch = {name: np.zeros(capacity) for name in SCRATCH}
-        scratch |= {name: np.zeros(n_planes) for name in ("expected", "errors")}
-        scratch["waits"] = np.zeros(1, dtype=np.bool_)
-        self.arrays = Cases(
-            **fields, width=float(width), noise=float(noise), place=place, **scratch
-        )
+        (m, p), L = fields["rows"].shape, fields["weights"].shape[1]
+        scratch = blank(CASE_SCRATCH, {"m": m, "p": p, "L": L})
+        self.arrays = Cases(**fields, **scratch, width=float(width), noise=float(noise))
 
     @property
     def capacity(self):

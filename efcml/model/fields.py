@@ -1,9 +1,10 @@
-"""The one table of per-rule arrays.
+"""The tables of arrays: everything that rules and cases remember, one line for each.
 
-Allocation, growth, removal, copying, saving and the documentation of the state all follow from
-``FIELDS``. Sizes: ``p`` features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``g`` label groups (1
-while every row so far was fully labelled, K afterwards), ``R`` rules (a table between rules), ``L``
-planes: K, or K for each of several pairs (alpha, beta) that are carried along in one pass.
+Allocation, growth, removal, merging, late labels, copying, saving and the documentation of the
+state all follow from them. Sizes: ``p`` features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``g``
+label groups (1 while every row so far was fully labelled, K afterwards), ``R`` rules (a table
+between rules), ``L`` planes: K, or K for each of several pairs (alpha, beta) that are carried along
+in one pass, ``m`` cases.
 
 ``W``, ``B``, ``D`` and ``W_prior`` are stored with one row per label, the transpose of how the
 formulas are written: what a label learns is then contiguous, together with others or alone.
@@ -11,66 +12,124 @@ formulas are written: what a label learns is then contiguous, together with othe
 
 from dataclasses import dataclass
 
+import numpy as np
+
+# What a merged rule has: from the two values, or worked out from several fields (model/merging.py).
+MERGED = {
+    "sum": lambda a, b: a + b,
+    "most": np.maximum,
+    "least": np.minimum,
+    "first": lambda a, b: a,
+    "computed": None,
+}
+
 
 @dataclass(frozen=True)
 class Field:
-    """One array of the state: its name, shape of one rule's share, type, fill value and meaning.
+    """One array: its name, shape of one rule's or case's share, meaning, symbol, type, fill value.
 
-    Of a ``symmetric`` one the kernels keep the lower triangle alone (kernels/triangle.py).
+    A newborn rule has the fill value unless model/birth.py says otherwise. ``merged`` is what two
+    rules have that become one. A label that appears late gets zeros, unless ``late`` says that
+    `RuleBase.add_labels` works it out. Of a ``symmetric`` matrix the kernels keep the lower
+    triangle alone (kernels/triangle.py).
     """
 
     name: str
     dims: tuple[str, ...]
-    dtype: str
-    fill: float
-    symbol: str
     meaning: str
+    symbol: str = ""
+    dtype: str = "f8"
+    fill: float = 0
+    merged: str = ""
+    late: str = "zero"
     symmetric: bool = False
 
 
-ANTECEDENT = (
-    Field("center", ("q",), "f8", 0.0, "c", "mean of the joint samples z = [x, y]"),
-    Field("joint_precision", ("q", "q"), "f8", 0.0, "S^-1", "inverse covariance of z", True),
-    Field(
-        "input_precision", ("p", "p"), "f8", 0.0, "S_x^-1", "inverse marginal covariance of x", True
+def _rule(name, dims, merged, meaning, symbol="", **more):
+    return Field(name, tuple(dims.split()), meaning, symbol, merged=merged, **more)
+
+
+def _counter(name, dims, merged, meaning, **more):
+    return _rule(name, dims, merged, meaning, dtype="i8", **more)
+
+
+def _case(name, dims, meaning, symbol="", **more):
+    return Field(name, tuple(dims.split()), meaning, symbol, **more)
+
+
+_MATRIX = {"symmetric": True}
+_LATE = {"late": "computed"}
+
+FIELDS = (
+    # the Gaussian of a rule
+    _rule("center", "q", "computed", "mean of the joint samples z = [x, y]", "c"),
+    _rule(
+        "joint_precision", "q q", "computed", "inverse covariance of z", "S^-1", **_MATRIX, **_LATE
     ),
-    Field("log_det", ("2",), "f8", 0.0, "log|S|", "log-determinants of both covariances"),
-    Field("support", (), "f8", 0.0, "k", "samples won by the rule, capped by forgetting"),
-    Field("updates", (), "i8", 0, "", "antecedent updates since birth; never capped"),
-    Field("prior_share", (), "f8", 0.0, "s", "how much of S_0 is left in k S"),
-    Field("tested", ("R",), "i8", 0, "", "samples both had when last tested for a merge"),
+    _rule(
+        "input_precision",
+        "p p",
+        "computed",
+        "inverse marginal covariance of x",
+        "S_x^-1",
+        **_MATRIX,
+    ),
+    _rule("log_det", "2", "computed", "log-determinants of both covariances", "log|S|", **_LATE),
+    _rule("support", "", "computed", "samples won by the rule, capped by forgetting", "k"),
+    _counter("updates", "", "computed", "antecedent updates since birth; never capped"),
+    _rule("prior_share", "", "computed", "how much of S_0 is left in k S", "s"),
+    _counter("tested", "R", "computed", "samples both had when last tested for a merge"),
+    # its planes
+    _rule("P", "g d d", "computed", "inverse of G + Delta", "P", **_MATRIX, **_LATE),
+    _rule("G", "g d d", "sum", "weighted Hessian R'QR, data only", "G", **_MATRIX, **_LATE),
+    _rule("B", "K d", "sum", "weighted information matrix Y'QR, data only", "B'"),
+    _rule("Delta", "g d", "most", "prior precision of the consequents", "Delta", **_LATE),
+    _rule("W_prior", "L d", "computed", "consequents the rule was born with", "W_prior'"),
+    _rule("W", "L d", "computed", "consequents, one row per label, intercept last", "W'"),
+    _rule("D", "L d", "computed", "gradient (G + Delta) W - (B + Delta W_prior)", "D'"),
+    _rule("weight", "", "sum", "sum of the activation over learned rows", "w"),
+    _rule("use", "", "sum", "the same sum, of which nothing is forgotten"),
+    # its labels
+    _rule("label_weight", "g K", "computed", "activation over rows where both are known", **_LATE),
+    _rule("label_mean", "g K", "computed", "weighted label means, per group", "y_bar", **_LATE),
+    _rule("label_cov", "K K", "computed", "weighted label co-moments"),
+    _rule("penalty", "K K", "computed", "correlation penalty, renewed as weight grows", "M"),
+    _rule("penalty_top", "", "computed", "largest eigenvalue of the penalty"),
+    _rule("penalty_slack", "", "computed", "activation since the penalty was derived"),
+    # its proximal steps
+    _rule("uncorrected", "", "sum", "activation since the last proximal steps"),
+    _rule("curvature", "g", "sum", "estimated bound of the eigenvalues of G + Delta", "U", **_LATE),
+    _rule("curvature_direction", "g d", "first", "vector of the power iteration", **_LATE),
+    _counter("unchecked", "g", "computed", "updates of P since it was last checked", **_LATE),
+    _counter("stale", "", "computed", "1: P is to be derived anew from G + Delta"),
+    _counter("stopped", "", "most", "row + 1 at which the divergence guard stopped it, or 0"),
+    # who it is
+    _counter("uid", "", "computed", "identity that survives the removal of other rules", fill=-1),
+    _counter("born", "", "least", "row of birth"),
 )
 
-CONSEQUENT = (
-    Field("P", ("g", "d", "d"), "f8", 0.0, "P", "inverse of G + Delta", True),
-    Field("G", ("g", "d", "d"), "f8", 0.0, "G", "weighted Hessian R'QR, data only", True),
-    Field("B", ("K", "d"), "f8", 0.0, "B'", "weighted information matrix Y'QR, data only"),
-    Field("Delta", ("g", "d"), "f8", 0.0, "Delta", "prior precision of the consequents"),
-    Field("W_prior", ("L", "d"), "f8", 0.0, "W_prior'", "consequents the rule was born with"),
-    Field("W", ("L", "d"), "f8", 0.0, "W'", "consequents, one row per label, intercept last"),
-    Field("D", ("L", "d"), "f8", 0.0, "D'", "gradient (G + Delta) W - (B + Delta W_prior)"),
-    Field("weight", (), "f8", 0.0, "w", "sum of the activation over learned rows"),
-    Field("use", (), "f8", 0.0, "", "the same sum, of which nothing is forgotten"),
-    Field("label_weight", ("g", "K"), "f8", 0.0, "", "activation over rows where both are known"),
-    Field("label_mean", ("g", "K"), "f8", 0.0, "y_bar", "weighted label means, per group"),
-    Field("label_cov", ("K", "K"), "f8", 0.0, "", "weighted label co-moments"),
-    Field("penalty", ("K", "K"), "f8", 0.0, "M", "correlation penalty, renewed as weight grows"),
-    Field("penalty_top", (), "f8", 0.0, "", "largest eigenvalue of the penalty"),
-    Field("penalty_slack", (), "f8", 0.0, "", "activation since the penalty was derived"),
-    Field("uncorrected", (), "f8", 0.0, "", "activation since the last proximal steps"),
-    Field("curvature", ("g",), "f8", 0.0, "U", "estimated bound of the eigenvalues of G + Delta"),
-    Field("curvature_direction", ("g", "d"), "f8", 0.0, "", "vector of the power iteration"),
-    Field("unchecked", ("g",), "i8", 0, "", "updates of P since it was last checked"),
-    Field("stale", (), "i8", 0, "", "1: P is to be derived anew from G + Delta"),
-    Field("stopped", (), "i8", 0, "", "row + 1 at which the divergence guard stopped it, or 0"),
+CASE_FIELDS = (
+    _case("rows", "m p", "the remembered rows, scaled, without far values", "z"),
+    _case("kernel", "m m", "similarity of the cases", "K", **_MATRIX),
+    _case("inverse", "m m", "its inverse", "K^-1", **_MATRIX),
+    _case("weights", "m L", "of the cases in the answer: what k'a adds", "a"),
+    _case("covariance", "m m", "of the weights, labels alike", "A", **_MATRIX),
+    _case("age", "m", "number of the row that became the case", dtype="i8"),
+    _case("count", "3", "cases, changes since K^-1 was derived, rows since one", dtype="i8"),
 )
 
-IDENTITY = (
-    Field("uid", (), "i8", -1, "", "identity that survives the removal of other rules"),
-    Field("born", (), "i8", 0, "", "row of birth"),
-)
 
-FIELDS = ANTECEDENT + CONSEQUENT + IDENTITY
+def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
+    """Return the value of every dimension name of the tables of rules."""
+    p, K = n_features, n_labels
+    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2}
+    return sizes | {"L": K * n_pairs, "a": n_pairs}
+
+
+def allocate(field, sizes, *leading):
+    """Return an array of a field with its fill value; ``leading`` lengths come first."""
+    shape = (*leading, *(sizes[dim] for dim in field.dims))
+    return np.full(shape, field.fill, dtype=field.dtype)
 
 
 def markdown_table(fields=FIELDS, shape="shape per rule"):

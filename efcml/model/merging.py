@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from efcml.kernels.rule_update import correct_due_rules
+from efcml.kernels.rule_update import correct_rule
 from efcml.model.definite import factor, invert, invert_factor, log_det, squared_length, whole
+from efcml.model.fields import FIELDS, MERGED
 
 
 @dataclass(frozen=True)
@@ -121,14 +122,13 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     arrays.W_prior[a] = share[0] * arrays.W_prior[a] + share[1] * arrays.W_prior[b]
     labels = pool_labels(arrays, a, b)
     arrays.label_weight[a], arrays.label_mean[a], arrays.label_cov[a] = labels
-    for name in ("G", "B", "weight", "use", "uncorrected", "curvature"):
-        getattr(arrays, name)[a] += getattr(arrays, name)[b]
+    for field in FIELDS:
+        if MERGED[field.merged]:
+            array = getattr(arrays, field.name)
+            array[a] = MERGED[field.merged](array[a], array[b])
     arrays.penalty_slack[a] = arrays.weight[a]  # the pooled labels ask for a new penalty
     arrays.penalty[a] = arrays.penalty_top[a] = 0.0
-    arrays.Delta[a] = np.maximum(arrays.Delta[a], arrays.Delta[b])
-    arrays.stopped[a] = max(arrays.stopped[a], arrays.stopped[b])
     arrays.uid[a] = arrays.uid[strong]
-    arrays.born[a] = min(arrays.born[a], arrays.born[b])
     tested = np.maximum(arrays.tested[a], arrays.tested[b])
     arrays.tested[a] = arrays.tested[:, a] = tested
     solve_weights(rules, a, printed)
@@ -161,9 +161,5 @@ def polish(rules, rule, row_number, settings):
     """Let a rule that comes out of a merge take its proximal steps; all labels take part."""
     if not settings.corrects:
         return
-    work = rules.consequent_work
-    work.known[:], work.row[:] = True, 1.0
-    work.weights[:] = 0.0
-    work.weights[rule] = 1.0
-    at_once = settings.replace(step_interval=0.0)
-    correct_due_rules(row_number, rules.n_rules, rules.consequents, at_once, work)
+    row, known = np.ones(rules.n_features + 1), np.ones(rules.n_labels, dtype=np.bool_)
+    correct_rule(rule, row_number, row, known, rules.arrays, settings, rules.scratch)

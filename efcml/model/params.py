@@ -6,15 +6,15 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from efcml.kernels import records
-from efcml.kernels.records import Settings
+from efcml.kernels import constants
+from efcml.model.arguments import Settings
 
 CORRELATIONS = {
-    "shift": records.SHIFT,
-    "laplacian": records.LAPLACIAN,
-    "signed": records.SIGNED,
-    "paper": records.RAW,
-    "none": records.NONE,
+    "shift": constants.SHIFT,
+    "laplacian": constants.LAPLACIAN,
+    "signed": constants.SIGNED,
+    "paper": constants.RAW,
+    "none": constants.NONE,
 }
 MOST_CASES = 2000  # time and memory grow with the square
 LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding errors alone

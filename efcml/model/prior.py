@@ -41,10 +41,11 @@ def precision(strength, n_features):
     return diagonal
 
 
-def choose_prior(learner, X, Y):
+def choose_prior(form_rules, X, Y):
     """Return the prior with the least squared error over contiguous folds of scaled rows.
 
-    Antecedents do not depend on it, so every fold forms its rules once. The strength that suits
+    Antecedents do not depend on it, so every fold forms its rules once:
+    ``form_rules(X, Y)`` returns them and their settings. The strength that suits
     one plane for all rows is too much for a rule by about the number of rules. Shared planes must
     be clearly better than flat ones.
     """
@@ -57,7 +58,7 @@ def choose_prior(learner, X, Y):
         for fold in contiguous_folds(len(X), folds)
     ]
     shared = STRENGTHS[int(np.argmin(sum(shared_losses(*part) for part in parts)))]
-    flat_losses, losses = sum(fold_losses(learner, shared, *part) for part in parts)
+    flat_losses, losses = sum(fold_losses(form_rules, shared, *part) for part in parts)
     if losses.min() < (1.0 - SHARED_GAIN) * flat_losses.min():
         return Prior(STRENGTHS[int(np.argmin(losses))], shared)
     return Prior(STRENGTHS[int(np.argmin(flat_losses))])
@@ -70,20 +71,17 @@ def shared_losses(X, Y, X_new, Y_new):
     return np.nansum((scores - Y_new) ** 2, axis=(1, 2))
 
 
-def fold_losses(learner, shared, X, Y, X_new, Y_new):
+def fold_losses(form_rules, shared, X, Y, X_new, Y_new):
     """Return the summed squared error on new rows by strength, with flat and with shared planes.
 
     ``shared`` is the strength of the shared planes themselves.
     """
-    trial = learner.copy()
-    trial.pairs = None
-    trial.cluster(X, Y, 1.0)
-    batch.set_statistics(trial.rules, X, Y, batch.activations(trial.rules, X, trial.settings))
-    psi_new = batch.activations(trial.rules, X_new, trial.settings)
+    rules, settings = form_rules(X, Y)
+    batch.set_statistics(rules, X, Y, batch.activations(rules, X, settings))
+    psi_new = batch.activations(rules, X_new, settings)
     R_new, bases = batch.extended(X_new), [Prior(1.0, held).planes(X, Y) for held in (None, shared)]
     scores = sum(
-        psi_new[:, r, None] * trial_scores(trial.rules, r, bases, R_new)
-        for r in range(trial.rules.n_rules)
+        psi_new[:, r, None] * trial_scores(rules, r, bases, R_new) for r in range(rules.n_rules)
     )
     return np.nansum((scores - Y_new) ** 2, axis=(2, 3))
 

@@ -1,41 +1,23 @@
 """RuleBase: the arrays of ``FIELDS`` with spare rows, and everything that changes their shape."""
 
-from collections import namedtuple
-
 import numpy as np
 
-from efcml._jit import bundle
-from efcml.kernels import waiting
-from efcml.kernels.firing import AHEAD
-from efcml.kernels.records import AntecedentWork, ConsequentWork, Waiting
+from efcml.model.arguments import Rules, Scratch
 from efcml.model.definite import whole
-from efcml.model.fields import ANTECEDENT, CONSEQUENT, FIELDS
-
-RuleArrays = namedtuple("RuleArrays", [field.name for field in FIELDS])
-Antecedents = bundle("Antecedents", [field.name for field in ANTECEDENT], __name__)
-Consequents = bundle("Consequents", [field.name for field in CONSEQUENT], __name__)
+from efcml.model.fields import FIELDS, allocate, dimensions
+from efcml.model.scratch import SCRATCH, blank
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
 BETWEEN_RULES = frozenset(field.name for field in FIELDS if "R" in field.dims)
 
 
-def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
-    """Return the value of every dimension name of the field table."""
-    p, K = n_features, n_labels
-    return {
-        "p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2,
-        "L": K * n_pairs,
-    }  # fmt: skip
-
-
 class RuleBase:
     """A growing set of rules as one array per field, rule index first.
 
     Of symmetric matrices ``arrays`` holds the lower triangle; above it may stand anything.
-    Kernels get ``antecedents`` and ``consequents``, tuples of those arrays, and the scratch arrays
-    beside them. All are replaced when the base grows, so nobody keeps them across a call that may
-    grow it. Rows from ``n_rules`` on hold the fill value.
+    Kernels get ``arrays`` and ``scratch``. Both are replaced when the base grows, so nobody keeps
+    them across a call that may grow it. Rows from ``n_rules`` on hold the fill value.
     """
 
     def __init__(self, n_features, n_labels, *, n_groups=1, n_pairs=1, capacity=8):
@@ -58,14 +40,14 @@ class RuleBase:
     @property
     def nbytes(self):
         """Memory of the state, spare rows included."""
-        return sum(array.nbytes for array in self.arrays)
+        return sum(getattr(self.arrays, field.name).nbytes for field in FIELDS)
 
     def __getattr__(self, name):
         """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q).
 
         Symmetric matrices are copies, whole ones.
         """
-        if name.startswith("_") or name not in RuleArrays._fields:
+        if name.startswith("_") or name not in Rules._fields:
             raise AttributeError(name)
         array = getattr(self.arrays, name)[: self.n_rules]
         if name == "tested":
@@ -75,42 +57,13 @@ class RuleBase:
             array.flags.writeable = False  # a change would be lost
         return array
 
-    def _shape(self, field):
-        sizes = self.sizes
-        return (self.capacity, *(sizes[dim] for dim in field.dims))
-
     def _blank(self, field):
-        return np.full(self._shape(field), field.fill, dtype=field.dtype)
+        return allocate(field, self.sizes, self.capacity)
 
     def _adopt(self, arrays):
         """Take new arrays into use, with scratch arrays of the same sizes."""
-        self.arrays = RuleArrays(*arrays)
-        self.antecedents = Antecedents(*(getattr(self.arrays, n) for n in Antecedents._fields))
-        self.consequents = Consequents(*(getattr(self.arrays, n) for n in Consequents._fields))
-        K, d, q = self.n_labels, self.n_features + 1, self.n_features + self.n_labels
-        L = K * self.n_pairs
-        self.work = AntecedentWork(
-            z=np.zeros(q), e=np.zeros(q), v=np.zeros(q), u=np.zeros(q),
-            distances=np.zeros(self.capacity), activation=np.zeros(self.capacity),
-            ahead=np.zeros((AHEAD, self.capacity)),
-        )  # fmt: skip
-        self.consequent_work = ConsequentWork(
-            row=np.zeros(d), heights=np.zeros((self.capacity, L)), gain=np.zeros(d),
-            weights=np.zeros(self.capacity), keeps=np.ones(self.capacity), scaled=np.zeros(d),
-            known=np.zeros(K, dtype=np.bool_), error=np.zeros(K), step=np.zeros((L, d)),
-            product=np.zeros((L, d)), label_product=np.zeros((L, d)), corr=np.zeros((K, K)),
-            squares=np.zeros(self.n_pairs), bounds=np.zeros((self.n_pairs, self.n_groups)),
-            waiting=self._new_waiting(d),
-        )  # fmt: skip
-
-    def _new_waiting(self, d):
-        each, rows = (self.capacity, self.n_groups), waiting.ROWS
-        return Waiting(
-            shrink=np.zeros((*each, d)), scale=np.zeros(each), roots=np.zeros(each),
-            rows=np.zeros((rows, d)), weight=np.zeros((*each, rows)), keep=np.ones((*each, rows)),
-            done=np.zeros(each, dtype=np.int64), count=np.zeros(1, dtype=np.int64),
-            scaled=np.zeros((rows, d)),
-        )  # fmt: skip
+        self.arrays = Rules(*arrays)
+        self.scratch = Scratch(**blank(SCRATCH, self.sizes))
 
     def _rebuild(self, fill_field):
         """Reallocate every array at today's sizes; ``fill_field(field, old, new)`` copies."""
@@ -142,7 +95,7 @@ class RuleBase:
             new = self._blank(field)
             new[:n, :n] = old[:n, :n]
         else:
-            new = np.empty(self._shape(field), dtype=field.dtype)
+            new = np.empty((self.capacity, *old.shape[1:]), dtype=old.dtype)
             new[:n], new[n:] = old[:n], field.fill
         return new
 
@@ -226,7 +179,7 @@ class RuleBase:
         """Return an independent copy with the same capacity."""
         other = RuleBase.__new__(RuleBase)
         other.__dict__.update(self.__dict__)
-        other._adopt(array.copy() for array in self.arrays)
+        other._adopt(getattr(self.arrays, field.name).copy() for field in FIELDS)
         return other
 
     def state(self):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from efcml.kernels.querying import QUANTILE, STATE_SIZE, TRACE
-from efcml.kernels.records import Ask
+from efcml.model.arguments import Ask
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.trace import Trace

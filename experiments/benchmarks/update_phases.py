@@ -149,7 +149,7 @@ PHASES = {
 def arguments(learner, X, Y, **changes):
     """Return what every phase is called with."""
     rules = learner.rules
-    settings = learner.settings._replace(**changes)
+    settings = learner.settings.replace(**changes)
     return (
         X, Y, rules.antecedents, rules.consequents, rules.n_rules, settings, rules.work,
         rules.consequent_work, learner.cases.arrays, learner.start_variance,

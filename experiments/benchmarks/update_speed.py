@@ -50,7 +50,7 @@ def make_learner(p, K, n_rules, rng, **changes):
     X = rng.normal(size=(n_rules, p))
     Y = (rng.random((n_rules, K)) < 0.3).astype(float)
     learner = Learner(params, p, K).fit(X, Y)
-    learner.settings = learner.settings._replace(vigilance=1e9)
+    learner.settings = learner.settings.replace(vigilance=1e9)
     return learner
 
 

@@ -1,12 +1,10 @@
-"""Bundles: arrays and numbers that travel together, handed from kernel to kernel as one pointer.
+"""How kernels see a bundle: as the address of a table.
 
 Numba hands a tuple over by value. An array is a struct of five fields and two for each axis, so a
 kernel with all arrays of the rules had hundreds of arguments, and the compiler spent much of its
-time on carrying them from one kernel to the next. A bundle is a table of words in memory instead:
-where each array lies and its shape, numbers as they are, the address of a bundle within. What is
-handed over is the address of the table. ``bundle.W`` reads as it does for a tuple, compiled or not.
-
-What a bundle holds is fixed when it is made; what is *in* its arrays can change.
+time on carrying them from one kernel to the next. The table of a bundle is made of words of eight
+bytes: where each array lies and its shape, numbers as they are, the address of a bundle within.
+``bundle.W`` reads as it does for a tuple, compiled or not.
 """
 
 import hashlib
@@ -25,38 +23,10 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
+from efcml.support.bundles import Bundle
+
 WORD, INDEX = ir.IntType(64), ir.IntType(32)
 TABLE = ir.PointerType(WORD)
-
-
-class Bundle:
-    """The base of all classes that :func:`bundle` makes."""
-
-    __slots__ = ("_address", "_numba_type_", "_words")
-    _fields = ()
-
-    def __init__(self, *values, **named):
-        given = dict(zip(self._fields, values, strict=False)) | named
-        if set(given) != set(self._fields) or len(values) + len(named) != len(self._fields):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"{type(self).__name__} cannot be changed; its arrays can")
-
-    def __reduce__(self):
-        return type(self), tuple(getattr(self, name) for name in self._fields)
-
-    def replace(self, **changes):
-        """Return a bundle with other values in some fields."""
-        return type(self)(**({name: getattr(self, name) for name in self._fields} | changes))
-
-
-def bundle(name, fields, module):
-    """Return a class of bundles with these fields, to be bound to its name in ``module``."""
-    fields = tuple(fields.split() if isinstance(fields, str) else fields)
-    return type(name, (Bundle,), {"__slots__": fields, "_fields": fields, "__module__": module})
 
 
 class BundleType(types.Type):

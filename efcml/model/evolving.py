@@ -1,0 +1,200 @@
+"""EvolvingRules: rules are born, merged, dropped and repaired while kernels go through rows.
+
+The kernels come back when something happens that allocates (kernels/learning.py); here it is done,
+and they go on with the next row.
+"""
+
+import numpy as np
+
+from efcml.kernels.learning import (
+    BIRTH,
+    DONE,
+    PAUSE,
+    SPLIT_GROUPS,
+    cluster_until_event,
+    learn_until_event,
+)
+from efcml.kernels.pairs import find_closest_pair
+from efcml.model import batch
+from efcml.model.arguments import Model
+from efcml.model.birth import give_birth
+from efcml.model.casebase import CaseBase
+from efcml.model.divergence import warn_of_divergence
+from efcml.model.merging import MergeTest, compare, may_merge, merge, polish
+from efcml.model.prior import precision
+from efcml.model.repair import repair_stale
+from efcml.model.rulebase import RuleBase
+from efcml.model.usage import find_least_used
+
+CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
+
+
+class EvolvingRules:
+    """A rule base, what steers it, and what has happened to it."""
+
+    def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
+        self.params = params
+        self.pairs = pairs  # (alpha, beta), several at once; then scores have K columns for each
+        self.n_features = n_features
+        self.n_labels = n_labels
+        self.capacity = capacity
+        self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
+        self.rows_seen = 0  # that had a known label; others change nothing
+        self.rules = None  # RuleBase, once there are rows
+        self.cases = None  # CaseBase, likewise
+        self.start_variance = None  # S_0
+        self.prior_precision = None
+        self.settings = None
+        self.warned = False
+        self._model = None
+
+    @property
+    def n_pairs(self):
+        """Number of (alpha, beta) carried along."""
+        return 1 if self.pairs is None else len(self.pairs)
+
+    @property
+    def n_planes(self):
+        """Number of planes of a rule."""
+        return self.n_labels * self.n_pairs
+
+    @property
+    def model(self):
+        """What kernels are given, made anew when one of its parts was."""
+        rules, cases = self.rules, self.cases
+        parts = rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance
+        old = self._model
+        if old is None or any(a is not b for a, b in zip(old.values(), parts, strict=True)):
+            self._model = Model(*parts)
+        return self._model
+
+    def cluster(self, X, Y, delta):
+        """One antecedent pass over scaled rows: births, updates, merges."""
+        sizes = self.n_features, self.n_labels
+        room = min(self.capacity, self.params.max_rules)
+        self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room)
+        self.cases = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
+        if self.n_labels > 1 and np.isnan(Y).any():
+            self.rules.split_groups()
+        self.prior_precision = precision(delta, self.n_features)
+        self.settings = self.params.settings(*sizes, float(delta), self.pairs)
+        self.rows_seen = 0
+        self._run(X, Y, with_consequents=False)
+
+    def _run(self, X, Y, trace=None, watch=None, with_consequents=True):
+        """Drive the kernels from event to event over scaled rows.
+
+        At an event ``rows_seen`` is the number of the row at which Python has to act. Rows without
+        any known label have none.
+        """
+        Y = np.ascontiguousarray(Y)
+        numbers = np.arange(self.rows_seen, self.rows_seen + len(Y) + 1)
+        unknown = np.isnan(Y)
+        if unknown.any():
+            numbers[1:] -= np.cumsum(unknown.all(axis=1))
+        row, newborn, filled = 0, -1, 0
+        status = None
+        while status != DONE:
+            rules = self.rules
+            if with_consequents:
+                status, row, rule, other = learn_until_event(
+                    X, Y, row, newborn, numbers, rules.n_rules, self.model, watch
+                )
+            else:
+                status, row, rule, other = cluster_until_event(
+                    X, Y, row, newborn, rules.n_rules, self.model
+                )
+            complete = row - (status == PAUSE)
+            self.rows_seen = int(numbers[complete])
+            if trace is not None:
+                trace.rules[filled:complete] = self.rules.n_rules
+                filled = complete
+            newborn = -1
+            events = [] if trace is None else trace.events
+            if status == BIRTH:
+                newborn = self._give_birth(X[row], Y[row], rule, with_consequents, events, row)
+            elif status == SPLIT_GROUPS:
+                self.rules.split_groups()
+            elif status == PAUSE:
+                self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
+                if other >= 0:
+                    self._try_merge(rule, other, with_consequents, events, row - 1)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def _give_birth(self, x, y, nearest, with_consequents, events, at):
+        W = np.zeros(self.rules.arrays.W.shape[1:])
+        expected = np.full(self.n_labels, 0.5)
+        if nearest >= 0 and with_consequents:
+            planes = self.rules.W[nearest, : self.n_labels]
+            expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
+            W = self._planes_at(x, nearest)
+        if self.rules.n_rules >= self.params.max_rules:
+            self._make_room(with_consequents, events, at)
+        self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
+        z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
+        self.counts["births"] += 1
+        rule = give_birth(
+            self.rules, z, W, self.rows_seen, self.start_variance, self.prior_precision
+        )
+        events.append((at, "birth", int(self.rules.uid[rule])))
+        return rule
+
+    def _planes_at(self, x, nearest):
+        """Return what a rule that is born at a scaled row starts with."""
+        if self.params.birth_plane == "nearest":
+            return self.rules.W[nearest].copy()
+        psi = batch.activations(self.rules, x[None], self.settings.replace(activation_floor=0.0))
+        return np.tensordot(psi[0], self.rules.W, axes=1)
+
+    @property
+    def _merge_test(self):
+        sizes = self.n_features, self.n_labels
+        params = self.params
+        return MergeTest(
+            params.merge_overlap,
+            params.merge_log_volume(*sizes),
+            params.merge_width(*sizes),
+            params.product_space,
+        )
+
+    def _try_merge(self, a, b, with_consequents, events, at):
+        test = self._merge_test
+        pair = compare(self.rules, a, b, self.start_variance, test)
+        if may_merge(pair, test):
+            self._merge(pair, with_consequents, events, at)
+        else:
+            tested = self.rules.updates[a] + self.rules.updates[b] + 2
+            self.rules.arrays.tested[a, b] = self.rules.arrays.tested[b, a] = tested
+
+    def _merge(self, pair, with_consequents, events, at):
+        paper = self.params.merge_consequents == "paper"
+        rule = merge(self.rules, pair, max_support=self.params.max_support, paper_weights=paper)
+        self.counts["merges"] += 1
+        events.append((at, "merge", int(self.rules.uid[rule])))
+        if with_consequents and not paper:
+            polish(self.rules, rule, self.rows_seen, self.settings)
+
+    def _make_room(self, with_consequents, events, at):
+        """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
+        rules, test = self.rules, self._merge_test
+        if self.params.merging and rules.n_rules > 1:
+            arrays = rules.arrays
+            precision = arrays.joint_precision if test.product_space else arrays.input_precision
+            a, b = find_closest_pair(rules.n_rules, arrays.center, precision, rules.scratch.e)
+            pair = compare(rules, a, b, self.start_variance, test)
+            if pair.overlap >= CAP_OVERLAP * test.overlap:
+                self._merge(pair, with_consequents, events, at)
+                return
+        self._drop(with_consequents, events, at)
+
+    def _drop(self, with_consequents, events, at):
+        self._warn_of_divergence()  # the rule that goes may be the one that was stopped
+        rules = self.rules
+        least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
+        events.append((at, "drop", int(rules.uid[least])))
+        rules.swap_remove(least)
+        self.counts["drops"] += 1
+
+    def _warn_of_divergence(self):
+        self.warned = self.warned or warn_of_divergence(self.rules, self.params)
