@@ -26,7 +26,8 @@ def numba_mode():
 
 def hash_of_kernels():
     digest = hashlib.sha256()
-    for path in [ROOT / "efcml" / "_jit.py", *sorted((ROOT / "efcml" / "kernels").glob("*.py"))]:
+    rooms = (ROOT / "efcml" / room for room in ("_jit", "kernels"))
+    for path in (path for room in rooms for path in sorted(room.glob("*.py"))):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0")
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

@@ -92,7 +92,8 @@ def allocations(function):
 
 @pytest.mark.parametrize("path", SOURCES, ids=short)
 def test_only_jit_imports_numba(path):
-    assert ("numba" in imported_roots(path)) == (path == PACKAGE / "_jit.py")
+    if "numba" in imported_roots(path):
+        assert path.parent == PACKAGE / "_jit"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=short)

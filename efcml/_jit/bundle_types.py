@@ -11,7 +11,7 @@ import hashlib
 
 import numpy as np
 from llvmlite import ir
-from numba import types, typeof
+from numba import typeof, types
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
     NativeValue,

@@ -12,7 +12,7 @@ and the split of a stream into chunks cannot matter.
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_part
 from efcml.kernels.antecedent import is_novel, update_winner
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
 from efcml.kernels.consequent import (
@@ -178,11 +178,13 @@ def learn_consequents(y, newborn, row_number, n_rules, model):
 
 @kernel
 def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
-    """Let the cases learn what the rules, which have just fired, get wrong.
+    """Let the cases, if there are any, learn what the rules, which have just fired, get wrong.
 
     ``compared`` tells whether the row has been compared with them before, for its scores.
     """
     scratch, cases, K = model.scratch, model.cases, y.shape[0]
+    if cases.rows.shape[0] == 0:
+        return
     blend(scratch.activation, scratch.heights, n_rules, cases.errors)
     for c in range(cases.errors.shape[0]):
         cases.errors[c] = y[c % K] - cases.errors[c]
@@ -191,6 +193,16 @@ def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
     if not compared:
         compare_with_cases(x, cases)
     learn_case(cases.errors, scratch.known, float(n_known), row_number, kept, cases)
+
+
+@kernel_part
+def find_obstacle(n_known, K, groups, n_rules):
+    """Return what Python must do before a row can be learned, or DONE."""
+    if n_known < K and groups == 1:
+        return SPLIT_GROUPS
+    if n_rules == 0:
+        return BIRTH
+    return DONE
 
 
 @kernel
@@ -215,17 +227,15 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
             continue
         winner, other = newborn, -1
         if not resumed:
-            if n_known < Y.shape[1] and rules.P.shape[1] == 1:
-                return SPLIT_GROUPS, t, -1, -1
-            if n_rules == 0:
-                return BIRTH, t, -1, -1
+            obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)
+            if obstacle != DONE:
+                return obstacle, t, -1, -1
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
-            if model.cases.rows.shape[0] > 0:
-                learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
+            learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
             learn_consequents(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)

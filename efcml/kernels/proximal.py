@@ -8,8 +8,8 @@ where the last one ended, with a margin; a step that shows it to be too low is t
 import numpy as np
 
 from efcml._jit import kernel, kernel_fast, kernel_numpy
-from efcml.kernels.linalg import dot
 from efcml.kernels.constants import LAPLACIAN, RAW, SHIFT, SIGNED
+from efcml.kernels.linalg import dot
 from efcml.kernels.triangle import multiply
 
 MARGIN = 1.1  # power iteration approaches the largest eigenvalue from below

@@ -72,7 +72,7 @@ class Learner(Guarded, EvolvingRules):
         return self
 
     def _form_rules(self, X, Y):
-        """Return the rules that scaled rows form, and their settings; the learner stays as it is."""
+        """Return the rules that scaled rows would form, and their settings."""
         trial = EvolvingRules(self.params, self.n_features, self.n_labels, capacity=self.capacity)
         trial.start_variance = self.start_variance
         trial.cluster(X, Y, 1.0)

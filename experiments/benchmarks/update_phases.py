@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import roofline
+from efcml.kernels.records import Watch
 from numba import njit
 from update_speed import make_learner
 
@@ -27,7 +28,6 @@ from efcml.kernels import cases as case_kernels
 from efcml.kernels import learning
 from efcml.kernels.cases import RENEWAL
 from efcml.kernels.firing import activate_rules
-from efcml.kernels.records import Watch
 from efcml.kernels.scoring import score_rows
 from efcml.model.params import Params
 from efcml.model.trace import Trace
