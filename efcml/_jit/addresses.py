@@ -13,32 +13,40 @@ that it calls loaded: numba runs what stands in ``reload_init`` before.
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
+from types import FunctionType
 
 from llvmlite import binding
-from numba import types
+from numba import config, njit, types
 from numba.core import cgutils
 from numba.core.compiler import CompileResult
 from numba.core.imputils import lower_builtin, lower_constant
 from numba.extending import models, register_model
 
+from efcml._jit.undocumented import if_known
+
 # If a version of numba has no such hook, kernels are copied into each other again.
 POSSIBLE = "reload_init" in getattr(CompileResult, "_fields", ())
+NO_WAY_IN = if_known(no_cpython_wrapper=True)
 
 
 class Kernel:
-    """A compiled function; other kernels call it by its address."""
+    """A compiled function; other kernels call it by its address, Python by a way in.
 
-    def __init__(self, dispatcher):
-        self.dispatcher = dispatcher
-        self.py_func = dispatcher.py_func
-        self.__doc__, self.__name__ = self.py_func.__doc__, self.py_func.__name__
-        self.__module__, self.__wrapped__ = self.py_func.__module__, self.py_func
+    The way in, code that unpacks Python's objects, is made for those that Python calls.
+    """
+
+    def __init__(self, function, options):
+        self.py_func = self.__wrapped__ = function
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.__module__ = function.__module__
+        self.dispatcher = njit(**options, **NO_WAY_IN)(function)
+        self.entry = njit(**options)(_renamed(function)) if NO_WAY_IN else self.dispatcher
         self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
         lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
 
     def __call__(self, *args):
         """Run the kernel, from Python."""
-        return self.dispatcher(*args)
+        return self.entry(*args)
 
     def place(self, args):
         """Compile the kernel for arguments of these types, if need be, and tell the linker of it.
@@ -68,9 +76,21 @@ class Kernel:
         return value
 
 
-def by_address(dispatcher):
-    """Return a kernel that is called by its address; a function that is not compiled, as it is."""
-    return Kernel(dispatcher) if POSSIBLE and hasattr(dispatcher, "py_func") else dispatcher
+def _renamed(function):
+    """Return a copy with a name of its own: numba keeps compiled code by name."""
+    other = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__
+    )
+    other.__qualname__ = f"{function.__qualname__}.entry"
+    other.__module__, other.__doc__ = function.__module__, function.__doc__
+    return other
+
+
+def compile_by_address(function, options):
+    """Return a function as a kernel that is called by its address; uncompiled, if numba is off."""
+    if config.DISABLE_JIT:
+        return function
+    return Kernel(function, options) if POSSIBLE else njit(**options)(function)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,8 @@ import os
 
 from numba import njit
 
-from efcml._jit.addresses import by_address
-
-try:
-    from numba.core.options import DefaultOptions
-except ImportError:  # the name is not documented
-    DefaultOptions = None
+from efcml._jit.addresses import compile_by_address
+from efcml._jit.undocumented import if_known
 
 CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 
@@ -21,22 +17,17 @@ SAFE_FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 _OPTIONS = {"cache": CACHE, "error_model": "numpy", "nogil": True}
 
 
-def _if_known(**options):
-    """Return options of numba that are not documented; if they go away, all is slower, no more."""
-    return {name: value for name, value in options.items() if hasattr(DefaultOptions, name)}
-
-
 # Nobody calls a kernel from C.
-_OPTIONS |= _if_known(no_cfunc_wrapper=True)
+_OPTIONS |= if_known(no_cfunc_wrapper=True)
 
 # Kernels make no arrays, so nobody needs to count who uses one. With few features the counting took
 # an eighth of a row, and a fifth of all compile time. Callees inherit it.
-_NO_COUNTING, _COUNTING = _if_known(_nrt=False), _if_known(_nrt=True)
+_NO_COUNTING, _COUNTING = if_known(_nrt=False), if_known(_nrt=True)
 
 
 def kernel(function):
     """Compile a pure function over arrays, operations in the order written."""
-    return by_address(njit(**_OPTIONS, **_NO_COUNTING)(function))
+    return compile_by_address(function, _OPTIONS | _NO_COUNTING)
 
 
 def kernel_fast(function):
@@ -44,7 +35,8 @@ def kernel_fast(function):
 
     The last digits then depend on the processor. Results stay the same from run to run.
     """
-    return by_address(njit(fastmath=set(SAFE_FASTMATH), **_OPTIONS, **_NO_COUNTING)(function))
+    options = {"fastmath": set(SAFE_FASTMATH)}
+    return compile_by_address(function, options | _OPTIONS | _NO_COUNTING)
 
 
 def kernel_fused(function):
@@ -52,7 +44,7 @@ def kernel_fused(function):
 
     The order of sums stays, so that carrying out several of them together changes nothing.
     """
-    return by_address(njit(fastmath={"contract"}, **_OPTIONS, **_NO_COUNTING)(function))
+    return compile_by_address(function, {"fastmath": {"contract"}} | _OPTIONS | _NO_COUNTING)
 
 
 def kernel_part(function):
@@ -62,4 +54,4 @@ def kernel_part(function):
 
 def kernel_numpy(function):
     """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
-    return by_address(njit(**_OPTIONS, **_COUNTING)(function))
+    return compile_by_address(function, _OPTIONS | _COUNTING)
