@@ -13,7 +13,6 @@ that it calls loaded: numba runs what stands in ``reload_init`` before.
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
-from types import FunctionType
 
 from llvmlite import binding
 from numba import config, njit, types
@@ -40,13 +39,26 @@ class Kernel:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__module__ = function.__module__
         self.dispatcher = njit(**options, **NO_WAY_IN)(function)
-        self.entry = njit(**options)(_renamed(function)) if NO_WAY_IN else self.dispatcher
+        self.entry = njit(**options)(self._way_in()) if NO_WAY_IN else self.dispatcher
         self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
         lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
 
     def __call__(self, *args):
         """Run the kernel, from Python."""
         return self.entry(*args)
+
+    def _way_in(self):
+        """Return a function that does nothing but call the kernel.
+
+        It pretends to be written in the kernel's file, because numba keeps compiled code by file,
+        name and line.
+        """
+        code = self.py_func.__code__
+        names = ", ".join(code.co_varnames[: code.co_argcount])
+        source = f"def {self.__name__}_way_in({names}):\n    return kernel({names})"
+        space = {"kernel": self, "__name__": self.__module__}
+        exec(compile("\n" * code.co_firstlineno + source, code.co_filename, "exec"), space)
+        return space[f"{self.__name__}_way_in"]
 
     def place(self, args):
         """Compile the kernel for arguments of these types, if need be, and tell the linker of it.
@@ -74,16 +86,6 @@ class Kernel:
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
         return value
-
-
-def _renamed(function):
-    """Return a copy with a name of its own: numba keeps compiled code by name."""
-    other = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__
-    )
-    other.__qualname__ = f"{function.__qualname__}.entry"
-    other.__module__, other.__doc__ = function.__module__, function.__doc__
-    return other
 
 
 def compile_by_address(function, options):
