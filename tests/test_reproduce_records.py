@@ -97,12 +97,12 @@ def test_tidy_leaves_a_tidy_file_alone(path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("method", "m0"), ("data", "other"), ("versions", {"efcml": "0.0.0"})],
+    [("method", "m0"), ("data", "other")],
 )
 def test_old_records_are_made_again(path, name, value):
     path.write_text(record.to_line(made_up(RUNS[0]) | {name: value, "pa": 0.5}))
     records, said = do(RUNS[:2], path)
-    assert said[0] == "1 records come from another version, method or data and are made again"
+    assert said[0] == "1 records come from another method or data and are made again"
     assert records.of(RUNS[0]) == made_up(RUNS[0])
     assert records.superseded == 1
     records.tidy()

@@ -80,16 +80,35 @@ def streams_part(record):
 
 
 def starts_part(record):
-    """Return what a user waits for in a new process."""
+    """Return what a user waits for in a new process, today and in the version before."""
     if record is None:
         return not_yet("first_fit")
-    head = ["compilation cache", "import, s", "first fit, s", "wanted, s", "first update, s"]
-    return markdown(head, [
-        [words, digits(found["import"]), digits(found["first_fit"]), f"{record['wanted'][kind]:g}",
-         digits(found["first_partial_fit_and_predict"])]
-        for kind, words in (("cold", "empty"), ("warm", "there"))
-        for found in [record["seconds"][kind]]
-    ])  # fmt: skip
+    versions = [record[name] for name in ("before", "now") if name in record]
+    wanted = record["wanted"]
+
+    def line(words, read, goal=None):
+        values = [f"{read(version):.2f}" for version in versions]
+        return [words, *values, "" if goal is None else f"{wanted[goal]:g}"]
+
+    rows = [line("`from efcml import EFCMLClassifier`", lambda one: one["import"], "import")]
+    rows += [
+        line(
+            "import, first `fit`, first `prequential`, nothing compiled",
+            lambda one: one["cold"]["all"],
+            "cold",
+        ),
+        line("the same, compiled before", lambda one: one["warm"]["all"]),
+        line(
+            "the example of the README in a notebook, nothing compiled",
+            lambda one: one["notebook"]["cold"]["cpu"],
+        ),
+        line("the same, compiled before", lambda one: one["notebook"]["warm"]["cpu"]),
+    ]
+    for name in record["now"]["commands"]:
+        words = f"`{name}`" if name.startswith("efcml") else name
+        rows.append(line(words, lambda one, name=name: one["commands"][name], name))
+    head = ["seconds of CPU", *(["before"] if "before" in record else []), "today", "wanted"]
+    return markdown(head, rows)
 
 
 # -- other libraries ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.progress import tell
 from efcml.support.states import from_plain, nest, pick, to_plain
 
-on_first_compilation(lambda: tell("efcml compiles, once on this machine: about a minute"))
+on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
 NOTHING = np.empty((0, 0))
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")

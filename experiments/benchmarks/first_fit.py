@@ -1,10 +1,12 @@
 """What a newcomer waits for: import, first fit, first stream, first commands, cold and warm.
 
 Seconds of CPU in fresh processes, with an empty and with a filled folder of compiled code. Cold,
-also by kernel: what each took to compile, without those that it calls.
+also by kernel: what each took to compile, without those that it calls. And the time per row, since
+what compiles sooner may run slower.
 
-Usage: ``python experiments/benchmarks/first_fit.py [--package FOLDER] [--out FILE]``, where FOLDER
-is another checkout, to compare with.
+Usage: ``python experiments/benchmarks/first_fit.py [--before FOLDER] [--out FILE]``, where FOLDER
+is another checkout, measured in the same run; the times per row of both take turns. Without it,
+what the record has of an earlier version is kept.
 """
 
 import argparse
@@ -68,6 +70,22 @@ result = prequential(clf, stream.stream[0][:300], stream.stream[1][:300])
 done = time.process_time()
 seconds = {"import": imported, "fit": fitted - imported, "stream": done - fitted, "all": done}
 print(json.dumps({"seconds": seconds, "kernels": own, "pa": result.pa}))
+"""
+
+ROWS = """
+import json, time
+import numpy as np
+from efcml import EFCMLClassifier
+found = []
+for p, K in ((8, 4), (16, 14), (72, 6)):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, p))
+    Y = (X[:, :1] + rng.normal(size=(2000, K)) > 0).astype(float)
+    clf = EFCMLClassifier().fit(X[:300], Y[:300]).partial_fit(X[300:500], Y[300:500])
+    begin = time.process_time()
+    clf.partial_fit(X[500:], Y[500:])
+    found.append(1e6 * (time.process_time() - begin) / 1500)
+print(json.dumps(found))
 """
 
 NOTEBOOK = """
@@ -135,48 +153,76 @@ print("{}")
     }
 
 
-def measure(package):
-    """Return everything, of the package in a checkout."""
-    with tempfile.TemporaryDirectory() as folder:
-        env = environment(package, Path(folder) / "compiled")
-        cold = run(ANSWER, env)
-        warm = [run(ANSWER, env)["seconds"] for _ in range(REPEATS)]
-        found = {
-            "import": median(run(IMPORT, env)["import"] for _ in range(REPEATS)),
-            "cold": cold["seconds"],
-            "warm": {name: median(times[name] for times in warm) for name in warm[0]},
-            "kernels": dict(sorted(cold["kernels"].items(), key=lambda pair: -pair[1])),
-            "commands": commands(env, folder),
-        }
-        other = environment(package, Path(folder) / "notebook")
-        readme = package / "README.md"
-        found["notebook"] = {kind: run(NOTEBOOK, other, readme) for kind in ("cold", "warm")}
+def measure(package, folder):
+    """Return everything, of the package in a checkout; ``folder`` is for files."""
+    env = environment(package, folder / "compiled")
+    cold = run(ANSWER, env)
+    warm = [run(ANSWER, env)["seconds"] for _ in range(REPEATS)]
+    notebook = environment(package, folder / "compiled for the notebook")
+    return {
+        "import": median(run(IMPORT, env)["import"] for _ in range(REPEATS)),
+        "cold": cold["seconds"],
+        "warm": {name: median(times[name] for times in warm) for name in warm[0]},
+        "kernels": dict(sorted(cold["kernels"].items(), key=lambda pair: -pair[1])),
+        "commands": commands(env, folder),
+        "notebook": {
+            kind: run(NOTEBOOK, notebook, package / "README.md") for kind in ("cold", "warm")
+        },
+    }
+
+
+def measure_all(packages, folder):
+    """Return the record of every version: all of one, then of the next; rows in turns."""
+    found, turns = {}, {name: [] for name in packages}
+    for name, package in packages.items():
+        (folder / name).mkdir()
+        found[name] = measure(package, folder / name)
+    for _ in range(REPEATS):
+        for name, package in packages.items():
+            env = environment(package, folder / name / "compiled")
+            turns[name].append(run(ROWS, env))
+    for name, times in turns.items():
+        found[name]["microseconds_per_row"] = [min(column) for column in zip(*times, strict=True)]
     return found
+
+
+def show(name, found):
+    """Print what was measured of a version."""
+    print(f"-- {name}")
+    print(f"import {found['import']:.2f} s (wanted {WANTED['import']:g})")
+    for kind in ("cold", "warm"):
+        parts = ", ".join(f"{part} {seconds:.2f}" for part, seconds in found[kind].items())
+        print(f"{kind}: {parts}")
+    for command, seconds in found["commands"].items():
+        print(f"{command}: {seconds:.2f} s (wanted {WANTED[command]:g})")
+    print(f"README in a notebook: {found['notebook']}")
+    print(f"microseconds per row: {[round(each) for each in found['microseconds_per_row']]}")
+    print(f"{len(found['kernels'])} functions compiled; the longest:")
+    for kernel, seconds in list(found["kernels"].items())[:8]:
+        print(f"  {kernel:24} {seconds:.2f}")
 
 
 def main():
     """Measure, print and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--package", type=Path, default=ROOT)
+    parser.add_argument("--before", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    found = measure(args.package.resolve())
-    print(f"import {found['import']:.2f} s (wanted {WANTED['import']:g})")
-    for kind in ("cold", "warm"):
-        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in found[kind].items())
-        print(f"{kind}: {parts}")
-    for name, seconds in found["commands"].items():
-        print(f"{name}: {seconds:.2f} s (wanted {WANTED[name]:g})")
-    print(f"README in a notebook: {found['notebook']}")
-    print(f"{len(found['kernels'])} functions compiled; the longest:")
-    for name, seconds in list(found["kernels"].items())[:10]:
-        print(f"  {name:24} {seconds:.2f}")
+    packages = {"now": ROOT}
+    if args.before:
+        packages["before"] = args.before.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure_all(packages, Path(folder))
+    for name, one in found.items():
+        show(name, one)
     if args.out:
         from efcml_paper.machine import method
 
-        record = {"method": method(), "machine": platform.machine(), "wanted": WANTED} | found
+        old = json.loads(args.out.read_text()) if args.out.exists() else {}
+        kept = {"before": old["before"]} if "before" in old else {}
+        record = {"method": method(), "machine": platform.machine(), "wanted": WANTED}
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(record, indent=2) + "\n")
+        args.out.write_text(json.dumps(record | kept | found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

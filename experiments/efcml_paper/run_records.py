@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import efcml
 from efcml.support.folders import read_lines, replacing
 from efcml_paper.data_rows import data_fingerprint
 from efcml_paper.machine import defaults, method
@@ -43,7 +42,6 @@ class Records:
         record = self.of(run)
         return (
             record is not None
-            and record["versions"]["efcml"] == efcml.__version__
             and record["method"] == method()
             and record["data"] == data_fingerprint(run)
         )

@@ -19,6 +19,7 @@ from efcml_paper.scale import LARGE
 
 RIVALS = ("ovr", "chain")
 SHOWN = 5  # best points that are kept
+SEARCH = "0.1.0"  # the version in which searches were last changed
 
 
 def tune_sets(sets, scale, folder, workers, *, say=print):
@@ -57,7 +58,7 @@ def tune_set(name, scale, folder, workers, say):
 def task_of(name, scale):
     """Return a short text that stands for a search: method, data, rows and grid."""
     run = make_run(name, limits=limits_of(name, scale))
-    facts = [efcml.__version__, method(), data_fingerprint(run), run.key, scale.folds]
+    facts = [SEARCH, method(), data_fingerprint(run), run.key, scale.folds]
     facts.append(asdict(grid_of(name, scale)))
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 

@@ -54,7 +54,7 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
     missing = find_missing(runs, records)
     old = sum(records.of(run) is not None for run in missing)
     if old:
-        say(f"{old} records come from another version, method or data and are made again")
+        say(f"{old} records come from another method or data and are made again")
     if not missing:
         return
     estimate = sum(map(seconds_of, missing)) / workers.count
