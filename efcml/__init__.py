@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from efcml.saving import load, save
     from efcml.warm import warmup
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ActiveLearner",
