@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ActiveLearner",
