@@ -25,6 +25,7 @@ from efcml.model.casebase import CaseBase
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
+from efcml.support.bundles import Bundle
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
 FIXED = {
@@ -83,8 +84,11 @@ def freeze(value):
         return tuple((name, freeze(value[name])) for name in sorted(value))
     if isinstance(value, np.ndarray | list | tuple):
         return tuple(freeze(part) for part in value)
+    if isinstance(value, Bundle):
+        return type(value).__name__, freeze(value.values())
     if type(value).__module__.startswith("efcml"):
-        return type(value).__name__, freeze(vars(value))
+        kept = {name: part for name, part in vars(value).items() if name != "_model"}
+        return type(value).__name__, freeze(kept)  # what kernels are given is made of the rest
     return repr(value)
 
 

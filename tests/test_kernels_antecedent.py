@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rules import rules_with, settings_with
 from helpers.streams import random_covariance
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,10 +73,21 @@ def test_thousand_updates_stay_exact_and_definite(rng):
 
 
 def move(z, center, joint, marginal, log_det, support, j, amount):
-    """Let a rule absorb a row; return its precisions as whole matrices."""
-    work = np.zeros((3, len(z)))
-    antecedent.move_rule(z, center, joint, marginal, log_det, support, j, amount, *work)
-    return whole(joint), whole(marginal)
+    """Let a rule absorb a row; return its center, whole precisions and log-determinants."""
+    p = len(marginal)
+    rules = rules_with(
+        p,
+        len(z) - p,
+        center=center,
+        joint_precision=joint,
+        input_precision=marginal,
+        log_det=log_det,
+        support=support,
+    )
+    rules.scratch.z[:] = z
+    antecedent.move_rule(0, j, amount, rules.arrays, rules.scratch)
+    assert rules.support[0] == support
+    return rules.center[0], rules.joint_precision[0], rules.input_precision[0], rules.log_det[0]
 
 
 @pytest.mark.parametrize(("p", "K"), SHAPES)
@@ -86,7 +98,7 @@ def test_move_is_exact_in_both_spaces(rng, p, K, support):
     z = rng.normal(size=q)
     wanted = naive.update_gaussian(center, joint, log_det[0], support, z)
     wanted_x = naive.update_gaussian(center[:p], marginal, log_det[1], support, z[:p])
-    joint, marginal = move(z, center, joint, marginal, log_det, support, 0, 0.0)
+    center, joint, marginal, log_det = move(z, center, joint, marginal, log_det, support, 0, 0.0)
     assert_allclose(center, wanted[0], rtol=1e-12)
     assert_allclose(joint, wanted[1], rtol=1e-9, atol=1e-12)
     assert_allclose(marginal, wanted_x[1], rtol=1e-9, atol=1e-12)
@@ -101,9 +113,33 @@ def test_held_variance_is_lifted_in_both_spaces(rng, p, K):
         center, S, joint, marginal, log_det = random_rule(rng, p, K)
         z, share = rng.normal(size=p + K), 1.0 / 4.0
         S = (1.0 - share) * (S + share * np.outer(z - center, z - center))
-        joint, marginal = move(z, center, joint, marginal, log_det, 3.0, j, 0.3)
+        _, joint, marginal, log_det = move(z, center, joint, marginal, log_det, 3.0, j, 0.3)
         S[j, j] += 0.3
         assert_allclose(joint @ S, np.eye(p + K), atol=1e-8)
         assert_allclose(marginal @ S[:p, :p], np.eye(p), atol=1e-8)
         expected = np.linalg.slogdet(S)[1], np.linalg.slogdet(S[:p, :p])[1]
         assert_allclose(log_det, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("max_support", [1e9, 4.0])
+def test_the_winner_counts_the_row_and_holds_its_variance(rng, max_support):
+    p, K, floor = 2, 1, 0.2
+    q, S_0 = p + K, np.array([1.0, 2.0, 3.0])
+    rules = rules_with(p, K, 3, support=4.0, updates=[7, 8, 9], prior_share=0.5)
+    S = random_covariance(rng, q)
+    rules.arrays.joint_precision[1] = np.linalg.inv(S)
+    rules.arrays.input_precision[1] = np.linalg.inv(S[:p, :p])
+    others = rules.copy()
+    rules.scratch.z[:] = z = rng.normal(size=q)
+    settings = settings_with(p, K, variance_floor=floor, max_support=max_support)
+    antecedent.update_winner(1, S_0, rules.arrays, settings, rules.scratch)
+    support = min(5.0, max_support)
+    assert rules.updates.tolist() == [7, 9, 9]
+    assert rules.support.tolist() == [4.0, support, 4.0]
+    assert_allclose(rules.prior_share, [0.5, 0.5 * support / 5.0, 0.5])
+    S = 0.8 * (S + 0.2 * np.outer(z, z))
+    S[0, 0] += floor * q * S_0[0] / support  # update 9 is the turn of the first coordinate
+    assert_allclose(rules.joint_precision[1] @ S, np.eye(q), atol=1e-9)
+    for name in ("center", "joint_precision", "input_precision", "log_det"):
+        kept, old = getattr(rules, name), getattr(others, name)
+        assert np.array_equal(kept[[0, 2]], old[[0, 2]]), name

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers.rules import rules_with, set_row, settings_with
 from helpers.streams import random_rows
 from naive import learner as naive
 from numpy.testing import assert_allclose
 
 from efcml.kernels import consequent, waiting
-from efcml.model.rulebase import RuleBase
 
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 FORGETTING = [1.0, 0.9]
@@ -28,28 +28,18 @@ def random_state(rng, p, K, n=12):
 def learn(P, G, B, D, Delta, W, row, y, psi, forgetting, groups=1):
     """What one rule learns from one row, nothing left to wait; (d, K) as the formulas have it."""
     d, K = W.shape
-    rules = RuleBase(d - 1, K, n_groups=groups)
-    rule = rules.append()
-    cons, work = rules.consequents, rules.consequent_work
-    queue = work.waiting
-    for name, value in {"P": P, "G": G, "B": B.T, "D": D.T, "Delta": Delta, "W": W.T}.items():
-        getattr(cons, name)[rule] = value
-    known = ~np.isnan(y)
-    work.heights[rule] = cons.W[rule] @ row
-    rates = np.array([psi]), np.array([forgetting**psi]), 1
-    waiting.queue_row(row, *rates, known, queue.rows, queue.weight, queue.keep, queue.count)
-    consequent.shrink_inverses(
-        *rates, row, known, cons.P, cons.Delta, 0.0, cons.stale, queue.shrink, queue.scale,
-        queue.roots, work.gain,
-    )  # fmt: skip
-    weights, keeps, _ = rates
-    consequent.forget_sums(keeps, 1, known, cons.B, cons.D)
-    consequent.learn_planes(
-        weights, 1, row, work.heights, y, known, queue.shrink, queue.roots, cons.W, cons.B
-    )
-    waiting.bring_all(cons.P, cons.G, 1, work.row, work.gain, queue)
-    B, D, W = (getattr(cons, name)[rule].T for name in ("B", "D", "W"))
-    return rules.P[rule], rules.G[rule], B, D, cons.Delta[rule], W
+    fields = {"P": P, "G": G, "B": B.T, "D": D.T, "Delta": Delta, "W": W.T}
+    rules = rules_with(d - 1, K, n_groups=groups, **fields)
+    arrays, scratch = rules.arrays, rules.scratch
+    set_row(rules, row, psi, forgetting**psi, ~np.isnan(y))
+    waiting.queue_row(1, scratch)
+    consequent.shrink_inverses(1, 0.0, arrays, scratch)
+    consequent.forget_sums(1, arrays, scratch)
+    consequent.learn_planes(1, y, arrays, scratch)
+    waiting.bring_all(1, arrays, scratch)
+    assert not rules.stale.any()
+    B, D, W = (getattr(rules, name)[0].T for name in ("B", "D", "W"))
+    return rules.P[0], rules.G[0], B, D, rules.Delta[0], W
 
 
 @pytest.mark.parametrize(("p", "K"), SHAPES)
@@ -68,11 +58,54 @@ def test_least_squares_of_all_labels(rng, p, K, forgetting, psi):
 
 
 def test_rules_that_do_not_fire_and_the_newborn_learn_nothing():
-    weights, keeps = np.full(4, np.nan), np.full(4, np.nan)
+    scratch = rules_with(1, 1, 4).scratch
+    scratch.weights[:] = scratch.keeps[:] = np.nan
     activation = np.array([0.5, 0.2, 0.009, 0.3])
-    consequent.weigh_rules(activation, 3, 1, 0.01, 0.81, weights, keeps)
-    assert_allclose(weights, [0.5, 0.0, 0.0, np.nan])
-    assert_allclose(keeps, [0.9, 1.0, 1.0, np.nan])
+    settings = settings_with(1, 1, activation_floor=0.01, forgetting=0.81)
+    consequent.weigh_rules(activation, 3, 1, settings, scratch)
+    assert_allclose(scratch.weights, [0.5, 0.0, 0.0, np.nan])
+    assert_allclose(scratch.keeps, [0.9, 1.0, 1.0, np.nan])
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_prior_that_is_half_forgotten_and_a_large_shrink_mark_a_rule(groups):
+    row, known = np.array([1.0, 1.0]), np.array([True, False])
+    for Delta, P, expected in ((0.6, 1.0, 0), (0.5, 1.0, 1), (0.6, 1e8, 1)):
+        fields = {"Delta": Delta, "P": P * np.eye(2)}
+        rules = rules_with(1, 2, 2, n_groups=groups, **fields)
+        set_row(rules, row, [1.0, 0.0], [0.9, 1.0], known)  # the second rule does not learn
+        consequent.shrink_inverses(2, 1.0, rules.arrays, rules.scratch)
+        assert rules.stale.tolist() == [expected, 0]
+        learned = np.zeros((2, groups), dtype=bool)
+        learned[0, 0] = True
+        kept = np.where(learned, 0.9 * Delta, Delta)
+        assert_allclose(rules.Delta, np.stack([kept, kept], axis=-1))
+        assert np.array_equal(rules.scratch.scale != waiting.NOTHING, learned)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_moments_of_all_rules_that_learn(rng, groups):
+    K, forgetting = 3, 0.9
+    rules = rules_with(1, K, 3, n_groups=groups)
+    shape = (groups, K)[groups == 1 :]
+    twins = [(np.zeros(shape), np.zeros(shape), np.zeros((K, K))) for _ in range(3)]
+    for _ in range(15):
+        psi = rng.uniform(0.1, 1.0, size=3) * [1.0, 0.0, 1.0]
+        known = rng.uniform(size=K) < (0.6 if groups > 1 else 1.0)
+        y = np.where(known, rng.integers(0, 2, size=K), np.nan)
+        set_row(rules, np.ones(2), psi, forgetting**psi, known)
+        consequent.learn_moments(3, y, rules.arrays, rules.scratch)
+        for r in (0, 2):
+            rates = psi[r], forgetting ** psi[r]
+            if groups == 1:
+                twins[r] = naive.label_moments(*twins[r], y, *rates)
+            else:
+                twins[r] = naive.label_moments_pairs(*twins[r], y, *rates, known)
+    for r, twin in enumerate(twins):
+        found = rules.label_weight[r], rules.label_mean[r], rules.label_cov[r]
+        for actual, expected in zip(found, twin, strict=True):
+            wanted = np.reshape(expected, actual.shape)
+            assert_allclose(actual, wanted, rtol=1e-10, atol=1e-12)
 
 
 def test_least_squares_of_one_label_leaves_the_others(rng):

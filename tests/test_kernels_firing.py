@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rules import rules_with, settings_with
 from helpers.streams import SIZES, random_precisions
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from naive import learner as naive
 from numpy.testing import assert_allclose
 
 from efcml.kernels import firing
+from efcml.kernels.constants import AHEAD
+from efcml.kernels.linalg import measure_distance
 
 squares = st.floats(0.0, 1e6, allow_subnormal=False)
 
@@ -19,25 +22,28 @@ squares = st.floats(0.0, 1e6, allow_subnormal=False)
 def test_distances_to_the_used_rules(rng, p, K, n_rules, joint):
     q = p + K
     n = q if joint else p
-    z, center = rng.normal(size=n), rng.normal(size=(n_rules + 2, q))
+    Z, center = rng.normal(size=(3, n)), rng.normal(size=(n_rules + 2, q))
     precision = random_precisions(rng, n_rules + 2, n)
-    distances = np.full(n_rules + 2, -1.0)
-    firing.measure_distances(z, center, precision, n_rules, np.zeros(q), distances)
-    expected = naive.distances(z, center[:n_rules, :n], precision[:n_rules])
-    assert_allclose(distances[:n_rules], expected, rtol=1e-12)
-    assert (distances[n_rules:] == -1.0).all()
+    distances = np.full((1, n_rules + 2), -1.0)
+    firing.look_ahead(Z, 1, 2, center, precision, n_rules, np.zeros(q), distances)
+    expected = naive.distances(Z[1], center[:n_rules, :n], precision[:n_rules])
+    assert_allclose(distances[0, :n_rules], expected, rtol=1e-12)
+    assert (distances[0, n_rules:] == -1.0).all()
 
 
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
 def test_looking_ahead_is_measuring_row_by_row(rng, p, K, n_rules):
     X, center = rng.normal(size=(9, p)), rng.normal(size=(n_rules + 1, p + K))
     precision = random_precisions(rng, n_rules + 1, p)
-    ahead = np.full((firing.AHEAD, n_rules + 1), -1.0)
+    ahead = np.full((AHEAD, n_rules + 1), -1.0)
     firing.look_ahead(X, 2, 7, center, precision, n_rules, np.zeros(p + K), ahead)
     for t in range(2, 7):
-        distances = np.full(n_rules + 1, -1.0)
-        firing.measure_distances(X[t], center, precision, n_rules, np.zeros(p + K), distances)
-        assert np.array_equal(ahead[t - 2], distances)
+        alone = np.full((1, n_rules + 1), -1.0)
+        firing.look_ahead(X, t, t + 1, center, precision, n_rules, np.zeros(p + K), alone)
+        assert np.array_equal(ahead[t - 2], alone[0])
+        for r in range(n_rules):
+            distance = measure_distance(X[t], center[r], precision[r], np.zeros(p + K))
+            assert ahead[t - 2, r] == distance
     assert (ahead[5:] == -1.0).all()
 
 
@@ -87,3 +93,15 @@ def test_activation_far_from_every_rule():
     psi = np.zeros(3)
     firing.activate(np.array([1e9 + 2.0, 1e9, 1e300]), 3, 1.0, psi)
     assert_allclose(psi, [np.exp(-1.0) / (1 + np.exp(-1.0)), 1 / (1 + np.exp(-1.0)), 0.0])
+
+
+@pytest.mark.parametrize("density", [False, True])
+def test_a_rule_may_count_by_its_density(density):
+    rules = rules_with(1, 1, 3, log_det=[[9.0, 1.0], [9.0, 0.0], [9.0, -2.0]])
+    settings = settings_with(1, 1, density=density, bandwidth=1.5)
+    distances, psi = np.array([1.0, 2.0, 3.0]), np.full(3, -1.0)
+    firing.activate_rules(distances, 2, rules.arrays, settings, psi)
+    measured = distances[:2] + density * np.array([1.0, 0.0])
+    assert_allclose(psi[:2], naive.activations(measured, 1.5), rtol=1e-12)
+    assert psi[2] == -1.0
+    assert distances.tolist() == [1.0, 2.0, 3.0]

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.rules import rules_with, settings_with
 from helpers.streams import SIZES, random_precisions
 from naive import learner as naive
 from numpy.testing import assert_allclose
@@ -13,6 +14,24 @@ from efcml.kernels import pairs
 
 def random_rules(rng, n_rules, n, spread=1.0):
     return spread * rng.normal(size=(n_rules, n)), random_precisions(rng, n_rules, n)
+
+
+def due_pair(winner, center, precision, updates, tested, width=1.0, overlap=0.8):
+    """The rule that is to be compared with the winner, in the joint space; ``tested`` is written.
+
+    With one dimension the space is that of the input, for which there need be no label.
+    """
+    n_rules, q = center.shape
+    joint = q > 1
+    p = q - 1 if joint else q
+    fields = {"center": center if joint else np.pad(center, ((0, 0), (0, 1)))}
+    fields["joint_precision" if joint else "input_precision"] = precision
+    rules = rules_with(p, 1, n_rules, updates=updates, tested=tested, **fields)
+    values = {"product_space": joint, "joint_bandwidth": width, "merge_overlap": overlap}
+    settings = settings_with(p, 1, **values)
+    found = pairs.find_due_pair(winner, n_rules, rules.arrays, settings, rules.scratch.e)
+    tested[:] = rules.arrays.tested
+    return found
 
 
 def gap(center, precision, a, b):
@@ -52,9 +71,7 @@ def test_due_pair_is_the_first_that_passes_the_screen(seed):
                 break
             marked[winner, r] = marked[r, winner] = samples
         actual_marks = tested.copy()
-        actual = pairs.find_due_pair(
-            winner, n_rules, center, precision, updates, actual_marks, width, overlap, np.zeros(n)
-        )
+        actual = due_pair(winner, center, precision, updates, actual_marks, width, overlap)
         assert actual == expected
         assert np.array_equal(actual_marks, marked)
 
@@ -64,7 +81,7 @@ def test_a_pair_is_due_again_after_a_tenth_more_samples():
     tested = np.array([[0, 40], [40, 0]])
     for updates, expected in ((30, -1), (32, -1), (33, 1)):  # 44 samples with the births
         updates = np.array([updates, 9])
-        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(1))
+        found = due_pair(0, center, precision, updates, tested)
         assert found == expected
 
 
@@ -72,7 +89,7 @@ def test_young_rules_are_not_compared():
     center, precision = np.zeros((2, 3)), np.stack([np.eye(3)] * 2)
     for pair, expected in (((1, 50), -1), ((50, 1), -1), ((2, 2), 1)):
         tested, updates = np.zeros((2, 2), dtype=int), np.array(pair)
-        found = pairs.find_due_pair(0, 2, center, precision, updates, tested, 1.0, 0.8, np.zeros(3))
+        found = due_pair(0, center, precision, updates, tested)
         assert found == expected
         assert not tested.any()
 
@@ -80,7 +97,7 @@ def test_young_rules_are_not_compared():
 def test_no_pair_without_a_second_rule():
     one, e = (np.zeros((1, 1)), np.ones((1, 1, 1))), np.zeros(1)
     updates, tested = np.zeros(1, dtype=int), np.zeros((1, 1), dtype=int)
-    assert pairs.find_due_pair(0, 1, *one, updates, tested, 1.0, 0.8, e) == -1
+    assert due_pair(0, *one, updates, tested) == -1
     assert pairs.find_closest_pair(1, *one, e) == (-1, -1)
 
 

@@ -113,7 +113,7 @@ def test_proposed_step_of_all_labels(rng, p, K, alpha, beta):
     M, _ = naive.penalty(random_correlation(rng, K), "shift")
     known = rng.uniform(size=K) < 0.7
     step = np.full((K, p + 1), np.nan)
-    squared = proximal.propose_step(W, D, M @ W, alpha, beta, 1.0 / 2.5, known, 0, K, step)
+    squared = proximal.propose_step(W, D, M @ W, alpha, beta, 1.0 / 2.5, known, step)
     expected = np.where(known, naive.proximal_move(W.T, D.T, M, beta, alpha, 2.5), 0.0)
     assert_allclose(step, expected.T, rtol=1e-12, atol=1e-14)
     assert_allclose(squared, (expected**2).sum(), rtol=1e-12)
@@ -122,8 +122,9 @@ def test_proposed_step_of_all_labels(rng, p, K, alpha, beta):
 def test_proposed_step_of_some_labels_leaves_the_rest(rng):
     W, D = rng.normal(size=(2, 4, 3))
     step = np.full((4, 3), 9.0)
-    known = np.ones(4, dtype=bool)
-    proximal.propose_step(W, D, np.zeros((4, 3)), 0.1, 0.0, 0.5, known, 1, 2, step)
+    known, MW, one = np.ones(4, dtype=bool), np.zeros((4, 3)), slice(1, 2)
+    parts = W[one], D[one], MW[one]
+    proximal.propose_step(*parts, 0.1, 0.0, 0.5, known[one], step[one])
     assert (step[[0, 2, 3]] == 9.0).all()
     expected = naive.proximal_move(W.T, D.T, np.zeros((4, 4)), 0.0, 0.1, 2.0)
     assert_allclose(step[1], expected[:, 1], rtol=1e-12, atol=1e-14)
@@ -136,11 +137,11 @@ def test_bend_and_take_step(rng, span):
     step, W, D = rng.normal(size=(3, 3, 3))
     product = step @ G
     before, W_old, D_old = product.copy(), W.copy(), D.copy()
-    energy = proximal.bend(step, Delta, product, *span)
+    energy = proximal.bend(step[labels], Delta, product[labels])
     bent = step @ (G + np.diag(Delta))
     assert_allclose(product[labels], bent[labels], rtol=1e-12)
     assert_allclose(energy, (step * bent)[labels].sum(), rtol=1e-12)
-    size = proximal.take_step(W, D, step, product, *span)
+    size = proximal.take_step(W[labels], D[labels], step[labels], product[labels])
     assert_allclose(W[labels], (W_old + step)[labels], rtol=1e-14)
     assert_allclose(D[labels], (D_old + bent)[labels], rtol=1e-12)
     assert_allclose(size, (W[labels] ** 2).sum(), rtol=1e-12)
@@ -156,7 +157,7 @@ def test_guard_sees_large_weights_and_nan(value):
     W[1, 0] = value
     assert proximal.is_beyond(W, 10.0)
     zero = np.zeros((2, 2))
-    assert not proximal.take_step(W, zero.copy(), zero, zero, 0, 2) <= 100.0
+    assert not proximal.take_step(W, zero.copy(), zero, zero) <= 100.0
 
 
 def test_settle_is_the_ridge_solution(rng):
@@ -164,8 +165,9 @@ def test_settle_is_the_ridge_solution(rng):
     P = np.linalg.inv(G[0] + np.diag(Delta[0]))
     W, D = rng.normal(size=(2, 4, 4))
     old = W[0].copy()
-    stored = np.ascontiguousarray(B.T), Delta[0], np.ascontiguousarray(W_prior.T)
-    proximal.settle(P, *stored, W, D, 1, 4, np.zeros(4))
+    B_rows, prior_rows = (np.ascontiguousarray(part.T)[1:] for part in (B, W_prior))
+    stored = B_rows, Delta[0], prior_rows
+    proximal.settle(P, *stored, W[1:], D[1:], np.zeros(4))
     expected = naive.ridge(G, B, Delta, W_prior)
     assert_allclose(W[1:].T, expected[:, 1:], rtol=1e-9)
     assert (D[1:] == 0.0).all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rules import arrays_of
 from helpers.streams import SIZES, learner_with_rules, naive_learner, random_covariance, random_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from numpy.testing import assert_allclose
 
 from efcml.active.options import make_ask, start_state
 from efcml.kernels import querying
+from efcml.model.casebase import CaseBase
+from efcml.model.fields import CASE_FIELDS
 
 EVERY = ("novelty", "ambiguity", "instability")
 KINDS = {"trace": querying.TRACE, "determinant": querying.DETERMINANT}
@@ -44,11 +47,11 @@ def test_largest_instability_over_rules(rng, kind, p, K, n_rules, share):
     for x in X:
         centers, precisions = rules.center[:, :p], rules.input_precision
         psi = naive.activations(naive.densities(x, centers, precisions), twin.tau)
-        row = np.append(x, 1.0)
+        rules.scratch.row[:] = row = np.append(x, 1.0)
+        rules.scratch.activation[: rules.n_rules] = psi
         found = querying.largest_instability(
-            KINDS[kind], rules.P, rules.label_weight, psi, 0.05, rules.n_rules, row,
-            np.zeros(p + 1),
-        )  # fmt: skip
+            KINDS[kind], 0.05, rules.n_rules, rules.arrays, rules.scratch
+        )
         expected = max(
             naive_active.instability(naive_active.least_known(*state), row, weight, kind)
             for weight, *state in zip(psi, rules.P, rules.label_weight, strict=True)
@@ -136,10 +139,19 @@ def test_thresholds_move_as_the_twin_says(rng, adaptation, criteria, step):
         assert_allclose(found, [twin.t2, twin.t3], rtol=1e-10)
 
 
+def state_arrays(learner):
+    """The arrays that learning changes, without scratch arrays."""
+    cases = arrays_of(learner.cases.arrays)
+    kept = {field.name: cases[field.name] for field in CASE_FIELDS}
+    return arrays_of(learner.rules.arrays) | kept
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_scanning_reads_the_rules_only(rng, kind):
     learner = learner_with_rules(rng, 3, 2, 2)
-    before = [array.copy() for array in learner.rules.arrays]
+    learner.cases = CaseBase(2, 2, 3, 0.25, 1.0)
+    learner.cases.fill(*random_rows(rng, 5, 2, 2))
+    before = {name: array.copy() for name, array in state_arrays(learner).items()}
     X, _ = random_rows(rng, 20, 2, 2)
     scores, wanted = np.empty((20, 2)), np.zeros(2, dtype=np.bool_)
     row, state = 0, start_state()
@@ -154,5 +166,5 @@ def test_scanning_reads_the_rules_only(rng, kind):
     assert len(asked) > 3
     assert state[querying.ROWS] == 20
     assert_allclose(scores, learner.score(X))
-    for array, same in zip(learner.rules.arrays, before, strict=True):
-        assert np.array_equal(array, same)
+    for name, array in state_arrays(learner).items():
+        assert np.array_equal(array, before[name]), name

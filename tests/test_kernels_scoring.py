@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rules import rules_with
 from helpers.streams import SIZES, AsWritten, learner_with_rules, random_precisions
 from naive import learner as naive
 from numpy.testing import assert_allclose
@@ -41,10 +42,30 @@ def test_blend_passes_over_rules_that_do_not_fire():
     assert scores[0] == 5.0
 
 
-def test_row_is_extended_by_one():
-    row = np.full(3, np.nan)
-    scoring.fill_row(np.array([2.0, -3.0]), row)
-    assert row.tolist() == [2.0, -3.0, 1.0]
+def test_a_view_is_distances_the_row_extended_by_one_and_heights(rng):
+    rules = rules_with(2, 2, 3, W=rng.normal(size=(3, 2, 3)))
+    scratch = rules.scratch
+    for array in (scratch.row, scratch.distances, scratch.heights):
+        array[:] = np.nan
+    scoring.view_row(np.array([2.0, -3.0]), np.array([7.0, 8.0, 9.0]), 2, rules.W, scratch)
+    assert scratch.row.tolist() == [2.0, -3.0, 1.0]
+    assert scratch.distances[:2].tolist() == [7.0, 8.0]
+    assert_allclose(scratch.heights[:2], rules.W[:2] @ scratch.row, rtol=1e-12)
+    assert np.isnan(scratch.distances[2])
+    assert np.isnan(scratch.heights[2]).all()
+
+
+def test_a_row_alone_is_scored_as_among_others(rng):
+    learner = random_learner(rng, 3, 2, 4, cases=3)
+    X = rng.normal(size=(12, 3))
+    learner.cases.fill(X, rng.normal(size=(12, 2)))
+    learner.rules.scratch.ahead[:] = 5.0
+    for t, expected in enumerate(learner.score(X)):
+        learner.rules.scratch.ahead[:] = 5.0
+        scores = np.full(2, np.nan)
+        scoring.score_row(X, t, 4, learner.model, scores)
+        assert np.array_equal(scores, expected)
+        assert (learner.rules.scratch.ahead == 5.0).all()  # rows that are ahead keep theirs
 
 
 @pytest.mark.parametrize("labels", [False, True])

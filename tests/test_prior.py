@@ -77,10 +77,12 @@ def test_losses_are_those_of_held_out_rows(rng, share):
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         rest = np.r_[0:low, high:N]
         new = slice(low, high)
-        losses += prior.fold_losses(learner, shared, scaled[rest], Y[rest], scaled[new], Y[new])
+        losses += prior.fold_losses(
+            learner._form_rules, shared, scaled[rest], Y[rest], scaled[new], Y[new]
+        )
     np.testing.assert_allclose(losses.ravel(), expected, rtol=1e-8)
     expected[: len(prior.STRENGTHS)] *= 0.995
-    assert prior.choose_prior(learner, scaled, Y) == priors[int(np.argmin(expected))]
+    assert prior.choose_prior(learner._form_rules, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted
     assert learner.counts["births"] == 0
 
@@ -100,7 +102,7 @@ def test_rules_share_a_plane_where_all_rows_have_one(rng):
     X = rng.normal(size=(N, 12))
     Y = (X @ rng.normal(size=(12, 2)) > 0.0).astype(float)
     learner, scaled = ready_learner(X, 2, vigilance=0.3)
-    chosen = prior.choose_prior(learner, scaled, Y)
+    chosen = prior.choose_prior(learner._form_rules, scaled, Y)
     assert chosen.shared is not None
     fitted = Learner(make_params(prior="auto", vigilance=0.3, birth_width=0.3), 12, 2).fit(X, Y)
     assert fitted.rules.n_rules > 1
@@ -117,7 +119,7 @@ def test_shared_planes_must_be_clearly_better(rng, monkeypatch, gain, is_shared)
 
     monkeypatch.setattr(prior, "fold_losses", losses)
     learner, scaled = ready_learner(X, 2)
-    assert (prior.choose_prior(learner, scaled, Y).shared is not None) == is_shared
+    assert (prior.choose_prior(learner._form_rules, scaled, Y).shared is not None) == is_shared
 
 
 def test_noise_asks_for_a_stronger_prior(rng):
@@ -127,7 +129,7 @@ def test_noise_asks_for_a_stronger_prior(rng):
     chosen = []
     for Y in (signal, noise):
         learner, scaled = ready_learner(X, 1, vigilance=2.0)
-        chosen.append(prior.choose_prior(learner, scaled, Y).strength)
+        chosen.append(prior.choose_prior(learner._form_rules, scaled, Y).strength)
     assert chosen[0] < chosen[1]
 
 
@@ -135,22 +137,22 @@ def test_noise_asks_for_a_stronger_prior(rng):
 def test_too_few_rows_leave_it_at_one(rng, n):
     X, Y = random_rows(rng, n, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner, scaled, Y) == prior.Prior(1.0)
+    assert prior.choose_prior(learner._form_rules, scaled, Y) == prior.Prior(1.0)
 
 
 def test_two_folds_are_enough(rng):
     X, Y = random_rows(rng, 4, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner, scaled, Y).strength in prior.STRENGTHS
+    assert prior.choose_prior(learner._form_rules, scaled, Y).strength in prior.STRENGTHS
 
 
 def test_only_the_newest_rows_count(rng, monkeypatch):
     monkeypatch.setattr(prior, "MOST_ROWS", 20)
     X, Y = random_rows(rng, 50, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    old = prior.choose_prior(learner, scaled, Y)
+    old = prior.choose_prior(learner._form_rules, scaled, Y)
     scaled[:30], Y[:30] = 3.0, 1.0
-    assert prior.choose_prior(learner, scaled, Y) == old
+    assert prior.choose_prior(learner._form_rules, scaled, Y) == old
 
 
 @pytest.mark.parametrize("delta", ["auto", 7.0])

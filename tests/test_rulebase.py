@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.rules import arrays_of
 from helpers.streams import COMPILED, add_rule, learner_with_rules, random_rows, unscaled_learner
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from efcml.model.fields import FIELDS, markdown_table
 from efcml.model.rulebase import RuleBase
+from efcml.model.scratch import LENGTHS, SCRATCH
 
 BETWEEN = "tested"
 PLAIN = [field for field in FIELDS if field.name != BETWEEN]
@@ -191,26 +193,48 @@ def test_unknown_names_are_no_attributes():
         RuleBase(1, 1)._center  # noqa: B018
 
 
-def leaves(record):
-    """The arrays of a tuple, those of tuples inside it included."""
-    for value in record:
-        yield from leaves(value) if isinstance(value, tuple) else [value]
-
-
 def test_copies_share_nothing(rng):
     base = learner_with_rules(rng, 3, 2, 2).rules
     copy = base.copy()
-    for name in ("arrays", "antecedents", "consequents", "work", "consequent_work"):
-        for one, two in zip(leaves(getattr(base, name)), leaves(getattr(copy, name)), strict=True):
-            assert not np.shares_memory(one, two)
-            assert one.shape == two.shape
+    for name in ("arrays", "scratch"):
+        one, two = (arrays_of(getattr(rules, name)) for rules in (base, copy))
+        assert one.keys() == two.keys()
+        for field, array in one.items():
+            assert not np.shares_memory(array, two[field])
+            assert array.shape == two[field].shape
 
 
 def test_kernels_see_the_arrays_of_the_base(rng):
-    base = learner_with_rules(rng, 3, 2, 2, capacity=1).rules
-    for part in (base.antecedents, base.consequents):
-        for name in part._fields:
-            assert getattr(part, name) is getattr(base.arrays, name)
+    learner = learner_with_rules(rng, 3, 2, 2, capacity=1)
+    before = learner.model
+    assert before is learner.model
+    assert before.rules is learner.rules.arrays
+    assert before.scratch is learner.rules.scratch
+    add_rule(learner, np.zeros(4), np.zeros((3, 2)))
+    add_rule(learner, np.zeros(4), np.zeros((3, 2)))  # there are four places
+    assert learner.model is not before
+    assert learner.model.rules is learner.rules.arrays
+    for field in FIELDS:
+        used, all_rows = (
+            getattr(part, field.name) for part in (learner.rules, learner.model.rules)
+        )
+        assert len(all_rows) == 8
+        assert np.shares_memory(used, all_rows) != field.symmetric, field.name
+
+
+def test_scratch_arrays_follow_the_sizes(rng):
+    base = learner_with_rules(rng, 3, 2, 2).rules
+    for change in (
+        lambda: base.reserve(20),
+        base.split_groups,
+        lambda: base.add_labels(2, np.ones(4), 0.1),
+    ):
+        change()
+        sizes = base.sizes | LENGTHS
+        for field in SCRATCH:
+            array = getattr(base.scratch, field.name)
+            assert array.shape == tuple(sizes[dim] for dim in field.dims), field.name
+            assert not array.any(), field.name
 
 
 def test_a_newborn_counts_as_tested_with_everybody(rng):
@@ -271,7 +295,8 @@ def test_late_label_is_a_direction_that_never_varied(rng):
         actual, expected = getattr(late.rules, name), getattr(early.rules, name)
         assert_allclose(actual, expected, rtol=1e-9, atol=1e-10, err_msg=name)
     assert_allclose(late.start_variance, early.start_variance)
-    assert late.settings == early.settings
+    for mine, its in zip(late.settings.values(), early.settings.values(), strict=True):
+        assert np.array_equal(mine, its)
 
 
 @pytest.mark.parametrize("field", [f for f in FIELDS if f.symmetric], ids=lambda f: f.name)

@@ -71,7 +71,7 @@ def prepare(sizes, cases):
 
 def count_active(learner):
     """Return how many rules took part in the last row."""
-    activation = learner.rules.work.activation[: learner.n_rules]
+    activation = learner.rules.scratch.activation[: learner.n_rules]
     return int((activation >= learner.settings.activation_floor).sum())
 
 

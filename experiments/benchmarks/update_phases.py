@@ -18,7 +18,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import roofline
-from efcml.kernels.records import Watch
 from numba import njit
 from update_speed import make_learner
 
@@ -27,8 +26,11 @@ from efcml import EFCMLClassifier, datasets
 from efcml.kernels import cases as case_kernels
 from efcml.kernels import learning
 from efcml.kernels.cases import RENEWAL
+from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules
+from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.scoring import score_rows
+from efcml.model.arguments import Watch
 from efcml.model.params import Params
 from efcml.model.trace import Trace
 from efcml_paper.machine import method
@@ -39,6 +41,11 @@ RULES = (5, 20, 50)
 ALLOWED = ((100, 2.0), (0, 3.0))  # from that many features on, times the BLAS calls
 ROWS, REPEATS = 60, 7
 NOTHING = np.empty((0, 0))
+# What a row moves of a rule besides its planes.
+GAUSSIAN = (
+    *("center", "joint_precision", "input_precision", "log_det"),
+    *("support", "updates", "prior_share", "tested"),
+)
 
 
 def prepare(p, K, n_rules, *, cases, correlation, dense):
@@ -57,23 +64,21 @@ def prepare(p, K, n_rules, *, cases, correlation, dense):
 
 def learn(learner, X, Y):
     """Learn scaled rows in one call of the driver."""
-    rules = learner.rules
-    learning.learn_until_event(
-        X, Y, 0, -1, np.arange(len(X)), rules.antecedents, rules.consequents, rules.n_rules,
-        learner.start_variance, learner.settings, rules.work, rules.consequent_work,
-        learner.cases.arrays, Watch(NOTHING, NOTHING, False),
-    )  # fmt: skip
+    nobody = Watch(NOTHING, NOTHING, False)
+    numbers = np.arange(len(X))
+    n_rules = learner.rules.n_rules
+    learning.learn_until_event(X, Y, 0, -1, numbers, n_rules, learner.model, nobody)
 
 
 def put_back(rules, before):
     """Move rules to where they were: rows make some so narrow that the others sleep."""
-    for array, old in zip(rules.antecedents, before.antecedents, strict=True):
-        array[...] = old
+    for name in GAUSSIAN:
+        getattr(rules.arrays, name)[...] = getattr(before.arrays, name)
 
 
 def count_active(learner, X, Y):
     """Return how many rules learn a row, on average over the rows."""
-    weights = learner.rules.consequent_work.weights[: learner.rules.n_rules]
+    weights = learner.rules.scratch.weights[: learner.rules.n_rules]
     found = []
     for t in range(len(X)):
         learn(learner, X[t : t + 1], Y[t : t + 1])
@@ -92,52 +97,45 @@ def make_rows(learner, n):
 
 
 @njit
-def time_view(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_view(X, Y, n_rules, model):
     first = last = 0
     for t in range(X.shape[0]):
-        first, last = learning.view_next_row(
-            X, Y, t, first, last, ante, cons.W, n_rules, work, cons_work, True
-        )
+        first, last = learning.view_next_row(X, Y, t, first, last, n_rules, model, True)
 
 
 @njit
-def time_winner(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_winner(X, Y, n_rules, model):
     for t in range(X.shape[0]):
-        n_known = learning.note_known(Y[t], cons_work.known)
-        last = min(t + 1 + learning.AHEAD // 2, X.shape[0])  # on average half are still to come
-        learning.find_and_move_winner(
-            X, Y, t, t, last, n_known, ante, n_rules, start_variance, settings, work, cons_work
-        )
+        n_known = learning.note_known(Y[t], model.scratch.known)
+        last = min(t + 1 + AHEAD // 2, X.shape[0])  # on average half are still to come
+        learning.find_and_move_winner(X, Y, t, t, last, n_known, n_rules, model)
 
 
 @njit
-def time_activation(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_activation(X, Y, n_rules, model):
+    rules, settings, scratch = model.rules, model.settings, model.scratch
     for _ in range(X.shape[0]):
-        activate_rules(ante, n_rules, settings, work)
+        activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
 
 
 @njit
-def time_planes(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_planes(X, Y, n_rules, model):
     for t in range(X.shape[0]):
-        learning.learn_consequents(
-            -1, t, Y[t], cons, n_rules, settings, work, cons_work
-        )  # fmt: skip
+        learning.learn_consequents(Y[t], -1, t, n_rules, model)
 
 
 @njit
-def time_merge(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_merge(X, Y, n_rules, model):
     for t in range(X.shape[0]):
-        learning.look_for_merge(t % n_rules, ante, n_rules, settings, work)
+        find_due_pair(t % n_rules, n_rules, model.rules, model.settings, model.scratch.e)
 
 
 @njit
-def time_cases(X, Y, ante, cons, n_rules, settings, work, cons_work, cases, start_variance):
+def time_cases(X, Y, n_rules, model):
     for t in range(X.shape[0]):
-        n_known = learning.note_known(Y[t], cons_work.known)
-        learning.learn_errors_of_rules(
-            X[t], Y[t], n_known, False, t, n_rules, settings, work, cons_work, cases
-        )
-    case_kernels.bring_covariance(cases)
+        n_known = learning.note_known(Y[t], model.scratch.known)
+        learning.learn_errors_of_rules(X[t], Y[t], n_known, False, t, n_rules, model)
+    case_kernels.bring_covariance(model.cases)
 
 
 PHASES = {
@@ -148,12 +146,8 @@ PHASES = {
 
 def arguments(learner, X, Y, **changes):
     """Return what every phase is called with."""
-    rules = learner.rules
-    settings = learner.settings.replace(**changes)
-    return (
-        X, Y, rules.antecedents, rules.consequents, rules.n_rules, settings, rules.work,
-        rules.consequent_work, learner.cases.arrays, learner.start_variance,
-    )  # fmt: skip
+    learner.settings = learner.settings.replace(**changes)
+    return X, Y, learner.rules.n_rules, learner.model
 
 
 def fired(learner, X, Y, **changes):
@@ -214,15 +208,8 @@ def run_size(name, n_rules, *, cases, correlation, dense):
     scaled = learner.scaler.transform(X)
     corrected = 1.0 / max(learner.params.step_interval, 1e-9) if learner.settings.corrects else 0.0
     twin = learner.copy()
-    rules, cons_work = twin.rules, twin.rules.consequent_work
     out = np.empty((ROWS, K))
-    fixed = rules.antecedents, rules.consequents.W, n_rules, twin.settings, rules.work
-    predict = microseconds(
-        lambda: score_rows(
-            scaled, *fixed, cons_work.row, cons_work.heights, twin.cases.arrays, out
-        ),
-        ROWS,
-    )  # fmt: skip
+    predict = microseconds(lambda: score_rows(scaled, n_rules, twin.model, out), ROWS)
     update = microseconds(
         lambda: learn(twin, scaled, Y), ROWS, lambda: put_back(twin.rules, learner.rules)
     )
