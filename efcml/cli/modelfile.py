@@ -24,17 +24,17 @@ def read_fitted(path):
     from efcml.saving import load_fitted
 
     kind, fitted = load_fitted(path)
-    check_fitted(path, kind, fitted)
-    return SimpleNamespace(**fitted)
+    return SimpleNamespace(**check_fitted(path, kind, fitted))
 
 
 def check_fitted(path, kind, fitted):
-    """Refuse a file that holds no estimator, or one that has learned nothing."""
+    """Return what was learned; refuse a file without an estimator, or one that is new."""
     if fitted is None:
         raise ValueError(f"the {kind} in {path} does not predict tables: give the file of an"
                          " EFCMLClassifier, OneVsRestEFC or ChainEFC.")  # fmt: skip
     if "learner_" not in fitted:
         raise ValueError(f"the {kind} in {path} has learned nothing yet.")
+    return fitted
 
 
 def check_files(*paths):
