@@ -57,9 +57,10 @@ test: $(STAMP)  ## every check
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
 		lint test-jit test-nojit test-boundscheck test-wheel
 
-lint: $(STAMP)  ## format, rules of style, import contracts
+lint: $(STAMP)  ## format, rules of style, types, import contracts
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
+	$(PY) -m mypy
 	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' --no-logo
 
 format: $(STAMP)  ## rewrite the files in the common format
@@ -130,6 +131,6 @@ notebooks: $(STAMP)  ## execute the notebooks again, in place
 	$(PY) docs/tools/run_notebooks.py
 
 clean:  ## remove caches and results, keep .venv
-	rm -rf .numba_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
 	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build experiments/soak/state
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

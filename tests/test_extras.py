@@ -96,6 +96,8 @@ def unguarded(path):
             function = node.name
         if isinstance(node, ast.With) and "extra_for" in ast.unparse(node.items[0]):
             guarded = True
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            guarded = True  # it never runs
         for child in ast.iter_child_nodes(node):
             look(child, function, guarded)
 

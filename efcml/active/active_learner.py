@@ -1,6 +1,10 @@
 """ActiveLearner: criteria times budget, for a person with an annotator and for `prequential`."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,6 +19,16 @@ from efcml.model.params import check_whole
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
+    from tqdm import tqdm
+
+    from efcml.model.learner import Learner
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Bools, Floats
 
 
 class ActiveLearner:
@@ -68,10 +82,18 @@ class ActiveLearner:
     """
 
     def __init__(
-        self, budget=0.1, unit="samples", criteria=("novelty", "ambiguity", "instability"), *,
-        instability="trace", adaptation="quantile", step=0.01, window=100, open_questions=1000,
-        random_state=None,
-    ):  # fmt: skip
+        self,
+        budget: float = 0.1,
+        unit: str = "samples",
+        criteria: str | Iterable[str] = ("novelty", "ambiguity", "instability"),
+        *,
+        instability: str = "trace",
+        adaptation: str = "quantile",
+        step: float = 0.01,
+        window: int = 100,
+        open_questions: int = 1000,
+        random_state: int | None = None,
+    ) -> None:
         criteria = options.read_criteria(criteria)
         self.steering = options.make_ask(
             budget, unit, criteria, instability, adaptation, step, window
@@ -84,24 +106,24 @@ class ActiveLearner:
         self.random_state = random_state
         # For the kernels: the options as numbers, and what changes from row to row.
         self.state = options.start_state()
-        self._log = []
+        self._log: list[Query] = []
         self._open = OpenQuestions(open_questions)
         self.asker = Asker()  # by which it knows its own questions
 
     @classmethod
-    def random(cls, budget=0.1, unit="samples", **more):
+    def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
         """Return one that asks at random and spends the same budget."""
         return cls(budget, unit, ("random",), **more)
 
     @classmethod
-    def all(cls, unit="samples", **more):
+    def all(cls, unit: str = "samples", **more: Any) -> Self:
         """Return one that asks for everything."""
         return cls(1.0, unit, ("all",), **more)
 
     # -- one row at a time ------------------------------------------------------------------
 
     @one_at_a_time
-    def ask(self, model, x):
+    def ask(self, model: Any, x: ArrayLike) -> Question:
         """Return the `Question` about the next row of the stream; nothing is changed.
 
         Parameters
@@ -115,7 +137,14 @@ class ActiveLearner:
 
     @one_at_a_time
     @interrupts_held()
-    def tell(self, model, x, y=None, *, row=None):
+    def tell(
+        self,
+        model: Any,
+        x: ArrayLike | Question | None,
+        y: ArrayLike | Mapping[Any, Any] | None = None,
+        *,
+        row: int | None = None,
+    ) -> Question:
         """Complete the next row of the stream, or answer an open question.
 
         Parameters
@@ -141,7 +170,7 @@ class ActiveLearner:
         if isinstance(x, Question):
             self._refuse_foreign(x, learner)
             if row is None and x.row in self._open.waiting:
-                x, row = None, x.row
+                row, x = x.row, None
         if row is not None:
             return self._answer(model, learner, x, y, row)
         question = self._current(model, learner, x)
@@ -157,7 +186,7 @@ class ActiveLearner:
                 self._open.add(question.row, question)
         return question
 
-    def _refuse_foreign(self, question, learner):
+    def _refuse_foreign(self, question: Question, learner: Learner) -> None:
         """Refuse a question that this active learner did not ask, or not about this model."""
         if question.asker is not self.asker:
             raise ValueError(
@@ -170,7 +199,7 @@ class ActiveLearner:
                 f"{question.x.shape[1]} features and {len(question.labels)} labels."
             )
 
-    def _current(self, model, learner, x):
+    def _current(self, model: Any, learner: Learner, x: Any) -> Question:
         """Return the question about the next row, made now or handed over."""
         if not isinstance(x, Question):
             return self._question(learner, read_row(model, learner, x))
@@ -178,7 +207,7 @@ class ActiveLearner:
             raise ValueError(f"the next row is {self.rows}; the question given is of row {x.row}.")
         return x
 
-    def _answer(self, model, learner, x, y, row):
+    def _answer(self, model: Any, learner: Learner, x: Any, y: Any, row: int) -> Question:
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
         check_whole("row", row, least=0)
@@ -188,7 +217,7 @@ class ActiveLearner:
         self._open.settle(row)
         return question
 
-    def _question(self, learner, X):
+    def _question(self, learner: Learner, X: Floats) -> Question:
         """Return the question about the next row; only scratch arrays are written."""
         state = self.state.copy()
         scores, wanted = np.empty((1, learner.n_labels)), np.zeros(learner.n_labels, dtype=np.bool_)
@@ -199,32 +228,34 @@ class ActiveLearner:
         thresholds = used_thresholds(state)
         return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.asker)
 
-    def _was_asked(self, row):
+    def _was_asked(self, row: int) -> bool:
         at = bisect_left(self._log, row, key=lambda query: query.row)
         return at < len(self._log) and self._log[at].row == row
 
     # -- a whole stream ---------------------------------------------------------------------
 
     @one_at_a_time
-    def run_stream(self, model, X, Y, *, bar):
+    def run_stream(
+        self, model: Any, X: Floats, Y: Floats, *, bar: tqdm
+    ) -> tuple[Trace, Bools, float]:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
         Returns the trace, what was asked, and the seconds it took.
         """
         return run_stream(self, find_learner(model), X, Y, bar=bar)
 
-    def note(self, row, labels, reasons, state):
+    def note(self, row: int, labels: Bools, reasons: tuple[str, ...], state: Floats) -> None:
         """Add a question to the log; ``state`` is the one after its row was counted."""
         spent = int(state[querying.SPENT])
         share = spent / float(state[querying.ROOM])
         thresholds = used_thresholds(state)
         self._log.append(Query(row, reasons, labels.copy(), thresholds, spent, share))
 
-    def remember(self):
+    def remember(self) -> tuple[Floats, int]:
         """Return what `put_back` needs to undo rows of a stream."""
         return self.state.copy(), len(self._log)
 
-    def put_back(self, before):
+    def put_back(self, before: tuple[Floats, int]) -> None:
         """Undo the rows of a stream since `remember`."""
         self.state[:], length = before
         del self._log[length:]
@@ -232,22 +263,22 @@ class ActiveLearner:
     # -- what happened ----------------------------------------------------------------------
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         """Rows of the stream so far, which is the number of the next one."""
         return int(self.state[querying.ROWS])
 
     @property
-    def spent(self):
+    def spent(self) -> int:
         """Rows or labels asked so far."""
         return int(self.state[querying.SPENT])
 
     @property
-    def share(self):
+    def share(self) -> float:
         """Share of all rows or labels that was asked; 0 before the first row."""
         return self.spent / max(float(self.state[querying.ROOM]), 1.0)
 
     @property
-    def thresholds(self):
+    def thresholds(self) -> dict[str, float]:
         """The thresholds for the next row."""
         state = self.state
         return {
@@ -256,26 +287,26 @@ class ActiveLearner:
         }
 
     @property
-    def log(self):
+    def log(self) -> tuple[Query, ...]:
         """All questions asked, oldest first."""
         return tuple(self._log)
 
     @property
-    def open(self):
+    def open(self) -> tuple[int, ...]:
         """Rows whose questions wait for an answer, oldest first."""
         return self._open.rows
 
     @property
-    def waiting(self):
+    def waiting(self) -> tuple[Question, ...]:
         """The questions that wait for an answer, oldest first: a tuple of `Question`."""
         return tuple(self._open.waiting.values())
 
     @property
-    def expired(self):
+    def expired(self) -> int:
         """Number of questions that were never answered and had to make room."""
         return len(self._open.expired)
 
-    def to_frame(self, model=None):
+    def to_frame(self, model: Any = None) -> DataFrame:
         """Return the log as a pandas DataFrame, one line per question.
 
         Parameters
@@ -303,7 +334,7 @@ class ActiveLearner:
                    "spent", "share")  # fmt: skip
         return pandas.DataFrame(lines, columns=columns)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the spending along the stream and the criteria; return the matplotlib Axes."""
         from efcml.plots import draw_spending
 
@@ -313,14 +344,14 @@ class ActiveLearner:
             curve.append((self.rows - 1, self.share))
         return draw_spending(curve, budget=self.budget, reasons=rows, ax=ax, unit=self.unit)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
 
 
-def used_thresholds(state):
+def used_thresholds(state: Floats) -> dict[str, float]:
     """Return the thresholds by which the last row was judged."""
     return {
         "ambiguity": float(state[querying.USED_AMBIGUITY_THRESHOLD]),

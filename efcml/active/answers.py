@@ -1,6 +1,9 @@
 """Single rows and answers as people bring them, for estimators and bare learners."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,8 +11,11 @@ from efcml.estimators.targets import one_row
 from efcml.model.learner import Learner
 from efcml.support.masks import fill_mask, refuse_mask
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Bools, Floats
 
-def find_learner(model):
+
+def find_learner(model: Any) -> Learner:
     """Return the rule learner of a model, or refuse the model with a sentence."""
     learner = model
     if hasattr(model, "check_features"):
@@ -25,7 +31,7 @@ def find_learner(model):
     return learner
 
 
-def read_row(model, learner, x):
+def read_row(model: Any, learner: Learner, x: Any) -> Floats:
     """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
     if x is None:
         raise ValueError("x is missing: give the next row, or row=... for an open question.")
@@ -38,7 +44,7 @@ def read_row(model, learner, x):
     return X
 
 
-def read_answer(model, learner, y, labels, row):
+def read_answer(model: Any, learner: Learner, y: Any, labels: Bools, row: int) -> Floats:
     """Return an answer as checked floats of shape (1, K); ``labels`` are the ones asked."""
     if isinstance(y, Mapping):
         y = spread_out(y, label_names_of(model), learner.n_labels)
@@ -60,12 +66,12 @@ def read_answer(model, learner, y, labels, row):
     return Y
 
 
-def label_names_of(model):
+def label_names_of(model: Any) -> dict[int, str]:
     """Return the names of a model's labels by index; nothing where they are not known."""
     return dict(enumerate(getattr(model, "label_names_", ())))
 
 
-def spread_out(answer, names, n_labels):
+def spread_out(answer: Mapping[Any, Any], names: Mapping[int, str], n_labels: int) -> list[float]:
     """Return an answer by name or index as one value per label, NaN where it says nothing.
 
     Examples

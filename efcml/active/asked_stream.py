@@ -1,6 +1,9 @@
 """Whole streams under an active learner: Python sees only the rows that are asked."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,8 +12,17 @@ from efcml.active.options import reasons_of
 from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
 
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
-def run_stream(active, learner, X, Y, *, bar):
+    from efcml.active.active_learner import ActiveLearner
+    from efcml.model.learner import Learner
+    from efcml.support.aliases import Bools, Floats
+
+
+def run_stream(
+    active: ActiveLearner, learner: Learner, X: Floats, Y: Floats, *, bar: tqdm
+) -> tuple[Trace, Bools, float]:
     """Score all rows and learn what is asked; return the trace, what was asked, and the seconds.
 
     If something breaks off, learner and active learner are left as after the last whole block.
@@ -19,7 +31,7 @@ def run_stream(active, learner, X, Y, *, bar):
     trace = Trace.for_rows(n, K)
     asked = np.zeros((n, K), dtype=np.bool_)
 
-    def run(block):
+    def run(block: slice) -> float:
         before = active.remember()
         try:
             return run_block(active, learner, X, Y, block, trace, asked)
@@ -28,11 +40,19 @@ def run_stream(active, learner, X, Y, *, bar):
             raise
 
     seconds = in_blocks(learner, n, run, bar=bar)
-    queried = asked if active.unit == "labels" else asked.any(axis=1)
+    queried: Bools = asked if active.unit == "labels" else np.any(asked, axis=1)
     return trace, queried, seconds
 
 
-def run_block(active, learner, X, Y, block, trace, asked):
+def run_block(
+    active: ActiveLearner,
+    learner: Learner,
+    X: Floats,
+    Y: Floats,
+    block: slice,
+    trace: Trace,
+    asked: Bools,
+) -> float:
     """Run the rows of one block and return the seconds."""
     begin = time.perf_counter()
     rows = learner.scaler.transform(X[block])
@@ -56,7 +76,7 @@ def run_block(active, learner, X, Y, block, trace, asked):
     return time.perf_counter() - begin
 
 
-def learn_row(learner, X, Y, at, wanted, trace):
+def learn_row(learner: Learner, X: Floats, Y: Floats, at: int, wanted: Bools, trace: Trace) -> None:
     """Learn the wanted labels of one row; the row has been scored already."""
     part = Trace(np.empty((1, Y.shape[1])), np.zeros(1, dtype=np.int64), rows=X[:0])
     answer = np.where(wanted, Y[at], np.nan)

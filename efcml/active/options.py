@@ -1,12 +1,19 @@
 """Words of an active learner, checked and turned into the numbers that the kernels read."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.kernels import querying
 from efcml.model.arguments import Ask
 from efcml.model.params import check_choice, check_number, check_whole
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 CRITERIA = {
     "novelty": querying.NOVELTY,
@@ -24,7 +31,7 @@ ADAPTATION = {
 START = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
 
 
-def read_criteria(criteria):
+def read_criteria(criteria: str | Iterable[str]) -> tuple[str, ...]:
     """Return the criteria as a tuple of known words."""
     words = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     if not words:
@@ -34,7 +41,15 @@ def read_criteria(criteria):
     return words
 
 
-def make_ask(budget, unit, criteria, instability, adaptation, step, window):
+def make_ask(
+    budget: float,
+    unit: str,
+    criteria: tuple[str, ...],
+    instability: str,
+    adaptation: str,
+    step: float,
+    window: int,
+) -> Ask:
     """Check all options and return them as numbers."""
     check_number("budget", budget, above=0.0, most=1.0)
     check_choice("unit", unit, ("samples", "labels"))
@@ -56,7 +71,7 @@ def make_ask(budget, unit, criteria, instability, adaptation, step, window):
     )
 
 
-def start_state():
+def start_state() -> Floats:
     """Return the state before the first row."""
     state = np.zeros(querying.STATE_SIZE)
     state[querying.AMBIGUITY_THRESHOLD] = START["ambiguity"]
@@ -64,7 +79,7 @@ def start_state():
     return state
 
 
-def reasons_of(bits):
+def reasons_of(bits: int) -> tuple[str, ...]:
     """Return the words of the criteria that fired.
 
     Examples
@@ -75,10 +90,11 @@ def reasons_of(bits):
     return tuple(word for word, bit in CRITERIA.items() if bits & bit)
 
 
-def read_seed(random_state):
+def read_seed(random_state: int | None) -> int:
     """Return a seed; None takes one from the system."""
     if random_state is None:
-        return int(np.random.SeedSequence().entropy) % 2**63
+        entropy: Any = np.random.SeedSequence().entropy
+        return int(entropy) % 2**63
     if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
         raise ValueError(f"random_state must be None or a whole number >= 0; got {random_state!r}.")
     return int(random_state) % 2**64

@@ -1,9 +1,12 @@
 """What an active learner says: a question about one row, and a line of its log."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Bools, Floats
 
 
 class Asker:
@@ -29,15 +32,15 @@ class Question:
     """
 
     row: int
-    labels: np.ndarray
-    reasons: tuple
-    thresholds: dict
-    scores: np.ndarray
-    x: np.ndarray = field(repr=False)  # (1, p), checked, not scaled
-    after: np.ndarray = field(repr=False)  # state of the active learner once the row is counted
+    labels: Bools
+    reasons: tuple[str, ...]
+    thresholds: dict[str, float]
+    scores: Floats
+    x: Floats = field(repr=False)  # (1, p), checked, not scaled
+    after: Floats = field(repr=False)  # state of the active learner once the row is counted
     asker: Asker = field(repr=False)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.labels.any())
 
 
@@ -49,8 +52,8 @@ class Query(NamedTuple):
     """
 
     row: int
-    reasons: tuple
-    labels: np.ndarray
-    thresholds: dict
+    reasons: tuple[str, ...]
+    labels: Bools
+    thresholds: dict[str, float]
     spent: int
     share: float

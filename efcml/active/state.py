@@ -1,5 +1,10 @@
 """An active learner as facts and arrays, for saving, and back."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml.active import options
@@ -8,6 +13,10 @@ from efcml.active.question import Query, Question
 from efcml.kernels import querying
 from efcml.support.states import nest, pick, to_plain
 
+if TYPE_CHECKING:
+    from efcml.active.question import Query
+    from efcml.support.aliases import Array, Arrays, Bools, Facts, Shapes, State
+
 OPTIONS = (
     *("budget", "unit", "criteria", "instability", "adaptation", "step", "window"),
     *("open_questions", "random_state"),
@@ -15,10 +24,11 @@ OPTIONS = (
 THRESHOLDS = tuple(options.START)
 
 
-def active_state(active):
+def active_state(active: ActiveLearner) -> State:
     """Return facts and arrays of an active learner."""
     log, waiting = active.log, [active._open.waiting[row] for row in active.open]
-    widths = {len(query.labels) for query in (*log, *waiting)}
+    both: list[Query | Question] = [*log, *waiting]
+    widths = {len(query.labels) for query in both}
     if len(widths) > 1:
         raise ValueError("an active learner cannot be saved whose questions had more labels later.")
     facts = {name: to_plain(getattr(active, name)) for name in OPTIONS}
@@ -39,7 +49,7 @@ def active_state(active):
     return facts, arrays | nest(asked=asked, open=opened)
 
 
-def state_shapes(facts):
+def state_shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of a state with these facts."""
     n, K, S = facts["n_asked"], facts["n_labels"], querying.STATE_SIZE
     shapes = {"state": ("<f8", (S,)), "expired": ("<i8", (facts["n_expired"],))}
@@ -53,7 +63,7 @@ def state_shapes(facts):
     return shapes | nest(asked=asked, open=opened)
 
 
-def active_from_state(facts, arrays):
+def active_from_state(facts: Facts, arrays: Arrays) -> ActiveLearner:
     """Build an active learner from what `active_state` returned."""
     active = ActiveLearner(**{name: facts[name] for name in OPTIONS})
     active.seed = facts["seed"]
@@ -71,7 +81,7 @@ def active_from_state(facts, arrays):
     return active
 
 
-def columns(questions, n_labels):
+def columns(questions: Sequence[Question | Query], n_labels: int) -> Arrays:
     """Return what a question and a line of the log have in common, one array each."""
     thresholds = [[question.thresholds[name] for name in THRESHOLDS] for question in questions]
     bits = [sum(options.CRITERIA[word] for word in question.reasons) for question in questions]
@@ -83,7 +93,7 @@ def columns(questions, n_labels):
     }
 
 
-def column_shapes(n, n_labels):
+def column_shapes(n: int, n_labels: int) -> Shapes:
     """Return type and shape of the arrays of `columns`."""
     return {
         "row": ("<i8", (n,)),
@@ -93,7 +103,7 @@ def column_shapes(n, n_labels):
     }
 
 
-def lines(columns):
+def lines(columns: Arrays) -> Iterator[tuple[int, tuple[str, ...], Bools, dict[str, float]]]:
     """Yield row, reasons, labels and thresholds of every question."""
     for i, row in enumerate(columns["row"].tolist()):
         thresholds = dict(zip(THRESHOLDS, columns["thresholds"][i].tolist(), strict=True))
@@ -105,6 +115,6 @@ def lines(columns):
         )
 
 
-def table(rows, width, dtype=np.float64):
+def table(rows: Sequence[Any], width: int, dtype: Any = np.float64) -> Array:
     """Return rows as one array, also if there are none."""
     return np.array(rows, dtype=dtype).reshape(len(rows), width)

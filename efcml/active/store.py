@@ -1,5 +1,12 @@
 """Questions that wait for their answer: a bounded store."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from efcml.active.question import Question
+
 
 class OpenQuestions:
     """Open questions by row number. When it is full the oldest one expires.
@@ -13,17 +20,17 @@ class OpenQuestions:
     ((8,), [3])
     """
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.waiting = {}  # in the order of the rows
-        self.expired = set()  # rows
+        self.waiting: dict[int, Question] = {}  # in the order of the rows
+        self.expired: set[int] = set()  # rows
 
     @property
-    def rows(self):
+    def rows(self) -> tuple[int, ...]:
         """Row numbers of the open questions, oldest first."""
         return tuple(self.waiting)
 
-    def add(self, row, question):
+    def add(self, row: int, question: Question) -> None:
         """Keep a question; the oldest one goes if there is no room."""
         self.waiting[row] = question
         if len(self.waiting) > self.size:
@@ -31,7 +38,7 @@ class OpenQuestions:
             del self.waiting[oldest]
             self.expired.add(oldest)
 
-    def find(self, row, *, was_asked):
+    def find(self, row: int, *, was_asked: bool) -> Question:
         """Return an open question, or say why there is none."""
         if row in self.waiting:
             return self.waiting[row]
@@ -43,6 +50,6 @@ class OpenQuestions:
             why = "was never asked"
         raise ValueError(f"no answer is expected for row {row}: it {why}.")
 
-    def settle(self, row):
+    def settle(self, row: int) -> None:
         """Take out a question that has its answer."""
         del self.waiting[row]

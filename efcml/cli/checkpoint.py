@@ -1,12 +1,21 @@
 """The file that ``efcml run`` can be taken up from."""
 
+from __future__ import annotations
+
 import json
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from efcml import __version__
 from efcml.support.folders import make_folder
+
+if TYPE_CHECKING:
+    from efcml.cli.stream_run import StreamRun
+    from efcml.datasets import Dataset
+    from efcml.support.aliases import Arrays, Facts, Shapes, State
 
 KIND = "checkpoint"
 SECONDS_BETWEEN = 2.0  # two writings
@@ -20,14 +29,14 @@ class Checkpoint:
     stays as it is.
     """
 
-    def __init__(self, path, run, ds):
+    def __init__(self, path: Path | None, run: StreamRun, ds: Dataset) -> None:
         self.path, self.run = path, run
         self.last, self.pause = time.monotonic(), SECONDS_BETWEEN
         if path is not None:
             make_folder(path.parent)
             self.about = describe(run, ds)
 
-    def take_up(self):
+    def take_up(self) -> bool:
         """Go on from the file, if it is there; return whether it is."""
         from efcml.saving import read_archive, unpack
         from efcml.saving.archive import refusing
@@ -44,12 +53,12 @@ class Checkpoint:
             put_record(run, content["run"], pick(arrays, "run"))
         return True
 
-    def write_now_and_then(self):
+    def write_now_and_then(self) -> None:
         """Write the file if the last time was long enough ago."""
         if time.monotonic() - self.last >= self.pause:
             self.write()
 
-    def write(self):
+    def write(self) -> None:
         """Write the file, as a whole or not at all."""
         from efcml.saving import pack, write_archive
         from efcml.support.states import nest
@@ -66,7 +75,7 @@ class Checkpoint:
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
-    def _expect(self, header):
+    def _expect(self, header: Facts) -> Shapes:
         """Return the arrays that the file must hold; refuse one of another run."""
         from efcml.saving import expected, take
         from efcml.support.states import nest
@@ -89,7 +98,7 @@ class Checkpoint:
         return nest(**{name: tables.get(name) or table_of(run, content["run"]) for name in parts})
 
 
-def describe(run, ds):
+def describe(run: StreamRun, ds: Dataset) -> Facts:
     """Return what tells a run from others, as JSON gives it back."""
     from efcml.support.states import fingerprint, to_plain
 
@@ -109,7 +118,7 @@ def describe(run, ds):
 # -- what was recorded ----------------------------------------------------------------------
 
 
-def take_record(run):
+def take_record(run: StreamRun) -> State:
     """Return the record of a run as facts and arrays."""
     from efcml.evaluation.prequential_result import EVENTS
 
@@ -125,7 +134,7 @@ def take_record(run):
     return facts, arrays
 
 
-def table_of(run, facts):
+def table_of(run: StreamRun, facts: Facts) -> Shapes:
     """Return the types and shapes of the arrays of a record."""
     from efcml.saving import take
 
@@ -141,7 +150,7 @@ def table_of(run, facts):
     }
 
 
-def put_record(run, facts, arrays):
+def put_record(run: StreamRun, facts: Facts, arrays: Arrays) -> None:
     """Put a record into a run that has just begun."""
     from efcml.evaluation.prequential_result import EVENTS
 

@@ -1,8 +1,12 @@
 """Parse the command line, run the subcommand, and turn errors into one line and an exit code."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import warnings
+from collections.abc import Sequence
+from typing import NoReturn
 
 from efcml import __version__
 from efcml.cli import (
@@ -28,12 +32,12 @@ COMMANDS = (
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments, and end."""
         self.exit(BAD_INPUT, f"{self.prog}: {message} (try {self.prog} --help)\n")
 
 
-def build_parser():
+def build_parser() -> Parser:
     """Return the parser of all subcommands."""
     parser = Parser(prog="efcml", description="Evolving fuzzy classifier for multi-label streams.")
     parser.add_argument("--version", action="version", version=f"efcml {__version__}")
@@ -43,7 +47,7 @@ def build_parser():
     return parser
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     Bad input ends with one line and code 2, an interruption with code 130.
@@ -65,12 +69,12 @@ def main(arguments=None):
     return 0
 
 
-def show_warning(message, *where, **more):
+def show_warning(message: Warning | str, *where: object, **more: object) -> None:
     """Print a warning as one line; the place in the sources is of no use here."""
     print(f"efcml: note: {in_one_line(message)}", file=sys.stderr)
 
 
-def in_one_line(error):
+def in_one_line(error: object) -> str:
     """Return what an error says, without the numbers of the operating system."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"

@@ -1,11 +1,17 @@
 """``efcml datasets``: list, fetch and describe data sets."""
 
+from __future__ import annotations
+
 import json
+from typing import TYPE_CHECKING, Any
 
 from efcml.support.tables import format_table
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def add_command(commands):
+
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
     actions = parser.add_subparsers(metavar="ACTION", dest="action")
@@ -22,7 +28,7 @@ def add_command(commands):
     telling.set_defaults(run=tell)
 
 
-def list_names(options):
+def list_names(options: Namespace) -> None:
     """Print every known name with its size, and whether its files are here."""
     from efcml import datasets  # not above: numpy takes longer to import than help to print
     from efcml.datasets import CATALOG, catalog
@@ -43,7 +49,7 @@ def list_names(options):
     print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
 
 
-def fetch(options):
+def fetch(options: Namespace) -> None:
     """Download a set and say where it is."""
     from efcml import datasets
 
@@ -51,7 +57,7 @@ def fetch(options):
     print(f"{options.name} is in {folder}")
 
 
-def tell(options):
+def tell(options: Namespace) -> None:
     """Print what a data set holds."""
     import numpy as np
 

@@ -1,13 +1,19 @@
 """``efcml explain``: the rules of a saved model, or why it answers as it does."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from efcml.cli.modelfile import check_files, read_features, read_model, tell_rules
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 SHOWN, SHOWN_PER_LABEL = 10, 3  # rules
 
 
-def add_command(commands):
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("explain", help="the rules of a saved model in words, or why it"
                                  " answers as it does for some rows")  # fmt: skip
@@ -20,7 +26,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(options):
+def run(options: Namespace) -> None:
     """Print rules or explanations."""
     check_files(*filter(None, (options.model, options.sample)))
     model = read_model(options.model)
@@ -38,7 +44,7 @@ def run(options):
         print("\n--all shows all rules")
 
 
-def explain_rows(model, options):
+def explain_rows(model: Any, options: Namespace) -> None:
     """Print why the model answers as it does, for every row of a file."""
     if not hasattr(model, "explain"):
         raise ValueError(

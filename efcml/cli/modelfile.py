@@ -1,12 +1,19 @@
 """Saved models, and rows for them, as ``predict`` and ``explain`` read them."""
 
+from __future__ import annotations
+
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 NAMES_SHOWN = 5
 
 
-def read_model(path):
+def read_model(path: Path) -> Any:
     """Return the fitted estimator in a file, or say why there is none."""
     from efcml.saving import load
 
@@ -16,7 +23,7 @@ def read_model(path):
     return model
 
 
-def read_fitted(path):
+def read_fitted(path: Path) -> SimpleNamespace:
     """Return what the estimator in a file has learned, or say why there is none.
 
     It has the attributes of the estimator and none of its methods, so it is there in half the time.
@@ -24,41 +31,41 @@ def read_fitted(path):
     from efcml.saving import load_fitted
 
     kind, fitted = load_fitted(path)
-    check_fitted(path, kind, fitted)
-    return SimpleNamespace(**fitted)
+    return SimpleNamespace(**check_fitted(path, kind, fitted))
 
 
-def check_fitted(path, kind, fitted):
-    """Refuse a file that holds no estimator, or one that has learned nothing."""
+def check_fitted(path: Path, kind: str, fitted: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what was learned; refuse a file without an estimator, or one that is new."""
     if fitted is None:
         raise ValueError(f"the {kind} in {path} does not predict tables: give the file of an"
                          " EFCMLClassifier, OneVsRestEFC or ChainEFC.")  # fmt: skip
     if "learner_" not in fitted:
         raise ValueError(f"the {kind} in {path} has learned nothing yet.")
+    return fitted
 
 
-def check_files(*paths):
+def check_files(*paths: Path) -> None:
     """Refuse files that cannot be read, before anything is loaded that takes a second."""
     for path in paths:
         with open(path, "rb"):
             pass
 
 
-def label_names(model):
+def label_names(model: Any) -> list[str]:
     """Return the names of a model's labels, as `explain` gives them."""
     from efcml.explain.background import name_all, names_of_labels
 
     return list(name_all(names_of_labels(model), "label", model.learner_.n_labels))
 
 
-def tell_rules(rules, *, most=None, most_per_label=None):
+def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | None = None) -> str:
     """Return the rules of a model in words, strongest first; at most so many of each rule base."""
     if not isinstance(rules, dict):
         return str(rules[:most])
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())
 
 
-def read_features(model, path):
+def read_features(model: Any, path: Path) -> Floats:
     """Return the rows of a file as the model wants them; tell of columns that are not used."""
     from efcml.datasets.file_rows import read_rows
 

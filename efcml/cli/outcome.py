@@ -1,17 +1,30 @@
 """What ``efcml run`` leaves behind: numbers, predictions, the model, figures and a page."""
 
+from __future__ import annotations
+
 import csv
 import json
 import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from efcml import __version__
 from efcml.support.folders import whole_files
 from efcml.support.tables import format_table
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from efcml.cli.stream_run import StreamRun
+    from efcml.datasets import Dataset
+    from efcml.evaluation import PrequentialResult
+    from efcml.support.aliases import Facts, Floats, Ints
+
 RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
-def summarise(options, ds, run):
+def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     """Return everything that a script could want to know about a run, ready for JSON."""
     from efcml.support.states import to_plain
 
@@ -45,17 +58,17 @@ def summarise(options, ds, run):
     return {name: None if is_nan(value) else value for name, value in summary.items()}
 
 
-def is_nan(value):
+def is_nan(value: object) -> bool:
     """Tell whether a value is NaN, which JSON does not have."""
     return isinstance(value, float) and math.isnan(value)
 
 
-def to_json(summary):
+def to_json(summary: Facts) -> str:
     """Return a summary as text."""
     return json.dumps(summary, indent=1, allow_nan=False)
 
 
-def describe(summary):
+def describe(summary: Facts) -> list[str]:
     """Return the table for a terminal."""
     counts = "/".join(str(summary[name]) for name in ("births", "merges", "drops"))
     columns = {
@@ -73,7 +86,7 @@ def describe(summary):
     return format_table(list(columns), [list(columns.values())])
 
 
-def show(value, digits):
+def show(value: float | None, digits: int) -> str:
     """Return a number for the table; a dash if there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -81,7 +94,9 @@ def show(value, digits):
 # -- files ----------------------------------------------------------------------------------
 
 
-def write_results(folder, summary, ds, run, row_numbers):
+def write_results(
+    folder: Path, summary: Facts, ds: Dataset, run: StreamRun, row_numbers: Ints
+) -> list[str]:
     """Write all files and return their names; those that matter most are there first."""
     result = run.result()
     return [
@@ -90,7 +105,14 @@ def write_results(folder, summary, ds, run, row_numbers):
     ]
 
 
-def write_numbers(folder, summary, ds, run, result, row_numbers):
+def write_numbers(
+    folder: Path,
+    summary: Facts,
+    ds: Dataset,
+    run: StreamRun,
+    result: PrequentialResult,
+    row_numbers: Ints,
+) -> list[str]:
     """Write summary, predictions and model; return the names of the files."""
     from efcml.saving import save
 
@@ -102,7 +124,9 @@ def write_numbers(folder, summary, ds, run, result, row_numbers):
         return ["summary.json", "model.npz", "predictions.csv"]
 
 
-def write_pictures(folder, summary, ds, run, result):
+def write_pictures(
+    folder: Path, summary: Facts, ds: Dataset, run: StreamRun, result: PrequentialResult
+) -> list[str]:
     """Write the figures and the page; return the names of the files."""
     from efcml.plots import save_figure
     from efcml.report import write_report
@@ -125,7 +149,14 @@ def write_pictures(folder, summary, ds, run, result):
     return [*files, "report.html"]
 
 
-def write_predictions(file, result, label_names, row_numbers, *, asked):
+def write_predictions(
+    file: TextIO,
+    result: PrequentialResult,
+    label_names: Sequence[str],
+    row_numbers: Ints,
+    *,
+    asked: object,
+) -> None:
     """Write score, decision and true value of every row and label as CSV."""
     header = ["row"] if asked is None else ["row", "asked"]
     for name in label_names:
@@ -141,7 +172,7 @@ def write_predictions(file, result, label_names, row_numbers, *, asked):
         writer.writerow(line)
 
 
-def answer_cells(scores):
+def answer_cells(scores: Floats) -> Iterator[list[tuple[str, int]]]:
     """Yield, for every row, score and decision of each label.
 
     Scores are written in full: reading them gives the same bits.

@@ -1,17 +1,26 @@
 """``efcml predict``: scores and decisions of a saved model for the rows of a file."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from efcml.cli.modelfile import check_files, label_names, read_features, read_fitted
 from efcml.cli.outcome import answer_cells
 from efcml.cli.target import check_target, write_target
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def add_command(commands):
+    from efcml.support.aliases import Floats
+
+
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("predict", help="scores and decisions of a saved model")
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
@@ -22,7 +31,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(options):
+def run(options: Namespace) -> None:
     """Predict all rows of the file."""
     check_files(options.model, options.file)
     if options.out is not None:
@@ -38,7 +47,7 @@ def run(options):
     write_target(options.out, text)
 
 
-def to_csv(names, scores):
+def to_csv(names: Sequence[str], scores: Floats) -> str:
     """Return a line per row: its number, and score and decision of every label."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -49,7 +58,7 @@ def to_csv(names, scores):
     return file.getvalue()
 
 
-def to_json(names, scores):
+def to_json(names: Sequence[str], scores: Floats) -> str:
     """Return names, scores and decisions; one list per row."""
     answer = {
         "labels": names,

@@ -1,13 +1,19 @@
 """``efcml reproduce``: the experiments of the paper, from runs to verdicts."""
 
+from __future__ import annotations
+
 import time
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 FOLDER, QUICK_FOLDER = "reproduced", "reproduced-quick"
 
 
-def add_command(commands):
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("reproduce", help="run the experiments of the paper; write"
                                  " records, tables, figures and verdicts")  # fmt: skip
@@ -26,7 +32,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(options):
+def run(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
     from efcml.support.progress import in_words
     from efcml.tuning.inputs import check_backend

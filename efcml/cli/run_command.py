@@ -1,7 +1,10 @@
 """``efcml run``: learn the initial part of a data set, then the rest, test-then-train."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from efcml.cli.outcome import describe, summarise, to_json, write_results
 from efcml.cli.settings import (
@@ -15,8 +18,16 @@ from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, t
 from efcml.support.folders import make_folder
 from efcml.support.progress import is_watched, progress_bar
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def add_command(commands):
+    from efcml.active import ActiveLearner
+    from efcml.cli.checkpoint import Checkpoint
+    from efcml.cli.stream_run import StreamRun
+    from efcml.datasets import Dataset
+
+
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("run", help="learn a data set row by row; write numbers, model,"
                                  " predictions, figures and a report")  # fmt: skip
@@ -34,7 +45,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(options):
+def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
     given = read_settings(options)
     check_asking(options)
@@ -68,17 +79,17 @@ def run(options):
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
 
-def name_run(dataset, options, active):
+def name_run(dataset: str, options: Namespace, active: ActiveLearner | None) -> str:
     """Return the name of the folder of a run; an active learner's budget and criteria are in it."""
     parts = [dataset, options.model]
     if active is not None:
         parts += [f"{100.0 * active.budget:g}", active.unit]
-    if options.criteria is not None:
-        parts += active.criteria
+        if options.criteria is not None:
+            parts += active.criteria
     return "-".join(parts)
 
 
-def check_parts(ds, options):
+def check_parts(ds: Dataset, options: Namespace) -> None:
     """Refuse a split of the rows that the model cannot run on."""
     if ds.n_initial == len(ds):
         raise ValueError(f"all {len(ds)} rows of {ds.name} are in the initial part: choose a"
@@ -88,7 +99,7 @@ def check_parts(ds, options):
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
 
 
-def start(run, checkpoint, ds):
+def start(run: StreamRun, checkpoint: Checkpoint, ds: Dataset) -> None:
     """Take up a run that was begun, or learn the initial part; compile what the stream needs.
 
     Without an initial part the model holds the first rows of the stream until they are enough.

@@ -1,18 +1,27 @@
 """Where the rows come from: a named data set, or a CSV or ARFF file of one's own."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from efcml.datasets import Dataset
+    from efcml.support.aliases import Ints
 
 BUILT_IN = "drifting-clusters"
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
-def add_source(parser, *, optional=False):
+def add_source(parser: ArgumentParser, *, optional: bool = False) -> None:
     """Add the arguments that name the data."""
     where = "a name of `efcml datasets list`, or a .csv or .arff file"
     if optional:
         where += f" ({BUILT_IN} if not given)"
-    number = {"nargs": "?", "default": BUILT_IN} if optional else {}
+    number: Any = {"nargs": "?", "default": BUILT_IN} if optional else {}
     parser.add_argument("data", metavar="DATASET|FILE", help=where, **number)
     parser.add_argument("--labels", metavar="A,B", help="label columns of a CSV file: names, or"
                         " the number of labels if they are the last columns")  # fmt: skip
@@ -20,7 +29,7 @@ def add_source(parser, *, optional=False):
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
 
-def read_source(options):
+def read_source(options: Namespace) -> Dataset:
     """Return the data set that the arguments name."""
     from efcml import datasets  # not above: numpy takes longer to import than help to print
 
@@ -41,7 +50,7 @@ def read_source(options):
     return datasets.load(options.data, **given)
 
 
-def choose_rows(ds, *, seed=None, quick=False):
+def choose_rows(ds: Dataset, *, seed: int | None = None, quick: bool = False) -> Ints:
     """Return the rows of a data set that are used, in their order.
 
     A seed shuffles the stream, never the initial part. ``quick`` takes the last rows of the
@@ -64,7 +73,7 @@ def choose_rows(ds, *, seed=None, quick=False):
     return np.concatenate([initial, stream])
 
 
-def take_rows(ds, rows):
+def take_rows(ds: Dataset, rows: Ints) -> Dataset:
     """Return a data set of some rows of another; the first ones are still its initial part."""
     import numpy as np
 

@@ -1,13 +1,23 @@
 """A pass over a stream that can stop after any block of rows, and go on later as if it had not."""
 
+from __future__ import annotations
+
 import signal
 import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.support.progress import progress_bar
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from efcml.active import ActiveLearner
+    from efcml.support.aliases import Floats
 
 FIRST_BLOCK = 32  # rows
 SECONDS_PER_BLOCK = 0.5
@@ -21,23 +31,25 @@ class StreamRun:
     run that was kept in a file after some block ends like one that was never interrupted.
     """
 
-    def __init__(self, model, active, X, Y, *, learn):
+    def __init__(
+        self, model: Any, active: ActiveLearner | None, X: Floats, Y: Floats, *, learn: bool
+    ) -> None:
         self.model, self.active, self.learn = model, active, learn
         self.X, self.Y = X, Y
         by_label = active is not None and active.unit == "labels"
         self.scores = np.zeros(Y.shape)
         self.rules = np.zeros(len(Y), dtype=np.int64)
         self.queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
-        self.events = []
+        self.events: list[tuple[int, str, int]] = []
         self.seconds = 0.0
         self.done = 0  # rows
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether all rows are done."""
         return self.done == len(self.Y)
 
-    def go_on(self, size):
+    def go_on(self, size: int) -> None:
         """Run the next rows, at most so many."""
         rows = slice(self.done, min(self.done + size, len(self.Y)))
         part = prequential(
@@ -51,7 +63,7 @@ class StreamRun:
         self.seconds += part.seconds
         self.done = rows.stop
 
-    def result(self):
+    def result(self) -> PrequentialResult:
         """Return what `prequential` would have returned for the rows done."""
         rows = slice(0, self.done)
         return PrequentialResult(
@@ -60,7 +72,7 @@ class StreamRun:
         )  # fmt: skip
 
 
-def run_to_the_end(run, after_block, stop):
+def run_to_the_end(run: StreamRun, after_block: Callable[[], object], stop: StopLater) -> None:
     """Run the rest of a stream, or until a stop is wanted; call ``after_block()`` in between."""
     size = FIRST_BLOCK
     with progress_bar(len(run.Y), "learning", initial=run.done) as bar:
@@ -76,21 +88,21 @@ def run_to_the_end(run, after_block, stop):
 class StopLater:
     """While it is entered, the first Ctrl-C only sets ``wanted``; the second stops at once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.wanted = False
-        self.before = None
+        self.before: Any = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         here = threading.current_thread() is threading.main_thread()
         if here and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self.before = signal.signal(signal.SIGINT, self._note)
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         if self.before is not None:
             signal.signal(signal.SIGINT, self.before)
 
-    def _note(self, number, frame):
+    def _note(self, number: int, frame: FrameType | None) -> None:
         if self.wanted:
             raise KeyboardInterrupt
         self.wanted = True

@@ -1,19 +1,29 @@
 """``efcml tune``: choose vigilance, alpha and beta on the initial part of a data set."""
 
+from __future__ import annotations
+
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
 from efcml.cli.source import add_source, read_source
 from efcml.cli.target import check_target, write_target
 from efcml.support.tables import format_table
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from efcml.support.aliases import Facts
+    from efcml.tuning import Grid, TuningResult
+
 SHOWN = 10  # points in the table
 GRIDS = ("short", "paper")
 
 
-def add_command(commands):
+def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("tune", help="choose vigilance, alpha and beta by cross-validation"
                                  " on the initial part")  # fmt: skip
@@ -36,7 +46,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(options):
+def run(options: Namespace) -> None:
     """Search and print the choice; after Ctrl-C, the one among what was finished."""
     from efcml.tuning import SearchInterrupted, tune
     from efcml.tuning.inputs import check_backend, check_folds
@@ -67,12 +77,14 @@ def run(options):
     tell(options, ds.name, len(X), result, interrupted=False)
 
 
-def say(line):
+def say(line: str) -> None:
     """Print a line besides the result."""
     print(f"efcml: {line}", file=sys.stderr, flush=True)
 
 
-def tell(options, name, n_rows, result, *, interrupted):
+def tell(
+    options: Namespace, name: str, n_rows: int, result: TuningResult, *, interrupted: bool
+) -> None:
     """Print the choice and write all points."""
     choice = {
         "dataset": name, "rows": n_rows, "folds": options.folds, "points": len(result.grid),
@@ -87,12 +99,12 @@ def tell(options, name, n_rows, result, *, interrupted):
         print("\n".join(describe(result, choice)))
 
 
-def read_grid(options):
+def read_grid(options: Namespace) -> Grid:
     """Return the grid that is named, with the values that the arguments replace."""
     from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
 
     named = {"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid]
-    values = {}
+    values: dict[str, Sequence[float]] = {}
     for name in ("vigilance", "alpha", "beta"):
         text = getattr(options, name)
         try:
@@ -104,7 +116,7 @@ def read_grid(options):
     return Grid(**values)
 
 
-def describe(result, choice):
+def describe(result: TuningResult, choice: Facts) -> list[str]:
     """Return the lines for a terminal: the best points and the choice."""
     best = sorted(result.rows(), key=lambda row: (-row["pa"], -row["ap"]))[:SHOWN]
     rows = [

@@ -9,17 +9,28 @@ Dataset('drifting-clusters': 6000 rows (600 initial + 5400 stream), 10 features,
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
 
 from . import arff as _arff
 from . import catalog as _catalog
-from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError
+from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError, Record
 from .csv_tables import from_csv, from_frame
 from .synthetic import GENERATORS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Array, PathLike
+
+    # X, Y, names of the features and of the labels.
+    Loaded: TypeAlias = tuple[Array, Array, Sequence[str], Sequence[str]]
 
 __all__ = [
     "Dataset",
@@ -37,12 +48,12 @@ __all__ = [
 _WATER_LABELS = 14
 
 
-def available():
+def available() -> tuple[str, ...]:
     """Return the names `load` knows: the published sets, then the built-in streams."""
     return (*CATALOG, *GENERATORS)
 
 
-def load(name, **options):
+def load(name: str, **options: Any) -> Dataset:
     """Load a data set by name.
 
     Parameters
@@ -74,7 +85,14 @@ def load(name, **options):
     return _load_published(record, n_initial)
 
 
-def fetch(name, *, base=None, folder=None, timeout=30.0, progress=None):
+def fetch(
+    name: str,
+    *,
+    base: str | None = None,
+    folder: PathLike | None = None,
+    timeout: float = 30.0,
+    progress: bool | None = None,
+) -> Path:
     """Download a published data set, unless its files are there already.
 
     The files come from the repository of the MULAN project. Each one is checked against its
@@ -123,8 +141,15 @@ def fetch(name, *, base=None, folder=None, timeout=30.0, progress=None):
 
 
 def from_arrays(
-    X, Y, *, name="data", n_initial=None, feature_names=None, label_names=None, description=""
-):
+    X: ArrayLike | DataFrame,
+    Y: ArrayLike | DataFrame,
+    *,
+    name: str = "data",
+    n_initial: int | None = None,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    description: str = "",
+) -> Dataset:
     """Make a data set of your own arrays or data frames.
 
     Parameters
@@ -155,7 +180,15 @@ def from_arrays(
     return Dataset(name, X_values, Y_values, n_initial, feature_names, label_names, description)
 
 
-def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""):
+def from_arff(
+    arff: PathLike,
+    xml: PathLike,
+    *,
+    test: PathLike | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+) -> Dataset:
     """Read a dense ARFF file whose labels are listed in a MULAN XML file.
 
     Parameters
@@ -186,7 +219,9 @@ def from_arff(arff, xml, *, test=None, name=None, n_initial=None, description=""
     return Dataset(name, X, Y, n_initial, feature_names, label_names, description)
 
 
-def _column_names(table, names, prefix, count):
+def _column_names(
+    table: Any, names: Sequence[str] | None, prefix: str, count: int
+) -> Sequence[str]:
     if names is not None:
         return names
     if hasattr(table, "columns"):
@@ -194,7 +229,7 @@ def _column_names(table, names, prefix, count):
     return [f"{prefix}{i}" for i in range(count)]
 
 
-def _known_name(name):
+def _known_name(name: str) -> str:
     known = str(name).strip().lower().replace("_", "-").replace(" ", "-")
     if known in available():
         return known
@@ -203,7 +238,7 @@ def _known_name(name):
     raise ValueError(f"there is no data set {str(name)!r}: {hint}")
 
 
-def _found_elsewhere(record, cache):
+def _found_elsewhere(record: Record, cache: Path) -> Path | None:
     """Return the folder `load` would take the files from, None if that is the cache or nowhere."""
     try:
         paths = _catalog.find_files(record)
@@ -220,7 +255,7 @@ def _found_elsewhere(record, cache):
     return folder
 
 
-def _load_published(record, n_initial):
+def _load_published(record: Record, n_initial: int) -> Dataset:
     paths = _catalog.find_files(record)
     if record.name == "mediamill":
         loaded = _read_mediamill(record, paths["mediamill.npz"])
@@ -233,21 +268,21 @@ def _load_published(record, n_initial):
     return Dataset(record.name, X, Y, n_initial, feature_names, label_names, description)
 
 
-def _read_split(paths):
+def _read_split(paths: dict[str, Path]) -> Loaded:
     train, test, xml = paths.values()
     both = from_arff(train, xml, test=test)
     return both.X, both.Y, both.feature_names, both.label_names
 
 
-def _read_water(paths):
+def _read_water(paths: dict[str, Path]) -> Loaded:
     (path,) = paths.values()
     names, values, lines = _arff.read_arff(path)
     is_label = np.arange(len(names)) >= len(names) - _WATER_LABELS
-    X, abundance, *both_names = _arff.split_columns(path, names, values, lines, is_label)
-    return X, abundance > 0, *both_names
+    X, abundance, features, labels = _arff.split_columns(path, names, values, lines, is_label)
+    return X, abundance > 0, features, labels
 
 
-def _read_mediamill(record, path):
+def _read_mediamill(record: Record, path: Path) -> Loaded:
     # No checksum: a file a person has put together holds the same arrays in other bytes.
     try:
         with np.load(path, allow_pickle=False) as arrays:

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Bools, Floats, PathLike
 
 _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")
 _ESCAPE = re.compile(r"\\(.)")
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 
 
-def read_arff(path):
+def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:
     """Read a dense ARFF file of numbers.
 
     Nominal attributes must have numeric values, which are taken as they are. A '?' becomes NaN.
@@ -62,7 +67,7 @@ def read_arff(path):
     return names, values, lines
 
 
-def read_label_names(path):
+def read_label_names(path: PathLike) -> list[str]:
     """Read the label names of a MULAN XML file, in file order."""
     path = Path(path)
     text = read_text(path)
@@ -76,7 +81,7 @@ def read_label_names(path):
         raise ValueError(
             f"{path}, line {line}: no well-formed XML ({error}): get the file again"
         ) from None
-    names = {}  # in order; looked up, as a list of many would take long
+    names: dict[str, None] = {}  # in order; looked up, as a list of many would take long
     for element in root.iter():
         if element.tag.rpartition("}")[2] == "label":
             name = (element.get("name") or "").strip()
@@ -90,7 +95,7 @@ def read_label_names(path):
     return list(names)
 
 
-def read_mulan(arff, xml):
+def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str], list[str]]:
     """Read features and labels of an ARFF file whose labels are listed in a MULAN XML file.
 
     Labels keep the order of the ARFF columns. A '?' is an unknown label (NaN), but is refused in
@@ -129,7 +134,9 @@ def read_mulan(arff, xml):
     return X, Y, feature_names, label_names
 
 
-def split_columns(arff, names, values, lines, is_label):
+def split_columns(
+    arff: PathLike, names: Sequence[str], values: Floats, lines: Sequence[int], is_label: Bools
+) -> tuple[Floats, Floats, list[str], list[str]]:
     """Split the columns into features and labels, refusing missing features."""
     X = np.ascontiguousarray(values[:, ~is_label])
     Y = np.ascontiguousarray(values[:, is_label])
@@ -145,7 +152,7 @@ def split_columns(arff, names, values, lines, is_label):
     return X, Y, feature_names, label_names
 
 
-def read_text(path):
+def read_text(path: Path) -> str:
     """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file: check the path")
@@ -161,9 +168,11 @@ def read_text(path):
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_header(path, numbered):
+def _read_header(
+    path: Path, numbered: Iterable[tuple[int, str]]
+) -> tuple[list[str], list[list[float] | None]]:
     """Read up to @data; return the names and the declared values of nominal attributes."""
-    allowed = {}  # by name, in order
+    allowed: dict[str, list[float] | None] = {}  # in order
     number = 0
     for number, line in numbered:
         line = line.strip()
@@ -191,10 +200,10 @@ def _read_header(path, numbered):
     raise ValueError(f"{path}, line {number}: the file ends before @data: it is cut, get it again")
 
 
-def _read_attribute(path, number, text):
+def _read_attribute(path: Path, number: int, text: str) -> tuple[str, list[float] | None]:
     match = _NAME.match(text)
     kind = text[match.end() :].strip() if match else ""
-    if not kind:
+    if not match or not kind:
         raise ValueError(
             f"{path}, line {number}: cannot read {short(text)}: write @attribute NAME TYPE, the"
             " name in quotes if it holds spaces"
@@ -204,8 +213,8 @@ def _read_attribute(path, number, text):
         return name, None
     if kind.startswith("{") and kind.endswith("}"):
         choice = [_unquote(part) for part in _NAME.finditer(kind[1:-1])]
-        numbers = [to_number(value) for value in choice]
-        if numbers and None not in numbers:
+        numbers = [value for text in choice if (value := to_number(text)) is not None]
+        if numbers and len(numbers) == len(choice):
             return name, numbers
         raise ValueError(
             f"{path}, line {number}: attribute {short(name)} has values that are no numbers:"
@@ -217,7 +226,7 @@ def _read_attribute(path, number, text):
     )
 
 
-def _read_row(path, number, line, names):
+def _read_row(path: Path, number: int, line: str, names: Sequence[str]) -> list[float]:
     if line.startswith("{"):
         raise ValueError(
             f"{path}, line {number}: sparse rows cannot be read: convert the file to dense ARFF"
@@ -243,7 +252,7 @@ def _read_row(path, number, line, names):
     return row
 
 
-def to_number(token):
+def to_number(token: str) -> float | None:
     """Return a finite float, or None."""
     try:
         value = float(token)
@@ -253,11 +262,11 @@ def to_number(token):
     return value if math.isfinite(value) and "_" not in token else None
 
 
-def _unquote(match):
+def _unquote(match: re.Match[str]) -> str:
     single, double, plain = match.groups()
     return plain if plain is not None else _ESCAPE.sub(r"\1", single or double or "")
 
 
-def short(text, length=40):
+def short(text: str, length: int = 40) -> str:
     """Return the text in quotes, without its end if it is long."""
     return repr(text if len(text) <= length else text[:length] + "...")

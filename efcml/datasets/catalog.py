@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.support.extras import extra_for
 from efcml.support.masks import fill_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Floats
 
 
 class DatasetNotFound(ValueError):
@@ -50,15 +58,29 @@ class Dataset:
     """
 
     name: str
-    X: np.ndarray
-    Y: np.ndarray
+    X: Floats
+    Y: Floats
     n_initial: int
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
     description: str = ""
     marks: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(
+            self,
+            name: str,
+            X: ArrayLike,
+            Y: ArrayLike,
+            n_initial: int,
+            feature_names: Iterable[object],
+            label_names: Iterable[object],
+            description: str = "",
+            marks: Mapping[str, int] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
         X = as_matrix(self.X, "X")
         Y = as_matrix(self.Y, "Y")
         if len(X) != len(Y):
@@ -88,16 +110,16 @@ class Dataset:
         set_field(self, "marks", dict(self.marks))
 
     @property
-    def initial(self):
+    def initial(self) -> tuple[Floats, Floats]:
         """X and Y of the initial part, as views."""
         return self.X[: self.n_initial], self.Y[: self.n_initial]
 
     @property
-    def stream(self):
+    def stream(self) -> tuple[Floats, Floats]:
         """X and Y of the rows after the initial part, as views."""
         return self.X[self.n_initial :], self.Y[self.n_initial :]
 
-    def frames(self):
+    def frames(self) -> tuple[tuple[DataFrame, DataFrame], tuple[DataFrame, DataFrame]]:
         """Return both parts as data frames: ``(X, Y)`` of the initial part, ``(X, Y)`` of the rest.
 
         A model that is fitted with them knows the names of its features and labels. pandas must be
@@ -119,10 +141,10 @@ class Dataset:
         n = self.n_initial
         return (X.iloc[:n], Y.iloc[:n]), (X.iloc[n:], Y.iloc[n:])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.X)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, p, K = len(self.X), self.X.shape[1], self.Y.shape[1]
         return (
             f"Dataset({self.name!r}: {n} rows ({self.n_initial} initial + {n - self.n_initial}"
@@ -130,7 +152,7 @@ class Dataset:
         )
 
 
-def as_matrix(values, what):
+def as_matrix(values: Any, what: str) -> Floats:
     """Return a float64 table in C order, or say what is wrong with `what`."""
     if hasattr(values, "toarray"):
         raise ValueError(
@@ -147,19 +169,19 @@ def as_matrix(values, what):
     return matrix
 
 
-def initial_rows(n_initial, n):
+def initial_rows(n_initial: int | None, n: int) -> int:
     """Return n_initial, or 30 % of the rows if it is not given."""
     return n * 3 // 10 if n_initial is None else n_initial
 
 
-def _as_names(names, count, what):
-    names = tuple(str(name) for name in names)
-    if len(names) != count:
-        raise ValueError(f"{len(names)} {what} names for {count} {what}s: give one name for each")
-    if len(set(names)) != count:
-        twice = next(name for name in names if names.count(name) > 1)
+def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]:
+    known = tuple(str(name) for name in names)
+    if len(known) != count:
+        raise ValueError(f"{len(known)} {what} names for {count} {what}s: give one name for each")
+    if len(set(known)) != count:
+        twice = next(name for name in known if known.count(name) > 1)
         raise ValueError(f"the {what} name {twice!r} occurs twice: give every {what} its own name")
-    return names
+    return known
 
 
 @dataclass(frozen=True)
@@ -185,12 +207,12 @@ class Record:
     renamed: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.how_to_get:
             advice = f"get it with `efcml datasets fetch {self.name}` or datasets.fetch"
             object.__setattr__(self, "how_to_get", f'{advice}("{self.name}")')
 
-    def remote_path(self, file):
+    def remote_path(self, file: str) -> str:
         """Return the path of a file below the base address of the MULAN repository."""
         return f"{self.remote}/{self.renamed.get(file, file)}"
 
@@ -316,12 +338,12 @@ CATALOG = {
 }
 
 
-def cache_folder():
+def cache_folder() -> Path:
     """Return the folder in the user's cache where fetched data sets are kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
 
 
-def searched_folders():
+def searched_folders() -> list[Path]:
     """Return the folders where data files are searched, in this order."""
     folders = [Path(os.environ["EFCML_DATA"]).expanduser()] if os.environ.get("EFCML_DATA") else []
     folders.append(cache_folder())
@@ -331,7 +353,7 @@ def searched_folders():
     return folders
 
 
-def find_files(record):
+def find_files(record: Record) -> dict[str, Path]:
     """Return the paths of all files of a record, from the first folder that has every one."""
     folders = searched_folders()
     for folder in folders:
@@ -346,12 +368,12 @@ def find_files(record):
     )
 
 
-def has_sha256(path, expected):
+def has_sha256(path: Path, expected: str) -> bool:
     """Tell whether there is such a file and it is, byte for byte, the published one."""
     return path.is_file() and sha256(path.read_bytes()).hexdigest() == expected
 
 
-def check_sha256(path, expected):
+def check_sha256(path: Path, expected: str) -> None:
     """Refuse a file that is not, byte for byte, the published one."""
     if not has_sha256(path, expected):
         raise ValueError(

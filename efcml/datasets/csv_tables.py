@@ -7,17 +7,32 @@ import io
 import math
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arff import read_text, short, to_number
 from .catalog import Dataset, initial_rows
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Floats, PathLike
+
 _WORDS = {"true": 1.0, "false": 0.0}
 
 
-def from_csv(path, label_columns, *, delimiter=",", name=None, n_initial=None, description=""):
+def from_csv(
+    path: PathLike,
+    label_columns: Sequence[str] | str | int,
+    *,
+    delimiter: str = ",",
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+) -> Dataset:
     r"""Read a CSV file of numbers with a header row.
 
     Fields may be quoted. True and false count as 1 and 0. An empty field is an unknown label, but
@@ -61,15 +76,21 @@ def from_csv(path, label_columns, *, delimiter=",", name=None, n_initial=None, d
     labels = _find_labels(names, label_columns, path)
     chosen = set(labels)
     is_label = [column in chosen for column in range(len(names))]
-    values = [read_row(path, line, row, names, is_label) for line, row in rows]
-    if not values:
+    table = [read_row(path, line, row, names, is_label) for line, row in rows]
+    if not table:
         raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
-    values = np.array(values)
     name = path.stem if name is None else name
-    return _split(values, names, labels, name, n_initial, description)
+    return _split(np.array(table), names, labels, name, n_initial, description)
 
 
-def from_frame(frame, label_columns, *, name="data", n_initial=None, description=""):
+def from_frame(
+    frame: DataFrame,
+    label_columns: Sequence[str] | str | int,
+    *,
+    name: str = "data",
+    n_initial: int | None = None,
+    description: str = "",
+) -> Dataset:
     """Make a data set of a pandas DataFrame that holds features and labels.
 
     Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
@@ -116,7 +137,14 @@ def from_frame(frame, label_columns, *, name="data", n_initial=None, description
     return _split(np.column_stack(columns), names, labels, name, n_initial, description)
 
 
-def _split(values, names, labels, name, n_initial, description):
+def _split(
+    values: Floats,
+    names: list[str],
+    labels: list[int],
+    name: str,
+    n_initial: int | None,
+    description: str,
+) -> Dataset:
     chosen = set(labels)
     features = [column for column in range(len(names)) if column not in chosen]
     return Dataset(
@@ -130,7 +158,7 @@ def _split(values, names, labels, name, n_initial, description):
     )
 
 
-def _check_names(names, where):
+def _check_names(names: list[str], where: object) -> None:
     if "" in names:
         raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
     if len(set(names)) < len(names):
@@ -138,7 +166,9 @@ def _check_names(names, where):
         raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
 
 
-def _find_labels(names, label_columns, where):
+def _find_labels(
+    names: list[str], label_columns: Sequence[str] | str | int, where: object
+) -> list[int]:
     """Return the positions of the label columns, in the order they were asked for."""
     if isinstance(label_columns, (int, np.integer)):
         if not 0 < label_columns < len(names):
@@ -168,7 +198,7 @@ def _find_labels(names, label_columns, where):
     return [places[column] for column in wanted]
 
 
-def numbered_rows(path, delimiter):
+def numbered_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the stripped fields of every row that is not blank."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
@@ -189,7 +219,9 @@ def numbered_rows(path, delimiter):
         ) from None
 
 
-def read_header(path, rows, delimiter, least=2):
+def read_header(
+    path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str, least: int = 2
+) -> list[str]:
     """Take the first row and return its names, of which there must be at least ``least``."""
     line, names = next(rows, (1, []))
     if not names:
@@ -206,7 +238,14 @@ def read_header(path, rows, delimiter, least=2):
     return names
 
 
-def read_row(path, line, row, names, is_label, taken=None):
+def read_row(
+    path: Path,
+    line: int,
+    row: list[str],
+    names: list[str],
+    is_label: Sequence[bool],
+    taken: Sequence[int] | None = None,
+) -> Floats:
     """Return the numbers of a row, or of the columns taken of it."""
     if len(row) != len(names):
         raise ValueError(
@@ -229,7 +268,7 @@ def read_row(path, line, row, names, is_label, taken=None):
     return values
 
 
-def _read_word(path, line, field, name, is_label):
+def _read_word(path: Path, line: int, field: str, name: str, is_label: bool) -> float:
     """Return the value of a field that is no number."""
     if not field and is_label:
         return math.nan
@@ -246,7 +285,7 @@ def _read_word(path, line, field, name, is_label):
     return value
 
 
-def _as_numbers(pandas, column, name):
+def _as_numbers(pandas: Any, column: Any, name: str) -> Floats:
     """Return a column as floats, NaN where a value is missing."""
     if not pandas.api.types.is_numeric_dtype(column):
         column = column.astype(object).convert_dtypes()
@@ -261,7 +300,7 @@ def _as_numbers(pandas, column, name):
     return column.to_numpy(dtype=np.float64, na_value=math.nan)
 
 
-def _check_column(values, name, is_label):
+def _check_column(values: Floats, name: str, is_label: bool) -> None:
     if is_label:
         wrong = ~((values == 0) | (values == 1) | np.isnan(values))
         advice = "labels are 0 or 1, missing where unknown"

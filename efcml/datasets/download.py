@@ -12,7 +12,10 @@ import http.client
 import os
 import re
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -33,6 +36,13 @@ from efcml.support.progress import progress_bar
 from .arff import short
 from .catalog import FetchError, has_sha256
 
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+    from tqdm import tqdm
+
+    from .catalog import Record
+
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master"
 TRIES = 4
 FIRST_PAUSE = 0.5  # seconds before the second try; doubles with every further one
@@ -45,7 +55,14 @@ class _Cut(Exception):
     """The server or the connection failed: another try may help."""
 
 
-def fetch_files(record, folder, *, base=None, timeout=30.0, progress=None):
+def fetch_files(
+    record: Record,
+    folder: Path,
+    *,
+    base: str | None = None,
+    timeout: float = 30.0,
+    progress: bool | None = None,
+) -> None:
     """Download the files of a record that `folder` does not hold yet.
 
     Parameters
@@ -78,7 +95,7 @@ def fetch_files(record, folder, *, base=None, timeout=30.0, progress=None):
                 _fetch_file(transfer, folder / file, record.files[file])
 
 
-def check_base(base):
+def check_base(base: str) -> str:
     """Return a base address without its last slash, or refuse it."""
     try:
         parts = urlsplit(base)
@@ -97,7 +114,7 @@ def check_base(base):
 
 
 @contextmanager
-def _disk_errors(folder):
+def _disk_errors(folder: Path) -> Iterator[None]:
     """Turn every OSError into one line; those of the network are caught where they arise."""
     try:
         yield
@@ -108,7 +125,7 @@ def _disk_errors(folder):
         ) from None
 
 
-def _fetch_file(transfer, path, digest):
+def _fetch_file(transfer: _Transfer, path: Path, digest: str) -> None:
     """Download to a `.part` file; give it its name if the checksum is right."""
     part = _claim_part(path)
     try:
@@ -132,7 +149,7 @@ def _fetch_file(transfer, path, digest):
         _leave_part(part, path, keep=not transfer.useless)
 
 
-def _claim_part(path):
+def _claim_part(path: Path) -> Path:
     """Return a new name for the download, with what an earlier one left under it, if any."""
     own = path.with_name(f"{path.name}.{uuid4().hex[:12]}.part")
     shared = path.with_name(f"{path.name}.part")
@@ -149,7 +166,7 @@ def _claim_part(path):
     return own
 
 
-def _leave_part(part, path, *, keep):
+def _leave_part(part: Path, path: Path, *, keep: bool) -> None:
     """Leave what was received for the next download to resume, unless it is of no use."""
     with suppress(OSError):  # the download itself may have failed, and that is what counts
         if keep and part.stat().st_size:
@@ -158,7 +175,7 @@ def _leave_part(part, path, *, keep):
             part.unlink()
 
 
-def _make_opener():
+def _make_opener() -> OpenerDirector:
     """Make an opener that knows http and https only, also after a redirect."""
     opener = OpenerDirector()
     for handler in (
@@ -177,14 +194,14 @@ def _make_opener():
 class _Transfer:
     """The bytes of one address on their way into a file."""
 
-    def __init__(self, url, size, timeout, bar):
+    def __init__(self, url: str, size: int, timeout: float, bar: tqdm) -> None:
         self.url, self.size, self.timeout, self.bar = url, size, timeout, bar
         self.resumed = False  # whether the file has bytes of an earlier connection
         self.useless = False  # whether nothing of it is worth keeping
         self.counted = 0
         self.opener = _make_opener()
 
-    def fill(self, part):
+    def fill(self, part: Path) -> None:
         """Append what `part` lacks, in several tries if the connection is cut."""
         self.resumed = False
         for number in range(TRIES):
@@ -199,7 +216,7 @@ class _Transfer:
             " received is kept"
         )
 
-    def _receive(self, part):
+    def _receive(self, part: Path) -> None:
         have = part.stat().st_size
         if have > self.size:
             os.truncate(part, 0)
@@ -228,7 +245,7 @@ class _Transfer:
         if position < expected:
             raise _Cut(f"the connection was cut after {position} of {self.size} bytes")
 
-    def _open(self, part, have):
+    def _open(self, part: Path, have: int) -> HTTPResponse:
         headers = {"User-Agent": "efcml"}
         if have:
             headers["Range"] = f"bytes={have}-"
@@ -248,7 +265,7 @@ class _Transfer:
         except (OSError, http.client.HTTPException) as error:
             raise _Cut(self._explain(error)) from None
 
-    def _start(self, response, part, have):
+    def _start(self, response: HTTPResponse, part: Path, have: int) -> int:
         """Return the position of the first byte of the body: 0 if the server ignores ranges."""
         if response.status != http.client.PARTIAL_CONTENT:
             return 0
@@ -259,13 +276,13 @@ class _Transfer:
         self.resumed = have > 0
         return have
 
-    def _read(self, response):
+    def _read(self, response: HTTPResponse) -> bytes:
         try:
             return response.read1(CHUNK)
         except (OSError, http.client.HTTPException) as error:
             raise _Cut(self._explain(error)) from None
 
-    def _check_size(self, position):
+    def _check_size(self, position: int) -> None:
         if position > self.size:
             self.useless = True
             raise FetchError(
@@ -273,11 +290,11 @@ class _Transfer:
                 " address"
             )
 
-    def _count(self, position):
+    def _count(self, position: int) -> None:
         self.bar.update(position - self.counted)
         self.counted = position
 
-    def _explain(self, error):
+    def _explain(self, error: BaseException) -> str:
         """Say in one line what a failed connection died of."""
         error = getattr(error, "reason", error)
         if isinstance(error, TimeoutError):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .arff import read_arff, short, split_columns
 from .csv_tables import numbered_rows, read_header, read_row
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats, PathLike
 
-def read_rows(path, feature_names=None):
+
+def read_rows(
+    path: PathLike, feature_names: Sequence[str] | None = None
+) -> tuple[Floats, list[str]]:
     r"""Read the features of some rows; further columns, such as labels, may be there.
 
     Parameters
@@ -41,8 +48,8 @@ def read_rows(path, feature_names=None):
     if path.suffix.lower() == ".arff":
         names, values, lines = read_arff(path)
         taken = _find_columns(path, names, feature_names)
-        chosen, no_label = [names[i] for i in taken], np.zeros(len(taken), dtype=bool)
-        X, *_ = split_columns(path, chosen, values[:, taken], lines, no_label)
+        chosen, none = [names[i] for i in taken], np.zeros(len(taken), dtype=bool)
+        X, *_ = split_columns(path, chosen, values[:, taken], lines, none)
     else:
         rows = numbered_rows(path, ",")
         names = read_header(path, rows, ",", least=1)
@@ -57,7 +64,9 @@ def read_rows(path, feature_names=None):
     return X, ignored
 
 
-def _find_columns(path, names, feature_names):
+def _find_columns(
+    path: PathLike, names: Sequence[str], feature_names: Sequence[str] | None
+) -> list[int]:
     """Return the positions of the columns to take."""
     if feature_names is None:
         return list(range(len(names)))

@@ -21,9 +21,16 @@ What models reach on them is in docs/results/synthetic.md.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .catalog import Dataset
+
+if TYPE_CHECKING:
+    from numpy.random import Generator as Rng
+
+    from efcml.support.aliases import Floats, Ints
 
 N_CLUSTERS = 6
 RADIUS = 16.0
@@ -42,7 +49,15 @@ ENDING_CLUSTER = 0
 NEW_CLUSTER = N_CLUSTERS
 
 
-def drifting_clusters(n=6000, *, p=10, K=5, seed=0, n_initial=None, noise=0.4):
+def drifting_clusters(
+    n: int = 6000,
+    *,
+    p: int = 10,
+    K: int = 5,
+    seed: int = 0,
+    n_initial: int | None = None,
+    noise: float = 0.4,
+) -> Dataset:
     """Make the main demonstration stream: moving clusters, a gradual and an abrupt drift.
 
     Parameters
@@ -65,12 +80,22 @@ def drifting_clusters(n=6000, *, p=10, K=5, seed=0, n_initial=None, noise=0.4):
     return _make("drifting-clusters", n, p, K, seed, n_initial, noise, drifting=True)
 
 
-def drifting_clusters_2d(n=6000, *, K=3, seed=0, n_initial=None, noise=0.4):
+def drifting_clusters_2d(
+    n: int = 6000, *, K: int = 3, seed: int = 0, n_initial: int | None = None, noise: float = 0.4
+) -> Dataset:
     """Make the drifting stream with two features, for pictures; the clusters lie on a ring."""
     return _make("drifting-clusters-2d", n, 2, K, seed, n_initial, noise, drifting=True)
 
 
-def stationary_clusters(n=6000, *, p=10, K=5, seed=0, n_initial=None, noise=0.4):
+def stationary_clusters(
+    n: int = 6000,
+    *,
+    p: int = 10,
+    K: int = 5,
+    seed: int = 0,
+    n_initial: int | None = None,
+    noise: float = 0.4,
+) -> Dataset:
     """Make the same clusters without any movement or drift."""
     return _make("stationary-clusters", n, p, K, seed, n_initial, noise, drifting=False)
 
@@ -82,7 +107,17 @@ GENERATORS = {
 }
 
 
-def _make(name, n, p, K, seed, n_initial, noise, *, drifting):
+def _make(
+    name: str,
+    n: int,
+    p: int,
+    K: int,
+    seed: int,
+    n_initial: int | None,
+    noise: float,
+    *,
+    drifting: bool,
+) -> Dataset:
     for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
         if not isinstance(value, (int, np.integer)) or value < least:
             raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
@@ -103,7 +138,9 @@ def _make(name, n, p, K, seed, n_initial, noise, *, drifting):
     )
 
 
-def draw_clusters(n, p, K, seed, noise, *, drifting):
+def draw_clusters(
+    n: int, p: int, K: int, seed: int, noise: float, *, drifting: bool
+) -> tuple[Floats, Floats, Ints]:
     """Return X, Y and, for each row, the number of its cluster."""
     rng = np.random.default_rng(seed)
     rows = np.arange(n)
@@ -134,7 +171,7 @@ def draw_clusters(n, p, K, seed, noise, *, drifting):
     return X, (scores >= THRESHOLD).astype(np.float64), cluster
 
 
-def _drift_rows(n):
+def _drift_rows(n: int) -> dict[str, int]:
     start, end = GRADUAL_SHARE
     return {
         "gradual_start": round(start * n),
@@ -143,7 +180,7 @@ def _drift_rows(n):
     }
 
 
-def _draw_frame(rng, p):
+def _draw_frame(rng: Rng, p: int) -> tuple[Floats, Floats]:
     """Return the centres, the last one in the middle, and the common directions of the moods.
 
     All are at right angles, or the centres are on a ring where p is too small for that.
@@ -159,17 +196,17 @@ def _draw_frame(rng, p):
     return centers, basis[-2:].T
 
 
-def _draw_shape(rng, p):
+def _draw_shape(rng: Rng, p: int) -> Floats:
     """Return a matrix that stretches by up to 1.5 along random directions."""
     return np.exp(rng.uniform(-0.4, 0.4, p))[:, None] * _draw_orthonormal(rng, p)
 
 
-def _draw_orthonormal(rng, p):
+def _draw_orthonormal(rng: Rng, p: int) -> Floats:
     q, r = np.linalg.qr(rng.normal(size=(p, p)))
     return q * np.sign(np.diag(r))
 
 
-def _rotate(points, angle):
+def _rotate(points: Floats, angle: Floats) -> Floats:
     """Rotate every row by its angle in the planes of columns (0, 1), (2, 3), ..."""
     paired = points.shape[1] // 2 * 2
     first, second = points[:, 0:paired:2], points[:, 1:paired:2]

@@ -4,9 +4,16 @@ An adapter scores and learns one row, given by its number. Scores are continuous
 threshold.
 """
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.evaluation.foreign import Stream
+    from efcml.support.aliases import Array, Floats
 
 ANSWERS = ("decision_function", "predict_proba", "predict")
 
@@ -19,13 +26,13 @@ class PartialFitModel:
     answer for it.
     """
 
-    def __init__(self, model, stream):
+    def __init__(self, model: Any, stream: Stream) -> None:
         self.model, self.stream = model, stream
         self.method = next(name for name in ANSWERS if hasattr(model, name))
         self.fitted = False  # as far as is known; an answer shows it
         self.ones, self.known = np.zeros((2, stream.Y.shape[1]))
 
-    def _ask(self, rows):
+    def _ask(self, rows: slice) -> Floats:
         answer = getattr(self.model, self.method)(self.stream.features(rows))
         table = read_answer(answer, self.model, self.stream.Y.shape[1])
         if table is None or len(table) != rows.stop - rows.start:
@@ -36,11 +43,11 @@ class PartialFitModel:
         self.fitted = True
         return table + 0.5 if self.method == "decision_function" else table
 
-    def score_all(self):
+    def score_all(self) -> Floats:
         """Return the scores of all rows, for a model that does not learn."""
         return self._ask(slice(0, len(self.stream.Y)))
 
-    def score(self, t):
+    def score(self, t: int) -> Floats:
         """Return the scores of row t."""
         try:
             return self._ask(slice(t, t + 1))[0]
@@ -49,7 +56,7 @@ class PartialFitModel:
                 raise
         return self.ones / np.maximum(self.known, 1.0)
 
-    def learn(self, t):
+    def learn(self, t: int) -> None:
         """Learn row t if all its labels are known."""
         y = self.stream.Y[t]
         known = ~np.isnan(y)
@@ -61,7 +68,7 @@ class PartialFitModel:
             self.model.partial_fit(self.stream.features(slice(t, t + 1)), labels, **keywords)
             self.fitted = True
 
-    def _classes(self):
+    def _classes(self) -> dict[str, Any]:
         """Return what the first call of ``partial_fit`` wants to know about the labels."""
         if "classes" not in inspect.signature(self.model.partial_fit).parameters:
             return {}
@@ -81,12 +88,12 @@ class RiverModel:
     that the model does not mention counts as not predicted: its score is 0.
     """
 
-    def __init__(self, model, stream):
+    def __init__(self, model: Any, stream: Stream) -> None:
         self.model, self.stream = model, stream
         self.probabilities = hasattr(model, "predict_proba_one")
         self.asked = False
 
-    def _ask(self, x):
+    def _ask(self, x: dict[Any, Any]) -> Any:
         first, self.asked = not self.asked, True
         if self.probabilities:
             try:
@@ -99,11 +106,11 @@ class RiverModel:
                 self.probabilities = False
         return self.model.predict_one(x)
 
-    def score_all(self):
+    def score_all(self) -> Floats:
         """Return the scores of all rows, for a model that does not learn."""
         return np.array([self.score(t) for t in range(len(self.stream.Y))])
 
-    def score(self, t):
+    def score(self, t: int) -> Floats:
         """Return the scores of row t."""
         answer = self._ask(self.stream.row(t))
         answer = {} if answer is None else answer
@@ -114,7 +121,7 @@ class RiverModel:
             )
         return np.array([read_label(answer.get(name)) for name in self.stream.label_names])
 
-    def learn(self, t):
+    def learn(self, t: int) -> None:
         """Learn the known labels of row t."""
         labels = zip(self.stream.label_names, self.stream.Y[t].tolist(), strict=True)
         known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
@@ -122,23 +129,24 @@ class RiverModel:
             self.model.learn_one(self.stream.row(t), known)
 
 
-def read_label(answer):
+def read_label(answer: Any) -> float:
     """Return the score of one label from a distribution, a number, a truth value or nothing."""
     if hasattr(answer, "get"):
         answer = answer.get(True)
     return 0.0 if answer is None else float(answer)
 
 
-def read_answer(answer, model, n_labels):
+def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
     """Return an answer as an (n, K) array of floats, or None if it has another shape.
 
     A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers.
     """
     if isinstance(answer, list) and all(isinstance(part, np.ndarray) for part in answer):
         columns = [column_of_ones(part, model, c) for c, part in enumerate(answer)]
-        if len(columns) != n_labels or any(column is None for column in columns):
+        whole = [column for column in columns if column is not None]
+        if not len(whole) == len(columns) == n_labels:
             return None
-        return np.stack(columns, axis=1).astype(np.float64)
+        return np.stack(whole, axis=1).astype(np.float64)
     table = np.asarray(answer, dtype=np.float64)
     if n_labels == 1 and table.ndim == 1:
         return table[:, None]
@@ -147,7 +155,7 @@ def read_answer(answer, model, n_labels):
     return table if table.ndim == 2 and table.shape[1] == n_labels else None
 
 
-def column_of_ones(part, model, c):
+def column_of_ones(part: Array, model: Any, c: int) -> Array | None:
     """Return the answers for label c; a single column belongs to the only class that was seen."""
     if part.ndim == 1:
         return part
@@ -158,12 +166,12 @@ def column_of_ones(part, model, c):
     return None
 
 
-def is_not_fitted(error):
+def is_not_fitted(error: BaseException) -> bool:
     """Tell whether an error says that a model has learned nothing yet."""
     return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
 
 
-def describe(answer):
+def describe(answer: Any) -> str:
     """Name what came instead of an answer."""
     shape = getattr(answer, "shape", None)
     kind = type(answer).__name__

@@ -1,9 +1,18 @@
 """Streams through models with a learner: the loop over rows is the learner's own."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from efcml.model.trace import Trace
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from efcml.support.aliases import Floats
 
 FIRST_BLOCK = 32  # rows
 SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often
@@ -11,7 +20,9 @@ COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
 MOST_GROWTH = 4  # of a block over the one before
 
 
-def run_learner(learner, X, Y, *, learn, delay, bar):
+def run_learner(
+    learner: Any, X: Floats, Y: Floats, *, learn: bool, delay: int, bar: tqdm
+) -> tuple[Trace, float]:
     """Score and learn all rows; return the trace and the seconds it took.
 
     Rows go through in blocks, so that the bar moves. A learner gives the same bits whatever the
@@ -30,13 +41,15 @@ def run_learner(learner, X, Y, *, learn, delay, bar):
     # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
     watched = max(len(X) - delay, 0)
 
-    def run(block):
+    def run(block: slice) -> float:
         return run_block(learner, X, Y, block, delay, trace)
 
     return trace, seconds + in_blocks(learner, len(X), run, bar=bar, border=watched)
 
 
-def in_blocks(learner, n, run, *, bar, border=0):
+def in_blocks(
+    learner: Any, n: int, run: Callable[[slice], float], *, bar: tqdm, border: int = 0
+) -> float:
     """Call ``run(block)`` for slices of n rows in order; return the sum of the seconds it returns.
 
     No block crosses the border. If ``run`` raises, the learner is put back to where it was before
@@ -60,7 +73,7 @@ def in_blocks(learner, n, run, *, bar, border=0):
     return seconds
 
 
-def run_block(learner, X, Y, block, delay, trace):
+def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trace: Trace) -> float:
     """Learn one block, score the rows that are ``delay`` ahead, and return the seconds."""
     low, high = block.start, block.stop
     part = Trace.for_rows(high - low, Y.shape[1])
@@ -77,7 +90,7 @@ def run_block(learner, X, Y, block, delay, trace):
 
 
 @contextmanager
-def put_back_if_it_fails(learner, before):
+def put_back_if_it_fails(learner: Any, before: Any) -> Iterator[None]:
     """Put a learner back into an earlier state if the block raises, an interrupt included."""
     try:
         yield

@@ -1,7 +1,10 @@
 """Streams through models from elsewhere, row by row in Python."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -9,19 +12,24 @@ from efcml.evaluation.adapters import ANSWERS, PartialFitModel, RiverModel
 from efcml.model.trace import Trace
 from efcml.support.masks import refuse_mask
 
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from efcml.support.aliases import Floats
+
 
 @dataclass(frozen=True)
 class Stream:
     """Checked rows, in the forms that models ask for."""
 
-    X: object  # array of floats, or a DataFrame
-    Y: np.ndarray  # (n, K) of 0, 1 and NaN
+    X: Any  # array of floats, or a DataFrame
+    Y: Floats  # (n, K) of 0, 1 and NaN
     flat: bool  # labels were given 1-D
-    feature_names: list
-    label_names: list
+    feature_names: list[Any]
+    label_names: list[Any]
 
     @classmethod
-    def read(cls, X, Y):
+    def read(cls, X: Any, Y: Any) -> Self:
         """Check features and labels; one line says what is wrong."""
         from efcml.estimators.targets import as_array, column_names, read_labels
 
@@ -38,18 +46,18 @@ class Stream:
         label_names = list(range(labels.shape[1])) if label_names is None else list(Y.columns)
         return cls(table, labels, y.ndim == 1, names, label_names)
 
-    def features(self, rows):
+    def features(self, rows: slice) -> Any:
         """Return some rows as scikit-learn wants them."""
         return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
 
-    def row(self, t):
+    def row(self, t: int) -> dict[Any, Any]:
         """Return one row as a dictionary."""
         rows = self.features(slice(t, t + 1))
         values = rows.to_numpy() if hasattr(rows, "iloc") else rows
         return dict(zip(self.feature_names, values[0].tolist(), strict=True))
 
 
-def read_features(X):
+def read_features(X: Any) -> Any:
     """Return a DataFrame as it is, anything else as floats; missing values are refused."""
     from efcml.estimators.targets import refuse_complex, refuse_text
 
@@ -71,7 +79,7 @@ def read_features(X):
     return X
 
 
-def find_adapter(model, *, learn):
+def find_adapter(model: Any, *, learn: bool) -> type[RiverModel] | type[PartialFitModel]:
     """Return the class of the adapter for a model, by its methods."""
     if hasattr(model, "predict_one") and (hasattr(model, "learn_one") or not learn):
         return RiverModel
@@ -82,7 +90,9 @@ def find_adapter(model, *, learn):
     raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
 
 
-def run_foreign(adapter, Y, *, learn, delay, bar):
+def run_foreign(
+    adapter: RiverModel | PartialFitModel, Y: Floats, *, learn: bool, delay: int, bar: tqdm
+) -> tuple[Trace, float]:
     """Score and learn all rows; return the trace and the seconds it took."""
     trace = Trace.for_rows(len(Y), Y.shape[1])
     begin = time.perf_counter()
@@ -100,7 +110,7 @@ def run_foreign(adapter, Y, *, learn, delay, bar):
     return trace, time.perf_counter() - begin
 
 
-def refuse_nan(scores, model):
+def refuse_nan(scores: Floats, model: Any) -> Floats:
     """Return scores that are numbers."""
     if np.isnan(scores).any():
         raise ValueError(f"{type(model).__name__} answered NaN: its scores cannot be ranked.")

@@ -1,6 +1,9 @@
 """What a stream run gives."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,6 +11,12 @@ from efcml import measures
 from efcml.model.params import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Bools, Floats, Ints
 
 EVENTS = ("birth", "merge", "drop")  # kinds
 
@@ -37,55 +46,55 @@ class PrequentialResult:
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
     """
 
-    Y: np.ndarray
-    scores: np.ndarray
-    rules: np.ndarray
-    queried: np.ndarray
-    events: tuple
+    Y: Floats
+    scores: Floats
+    rules: Ints
+    queried: Bools
+    events: tuple[tuple[int, str, int], ...]
     seconds: float
 
     @property
-    def seconds_per_sample(self):
+    def seconds_per_sample(self) -> float:
         """Time spent in the model per row."""
         return self.seconds / len(self.Y)
 
     @property
-    def births(self):
+    def births(self) -> int:
         """Number of rules born."""
         return self.count("birth")
 
     @property
-    def merges(self):
+    def merges(self) -> int:
         """Number of pairs of rules merged."""
         return self.count("merge")
 
     @property
-    def drops(self):
+    def drops(self) -> int:
         """Number of rules dropped."""
         return self.count("drop")
 
     @property
-    def pa(self):
+    def pa(self) -> float:
         """Partial accuracy over all rows."""
         return measures.MEASURES["pa"](self.Y, self.scores)
 
     @property
-    def ap(self):
+    def ap(self) -> float:
         """Label-ranking average precision over the rows that have labels."""
         return measures.average_precision(self.Y, self.scores)
 
     @property
-    def pa_trend(self):
+    def pa_trend(self) -> Floats:
         """Partial accuracy up to each row; NaN until the first known label."""
         return self.trend("pa")
 
     @property
-    def ap_trend(self):
+    def ap_trend(self) -> Floats:
         """Average precision up to each row that has labels."""
         rows = measures.average_precision_rows(self.Y, self.scores)
         return measures.running_mean(rows[~np.isnan(rows)])
 
-    def trend(self, measure="pa", *, window=None):
+    def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
 
         Parameters
@@ -96,7 +105,14 @@ class PrequentialResult:
         """
         return measures.trend(self.Y, self.scores, measure, window=window)
 
-    def plot(self, ax=None, *, measure=None, window=None, **others):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        measure: str | None = None,
+        window: int | None = None,
+        **others: PrequentialResult,
+    ) -> Axes:
         """Draw trends of this run, also beside other runs; return the matplotlib Axes.
 
         Parameters
@@ -126,13 +142,13 @@ class PrequentialResult:
         curves = {name: run._curve(measure, window) for name, run in runs.items()}
         return draw_trends(curves, ax=ax, ylabel=f"{measures.MEASURES[measure].title}, {span}")
 
-    def _curve(self, measure, window):
+    def _curve(self, measure: str, window: int | None) -> tuple[Ints, Floats]:
         """Return rows and values of a trend, from the first row with a whole window."""
         values = self.trend(measure, window=window)
         rows = np.arange(min(window or 1, len(values)) - 1, len(values))
         return rows, values[rows]
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
         with extra_for("to_frame"):
             import pandas
@@ -148,12 +164,12 @@ class PrequentialResult:
             }
         )
 
-    def count(self, kind):
+    def count(self, kind: str) -> int:
         """Return how many events of a kind ("birth", "merge", "drop") there were."""
         check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         shown = {
             "rows": len(self.Y),
             "PA": f"{self.pa:.4f}",
@@ -165,9 +181,9 @@ class PrequentialResult:
             "queried": f"{100.0 * self.queried.mean():.3g} %",
             "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
         }
-        return table(list(shown), [shown.values()], caption="prequential", right=range(9))
+        return table(list(shown), [list(shown.values())], caption="prequential", right=range(9))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"PrequentialResult(n={len(self.Y)}, pa={self.pa:.4f}, ap={self.ap:.4f}, "
             f"rules={int(self.rules[-1])}, ms_per_sample={1e3 * self.seconds_per_sample:.3g})"

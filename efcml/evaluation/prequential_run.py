@@ -1,7 +1,10 @@
 """prequential: one pass of test-then-train, for models of any kind."""
 
+from __future__ import annotations
+
 from functools import cache
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +14,23 @@ from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.warm import warmup
 from efcml.support.progress import progress_bar
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
 
-def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None):
+    from efcml.active import ActiveLearner
+
+
+def prequential(
+    model: Any,
+    X: ArrayLike | DataFrame,
+    Y: ArrayLike | DataFrame,
+    active: ActiveLearner | None = None,
+    learn: bool = True,
+    *,
+    delay: int = 0,
+    progress: bool | None = None,
+) -> PrequentialResult:
     """Run a model over the rows given, test-then-train, and return what happened.
 
     Every row is scored, then learned. The model is changed, as after ``partial_fit`` on the same
@@ -91,7 +109,14 @@ def prequential(model, X, Y, active=None, learn=True, *, delay=0, progress=None)
     return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
 
 
-def run_active(model, X, Y, active, options, progress):
+def run_active(
+    model: Any,
+    X: ArrayLike | DataFrame,
+    Y: ArrayLike | DataFrame,
+    active: Any,
+    options: dict[str, Any],
+    progress: bool | None,
+) -> PrequentialResult:
     """Run a stream whose labels are asked by an active learner."""
     if not hasattr(active, "run_stream"):
         raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
@@ -106,13 +131,13 @@ def run_active(model, X, Y, active, options, progress):
     return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
 
 
-def compile_before(learner, *, asks=False):
+def compile_before(learner: Any, *, asks: bool = False) -> None:
     """Compile what a stream needs, so that this does not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
         compile_once(asks)
 
 
 @cache
-def compile_once(asks):
+def compile_once(asks: bool) -> None:
     """Compile the kernels of streams, with those that choose questions; nothing the second time."""
     warmup(asks=asks)

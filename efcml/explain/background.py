@@ -1,9 +1,14 @@
 """What the rules of one learner have in common: names, units, and what is usual."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,17 +20,17 @@ class Background:
     means of the rows, and they follow a drift.
     """
 
-    feature_names: tuple
-    label_names: tuple
-    offset: np.ndarray  # (p,)
-    unit: np.ndarray  # (p,)
-    feature_means: np.ndarray  # (p,)
-    feature_spreads: np.ndarray  # (p,)
-    label_means: np.ndarray  # (K,)
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    offset: Floats  # (p,)
+    unit: Floats  # (p,)
+    feature_means: Floats  # (p,)
+    feature_spreads: Floats  # (p,)
+    label_means: Floats  # (K,)
     rows: int  # learned, or held for the warm-up
     n_rules: int  # of the whole model
 
-    def label_index(self, label):
+    def label_index(self, label: int | str) -> int:
         """Return the index of a label given by name or index."""
         if isinstance(label, Integral) and -len(self.label_names) <= label < len(self.label_names):
             return int(label) % len(self.label_names)
@@ -36,7 +41,7 @@ class Background:
         return self.label_names.index(label)
 
 
-def name_all(names, prefix, count):
+def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:
     """Return ``count`` names as strings; numbered ones where there are none.
 
     Examples
@@ -48,7 +53,7 @@ def name_all(names, prefix, count):
     return given + tuple(f"{prefix}{i}" for i in range(len(given), count))
 
 
-def names_of_labels(fitted):
+def names_of_labels(fitted: Any) -> Sequence[str] | None:
     """Return the names of an estimator's labels, None where there are none.
 
     A 1-D target is called by its second class.

@@ -1,7 +1,11 @@
 """Why a model says what it says of one row."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +14,13 @@ from efcml.explain.rulelist import RuleList, read_in_order
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.markup import Safe, bar, faint, join, lines, table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from efcml.explain.rule import Rule
+    from efcml.model.learner import Learner
+    from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
 SIMILAR = "similar cases"  # likewise
@@ -56,58 +67,58 @@ class Explanation:
         Features so far from the initial rows that they count as less far.
     """
 
-    x: np.ndarray
-    score: np.ndarray
+    x: Floats
+    score: Floats
     rules: RuleList
-    activation: np.ndarray
-    typical: np.ndarray
-    contributions: np.ndarray
-    cases: np.ndarray
-    case_rows: np.ndarray
-    case_similarity: np.ndarray
-    clipped: np.ndarray
+    activation: Floats
+    typical: Floats
+    contributions: Floats
+    cases: Floats
+    case_rows: Ints
+    case_similarity: Floats
+    clipped: Bools
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
         return self.rules.feature_names
 
     @property
-    def label_names(self):
+    def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.rules.label_names
 
     @property
-    def decision(self):
+    def decision(self) -> Ints:
         """0 or 1 for each label (K,); for a 1-D target 1 is the last class."""
         return (self.score - 0.5 >= 0.0).astype(int)
 
     @property
-    def base(self):
+    def base(self) -> Floats:
         """What the rules say whatever the row's features are: typical answers, blended (K,)."""
         return self.typical.sum(axis=0) if len(self.rules) else self.score
 
     @cached_property
-    def by_cases(self):
+    def by_cases(self) -> Floats:
         """What all remembered rows add together (K,)."""
         return self.cases.sum(axis=0)
 
     @cached_property
-    def by_feature(self):
+    def by_feature(self) -> Floats:
         """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
         return self.contributions.sum(axis=0).T
 
     @cached_property
-    def by_rule(self):
+    def by_rule(self) -> Floats:
         """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
         return self.typical + self.contributions.sum(axis=2)
 
-    def top(self, label, n=5):
+    def top(self, label: int | str, n: int = 5) -> list[Push]:
         """Return the features that moved a label most, as (feature, effect)."""
         effects = self.by_feature[:, self.rules.background.label_index(label)]
         return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
 
         Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
@@ -124,15 +135,15 @@ class Explanation:
         index = pandas.MultiIndex.from_product(names, names=columns)
         if len(self.case_rows) or not uids:
             rest = self.by_cases if uids else self.base
-            names = [NO_RULE], self.label_names, [SIMILAR if uids else TYPICAL]
-            index = index.append(pandas.MultiIndex.from_product(names, names=columns))
+            more = [NO_RULE], list(self.label_names), [SIMILAR if uids else TYPICAL]
+            index = index.append(pandas.MultiIndex.from_product(more, names=columns))
             values = np.append(values, rest)
         return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
 
     # -- words ------------------------------------------------------------------------------
 
     @property
-    def title(self):
+    def title(self) -> str:
         """How many rules stand behind the answer, in one line."""
         if not len(self.rules):
             return self.rules.title
@@ -140,7 +151,7 @@ class Explanation:
         return f"{few} of {len(self.rules)} rules make up {percent(NEARLY_ALL)} of the answer"
 
     @property
-    def notes(self):
+    def notes(self) -> list[str]:
         """What else a reader should know, one sentence each."""
         far = [
             name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
@@ -157,13 +168,13 @@ class Explanation:
             f"{name} is far outside the initial rows and counts as less far" for name in far
         ]
 
-    def _labels(self):
+    def _labels(self) -> list[int]:
         """Return the labels to show: all, or those with the highest scores."""
         if len(self.score) <= MOST_LABELS:
             return list(range(len(self.score)))
         return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
 
-    def _label_rows(self):
+    def _label_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield name, score, decision, base, cases and strongest features of each label shown."""
         for k in self._labels():
             effects = self.by_feature[:, k]
@@ -178,19 +189,19 @@ class Explanation:
             yield self.label_names[k], self.score[k], decision, *parts, ", ".join(moved)
 
     @property
-    def _head(self):
+    def _head(self) -> list[str]:
         parts = ["base", "cases"] if len(self.case_rows) else ["base"]
         return ["label", "score", "", *parts, "moved most by"]
 
-    def _shown_rules(self):
+    def _shown_rules(self) -> Iterator[tuple[Rule, float, Floats]]:
         """Yield rule, activation and its part of every shown label, strongest first."""
         for i, rule in enumerate(self.rules[:MOST_RULES]):
             if self.activation[i] >= LEAST_ACTIVATION:
                 yield rule, self.activation[i], self.by_rule[i, self._labels()]
 
-    def text(self):
+    def text(self) -> str:
         """Return the explanation as plain text."""
-        rows = [self._head]
+        rows: list[Sequence[str]] = [self._head]
         rows += [(name, short(score), *rest) for name, score, *rest in self._label_rows()]
         parts = [self.title, "", *align(rows)]
         hidden = len(self.score) - len(self._labels())
@@ -203,14 +214,14 @@ class Explanation:
             parts += [f"  IF {rule.antecedent}", f"  adds {', '.join(added)}"]
         return "\n".join(parts + [""] * bool(self.notes) + self.notes)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
         return f"Explanation({sizes})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = [
             (name, bar(score, short(score)), *rest) for name, score, *rest in self._label_rows()
         ]
@@ -232,20 +243,25 @@ class Explanation:
         return Safe(labels + (rules if rows else "") + notes)
 
 
-def strongest(effects, n):
+def strongest(effects: Floats, n: int) -> list[int]:
     """Return the indices of the ``n`` largest effects of either sign; none that is 0."""
     order = np.argsort(-np.abs(effects), kind="stable")[:n]
     return [j for j in order if effects[j] != 0.0]
 
 
-def align(rows):
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows of a table as lines of text."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 @one_at_a_time
-def explain_row(learner, x, feature_names=None, label_names=None):
+def explain_row(
+    learner: Learner,
+    x: Floats,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+) -> Explanation:
     """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
 
     Parameters
@@ -281,7 +297,8 @@ def explain_row(learner, x, feature_names=None, label_names=None):
         for share, rule in zip(psi, rules, strict=True)
     ])  # fmt: skip
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
+    cases, case_rows, similarity = learner.cases.similar_to(scaled[0])
     return Explanation(
         x[0].copy(), score, RuleList(rules, background), psi, typical, contributions,
-        *learner.cases.similar_to(scaled[0]), clipped,
+        cases, case_rows, similarity, clipped,
     )  # fmt: skip

@@ -1,10 +1,15 @@
 """Numbers in words: where a rule lies along a feature, and what sets it apart."""
 
+from __future__ import annotations
+
 import math
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 # In standard deviations of a feature. The inner cuts split a normal feature into thirds (31, 38
 # and 31 %), the outer ones take the last 7 % off on either side.
@@ -21,7 +26,7 @@ class Term(NamedTuple):
     value: float
     sigma: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.feature} is {self.term} ({with_spread(self.value, self.sigma)})"
 
 
@@ -32,7 +37,7 @@ class Tendency(NamedTuple):
     answer: float
     usual: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.label} {short(self.answer)} (usual {short(self.usual)})"
 
 
@@ -42,11 +47,11 @@ class Push(NamedTuple):
     feature: str
     effect: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.feature} {signed(self.effect)}"
 
 
-def level(z, width):
+def level(z: float, width: float) -> str:
     """Return the word for a center ``z`` and a width, in standard deviations of the feature.
 
     Examples
@@ -58,7 +63,7 @@ def level(z, width):
     return f"narrowly {word}" if word == "medium" and width <= NARROW else word
 
 
-def distinctness(z, width):
+def distinctness(z: Floats, width: Floats) -> Floats:
     """Return how much a rule differs from all rows along each feature.
 
     It is the symmetric Kullback-Leibler divergence between N(z, width^2) and N(0, 1). Only a width
@@ -74,7 +79,7 @@ def distinctness(z, width):
     return shift + 0.5 * (narrow**2 + narrow**-2.0) - 1.0
 
 
-def with_spread(value, sigma):
+def with_spread(value: float, sigma: float) -> str:
     """Return value and spread with two digits of the spread.
 
     Examples
@@ -91,7 +96,7 @@ def with_spread(value, sigma):
     return f"{value:.{digits}f} ± {sigma:.{digits}f}"
 
 
-def short(value):
+def short(value: float) -> str:
     """Return a share or score with two digits and no leading zero.
 
     Examples
@@ -103,7 +108,7 @@ def short(value):
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def signed(value):
+def signed(value: float) -> str:
     """Return a number as `short` does, with its sign.
 
     Examples
@@ -115,7 +120,7 @@ def signed(value):
     return text if text.startswith("-") else f"+{text}"
 
 
-def percent(value):
+def percent(value: float) -> str:
     """Return a share in percent.
 
     Examples
@@ -126,7 +131,7 @@ def percent(value):
     return f"{100.0 * value:.0f} %" if value >= 0.01 or value == 0.0 else f"{100.0 * value:.1g} %"
 
 
-def count(number, thing):
+def count(number: float, thing: str) -> str:
     """Return a number of things.
 
     Examples

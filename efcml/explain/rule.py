@@ -1,12 +1,18 @@
 """One rule as a person reads it: arrays in the units of the data, and an IF-THEN sentence."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from efcml.explain.background import Background
 from efcml.explain.phrases import Push, Tendency, Term, count, distinctness, level, percent
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 MOST_TERMS = 4
 DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
@@ -50,53 +56,53 @@ class Rule:
     support: float
     weight: float
     share: float
-    scaled_center: np.ndarray
-    scaled_covariance: np.ndarray
-    scaled_weights: np.ndarray
-    label_means: np.ndarray
-    label_weights: np.ndarray
-    label_correlation: np.ndarray
+    scaled_center: Floats
+    scaled_covariance: Floats
+    scaled_weights: Floats
+    label_means: Floats
+    label_weights: Floats
+    label_correlation: Floats
     background: Background
 
     # -- arrays -----------------------------------------------------------------------------
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
         return self.background.feature_names
 
     @property
-    def label_names(self):
+    def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.background.label_names
 
     @property
-    def center(self):
+    def center(self) -> Floats:
         """Center of the rule (p,)."""
         return self.background.offset + self.background.unit * self.scaled_center
 
     @property
-    def scaled_sigma(self):
+    def scaled_sigma(self) -> Floats:
         """Width of the rule along each scaled feature (p,)."""
         return np.sqrt(np.diagonal(self.scaled_covariance))
 
     @property
-    def sigma(self):
+    def sigma(self) -> Floats:
         """Width of the rule along each feature (p,): the standard deviation of its projection."""
         return self.background.unit * self.scaled_sigma
 
     @property
-    def covariance(self):
+    def covariance(self) -> Floats:
         """Covariance of the features in the rule (p, p)."""
         return self.scaled_covariance * np.outer(self.background.unit, self.background.unit)
 
     @property
-    def slopes(self):
+    def slopes(self) -> Floats:
         """Slopes of every label's plane over the scaled features (K, p)."""
         return self.scaled_weights[:, :-1]
 
     @property
-    def weights(self):
+    def weights(self) -> Floats:
         """Slopes per unit of the data and, last, intercepts (K, p + 1).
 
         What the rule says of a row ``x`` is ``weights[:, :-1] @ x + weights[:, -1]``, as long as
@@ -107,31 +113,31 @@ class Rule:
         return np.column_stack([slopes, intercepts])
 
     @property
-    def answer(self):
+    def answer(self) -> Floats:
         """What the rule says at its own center, its typical score of each label (K,)."""
         return self.slopes @ self.scaled_center + self.scaled_weights[:, -1]
 
     @property
-    def effects(self):
+    def effects(self) -> Floats:
         """Change of each score per standard deviation of a feature in the rule (K, p)."""
         return self.slopes * self.scaled_sigma
 
     # -- words ------------------------------------------------------------------------------
 
     @cached_property
-    def _position(self):
+    def _position(self) -> tuple[Floats, Floats]:
         """Center and width in standard deviations of each feature, as usual."""
         usual = self.background
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
         return z, self.scaled_sigma / usual.feature_spreads
 
     @property
-    def distinctness(self):
+    def distinctness(self) -> Floats:
         """How much the rule differs from all rows along each feature (p,)."""
         return distinctness(*self._position)
 
     @property
-    def terms(self):
+    def terms(self) -> list[Term]:
         """The features that set the rule apart, as (feature, term, value, sigma), at most 4."""
         z, width = self._position
         distinct = self.distinctness
@@ -143,7 +149,7 @@ class Rule:
         ]
 
     @property
-    def label_tendencies(self):
+    def label_tendencies(self) -> list[Tendency]:
         """Labels the rule answers otherwise than usual, as (label, answer, usual), at most 5.
 
         The answer at the center, not the share of the label by activation: with many features all
@@ -158,7 +164,7 @@ class Rule:
             if gap[k] >= LEAST_GAP
         ]
 
-    def important(self, label, n=MOST_PUSHES):
+    def important(self, label: int | str, n: int = MOST_PUSHES) -> list[Push]:
         """Return the features that move a label most inside the rule, as (feature, effect).
 
         The effect is the change of the score per standard deviation of the feature in the rule.
@@ -174,19 +180,19 @@ class Rule:
         ]
 
     @property
-    def antecedent(self):
+    def antecedent(self) -> str:
         """The IF part, without the word."""
         return " AND ".join(map(str, self.terms)) or "anything (covers all)"
 
     @property
-    def consequent(self):
+    def consequent(self) -> str:
         """The THEN part, without the word."""
         if not (self.label_weights > 0.0).any():
             return "nothing learned yet"
         return ", ".join(map(str, self.label_tendencies)) or "labels as usual"
 
     @property
-    def trends(self):
+    def trends(self) -> list[str]:
         """What moves the labels of the THEN part and the steepest label, one sentence each."""
         labels = [tendency.label for tendency in self.label_tendencies[:MOST_TRENDS]]
         steepest = self.label_names[np.abs(self.effects).max(axis=1).argmax()]
@@ -194,28 +200,28 @@ class Rule:
             labels.append(steepest)
         return [text for label in labels if (text := self._trend(label))]
 
-    def _trend(self, label):
+    def _trend(self, label: str) -> str:
         pushes = self.important(label)
         groups = (("rises", [push for push in pushes if push.effect > 0.0]),
                   ("falls", [push for push in pushes if push.effect < 0.0]))  # fmt: skip
         parts = [f"{verb} with {', '.join(map(str, some))}" for verb, some in groups if some]
         return f"{label} {' and '.join(parts)}" if parts else ""
 
-    def sentence(self):
+    def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
         return f"IF {self.antecedent} THEN {self.consequent}"
 
     @property
-    def title(self):
+    def title(self) -> str:
         """Name, share and support in one line."""
         return (
             f"rule {self.uid}: {percent(self.share)} of the activation, "
             f"{count(self.support, 'row')}, born in row {self.born}"
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [self.title, f"  IF {self.antecedent}", f"  THEN {self.consequent}"]
         return "\n".join(parts + [f"    {trend}" for trend in self.trends])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Rule({self.uid}, {self.sentence()!r})"

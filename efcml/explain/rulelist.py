@@ -1,6 +1,9 @@
 """The rules of a learner as a list that can be read."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -11,49 +14,62 @@ from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.markup import bar, escape, faint, join, lines, table
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
 
-class RuleList(Sequence):
+    from efcml.model.learner import Learner
+    from efcml.support.aliases import Floats
+
+
+class RuleList(Sequence[Rule]):
     """Rules, strongest first: a sequence of `Rule` that prints as text and shows as a table."""
 
-    def __init__(self, rules, background):
+    def __init__(self, rules: Iterable[Rule], background: Background) -> None:
         self._rules = tuple(rules)
         self.background = background
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._rules)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> RuleList: ...
+
+    def __getitem__(self, index: int | slice) -> Rule | RuleList:
         if isinstance(index, slice):
             return RuleList(self._rules[index], self.background)
         return self._rules[index]
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
         return self.background.feature_names
 
     @property
-    def label_names(self):
+    def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.background.label_names
 
     @property
-    def centers(self):
+    def centers(self) -> Floats:
         """Centers of all rules, in the units of the data (n, p)."""
         return np.reshape([rule.center for rule in self], (-1, len(self.feature_names)))
 
     @property
-    def covariances(self):
+    def covariances(self) -> Floats:
         """Covariances of the features in all rules, in the units of the data (n, p, p)."""
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
 
-    def squared_distances(self, X):
+    def squared_distances(self, X: ArrayLike) -> Floats:
         """Return the squared Mahalanobis distance of every row to every center (rows, n)."""
         gaps = np.asarray(X)[:, None, :] - self.centers
         return np.einsum("nri,rij,nrj->nr", gaps, np.linalg.inv(self.covariances), gaps)
 
-    def importance(self):
+    def importance(self) -> Floats:
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 
         Rules count by their share of the activation.
@@ -64,7 +80,7 @@ class RuleList(Sequence):
             weighted += rule.share * np.abs(rule.effects.T)
         return weighted / total if total else weighted
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame: one line per rule, at the end the share of every label."""
         with extra_for("to_frame"):
             import pandas
@@ -84,7 +100,7 @@ class RuleList(Sequence):
         return pandas.concat([said, means], axis=1)
 
     @property
-    def title(self):
+    def title(self) -> str:
         """What the list holds, in one line."""
         rows, n_rules = self.background.rows, self.background.n_rules
         if n_rules == 0:
@@ -92,17 +108,17 @@ class RuleList(Sequence):
         part = "" if len(self) == n_rules else f"{len(self)} of "
         return f"{part}{count(n_rules, 'rule')} after {count(rows, 'row')}"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n\n".join([self.title, *map(str, self)])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
         return f"RuleList({len(self)} rules, {sizes})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_html(self, most=None):
+    def to_html(self, most: int | None = None) -> str:
         """Return a table of all rules, or of the first ``most``."""
         if not self:
             return escape(self.title)
@@ -122,7 +138,11 @@ class RuleList(Sequence):
 
 
 @one_at_a_time
-def read_rules(learner, feature_names=None, label_names=None):
+def read_rules(
+    learner: Learner,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+) -> RuleList:
     """Return the rules of a learner, strongest first; none during the warm-up.
 
     Parameters
@@ -139,7 +159,9 @@ def read_rules(learner, feature_names=None, label_names=None):
     return RuleList(sorted(rules, key=lambda rule: -rule.weight), background)
 
 
-def read_in_order(learner, feature_names, label_names):
+def read_in_order(
+    learner: Learner, feature_names: Sequence[str] | None, label_names: Sequence[str] | None
+) -> tuple[Background, list[Rule]]:
     """Return the background and the rules in the order of the learner's arrays."""
     from efcml.model.definite import invert  # not above: it loads numba
 
@@ -175,12 +197,12 @@ def read_in_order(learner, feature_names, label_names):
     return background, found
 
 
-def own(table):
+def own(table: Floats) -> Floats:
     """Return what each label says of itself, (rules, K), of an array over pairs of labels."""
     return (table[:, 0] if table.shape[1] == 1 else np.diagonal(table, axis1=1, axis2=2)).copy()
 
 
-def correlation(rules, rule):
+def correlation(rules: Any, rule: int) -> Floats:
     """Return the label correlation of a rule, as its penalty uses it."""
     from efcml.kernels.proximal import correlate  # not above: it loads numba
 
@@ -189,7 +211,7 @@ def correlation(rules, rule):
     return corr
 
 
-def pool(support, centers, covariances):
+def pool(support: Floats, centers: Floats, covariances: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of each scaled feature over the rows of all rules.
 
     The deviation is at most 1, that of the initial rows: widths of young rules hold much of the

@@ -5,12 +5,19 @@ Unknown labels (NaN in Y) count neither as right nor as wrong. They are left out
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .label_checks import check_pair, divide, mean_of_defined
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def partial_accuracy(Y, labels):
+    from efcml.support.aliases import Array, Floats, Ints
+
+
+def partial_accuracy(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return the share of right label decisions, which is 1 - Hamming loss.
 
     It is the share of all known decisions, not a mean of row means: a row with more known labels
@@ -37,7 +44,7 @@ def partial_accuracy(Y, labels):
     return float(divide(right.sum(), known.sum()))
 
 
-def partial_accuracy_rows(Y, labels):
+def partial_accuracy_rows(Y: ArrayLike, labels: ArrayLike) -> Floats:
     """Return the share of right decisions among the known labels of every row.
 
     A row without any known label is NaN. With all labels known, the mean over the rows is
@@ -46,7 +53,7 @@ def partial_accuracy_rows(Y, labels):
     return divide(*count_right(*check_pair(Y, labels, "labels")))
 
 
-def subset_accuracy(Y, labels):
+def subset_accuracy(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return the share of rows in which every known label is right.
 
     Parameters
@@ -67,13 +74,13 @@ def subset_accuracy(Y, labels):
     return mean_of_defined(subset_accuracy_rows(Y, labels))
 
 
-def subset_accuracy_rows(Y, labels):
+def subset_accuracy_rows(Y: ArrayLike, labels: ArrayLike) -> Floats:
     """Return 1 for rows in which every known label is right, else 0; NaN if none is known."""
     right, known = count_right(*check_pair(Y, labels, "labels"))
     return np.where(known > 0, right == known, np.nan)
 
 
-def example_f1(Y, labels):
+def example_f1(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return F1 of every row, averaged over the rows.
 
     F1 of a row is 2 * hits / (true labels + predicted labels). A row with neither true nor
@@ -97,7 +104,7 @@ def example_f1(Y, labels):
     return mean_of_defined(example_f1_rows(Y, labels))
 
 
-def example_f1_rows(Y, labels):
+def example_f1_rows(Y: ArrayLike, labels: ArrayLike) -> Floats:
     """Return F1 of every row: 1 if nothing is true or predicted, NaN if no label is known."""
     Y, labels = check_pair(Y, labels, "labels")
     hits, sizes = (count.sum(axis=1) for count in count_hits(Y, labels))
@@ -105,7 +112,7 @@ def example_f1_rows(Y, labels):
     return np.where(np.isnan(Y).all(axis=1), np.nan, rows)
 
 
-def micro_f1(Y, labels):
+def micro_f1(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return F1 of all known decisions together.
 
     Parameters
@@ -128,7 +135,7 @@ def micro_f1(Y, labels):
     return float(divide(2 * hits.sum(), sizes.sum()))
 
 
-def macro_f1(Y, labels):
+def macro_f1(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return F1 of every label, averaged over the labels.
 
     A label that is nowhere true and nowhere predicted says nothing and is left out, as in
@@ -154,12 +161,12 @@ def macro_f1(Y, labels):
     return mean_of_defined(divide(2 * hits, sizes))
 
 
-def count_right(Y, labels):
+def count_right(Y: Floats, labels: Floats) -> tuple[Ints, Ints]:
     """Return the numbers of right decisions and of known labels of every row."""
     return (Y == labels).sum(axis=1), (~np.isnan(Y)).sum(axis=1)
 
 
-def count_hits(Y, labels):
+def count_hits(Y: Floats, labels: Floats) -> tuple[Array, Array]:
     """Return two tables: true and predicted (0 or 1); true plus predicted (0, 1 or 2)."""
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y)
     return (true & predicted).astype(np.int8), np.add(true, predicted, dtype=np.int8)

@@ -6,10 +6,17 @@ rows of the stream, and fading goes by rows of the stream, whether or not a row 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 
 from .label_checks import check_factor, check_window
 from .measure_list import find, value_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Floats
 
 
 class Running:
@@ -31,28 +38,28 @@ class Running:
     0.75
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._measure = find(name)
-        self._n_labels = None
+        self._n_labels: int | None = None
         self._n_rows = 0
         self._total = np.zeros((2, 1))
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the measure."""
         return self._measure.name
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows seen."""
         return self._n_rows
 
     @property
-    def value(self):
+    def value(self) -> float:
         """The measure now; NaN until a row has given it a value."""
         return float(value_of(self._total))
 
-    def update(self, y, scores):
+    def update(self, y: ArrayLike, scores: ArrayLike) -> Self:
         """Take one row: true labels (NaN where unknown) and raw scores, both of shape (K,)."""
         y, scores = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
         if y.ndim != 1 or y.shape != scores.shape:
@@ -62,7 +69,7 @@ class Running:
             )
         return self.update_many(y[None], scores[None])
 
-    def update_many(self, Y, scores):
+    def update_many(self, Y: ArrayLike, scores: ArrayLike) -> Self:
         """Take several rows, in the order of the stream; the same as one `update` for each."""
         tallies = self._measure.tallies(Y, scores)
         n_labels = np.shape(Y)[1]
@@ -77,13 +84,13 @@ class Running:
             self._add(tally)
         return self
 
-    def _add(self, tally):
+    def _add(self, tally: Floats) -> None:
         self._total = self._total + tally
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self._settings()}): {self.value:.4g} at row {self._n_rows}"
 
-    def _settings(self):
+    def _settings(self) -> str:
         return repr(self.name)
 
 
@@ -106,14 +113,14 @@ class Fading(Running):
     Fading('pa', factor=0.5): 0.6667 at row 2
     """
 
-    def __init__(self, name, factor):
+    def __init__(self, name: str, factor: float) -> None:
         super().__init__(name)
         self._factor = check_factor(factor)
 
-    def _add(self, tally):
+    def _add(self, tally: Floats) -> None:
         self._total = tally + self._factor * self._total
 
-    def _settings(self):
+    def _settings(self) -> str:
         return f"{self.name!r}, factor={self._factor:g}"
 
 
@@ -136,14 +143,14 @@ class Sliding(Running):
     Sliding('pa', window=2): 0.5 at row 3
     """
 
-    def __init__(self, name, window):
+    def __init__(self, name: str, window: int) -> None:
         super().__init__(name)
         self._window = check_window(window)
-        self._tails = None
-        self._head = []
+        self._tails: Floats | None = None
+        self._head: list[Floats] = []
         self._head_total = np.zeros((2, 1))
 
-    def _add(self, tally):
+    def _add(self, tally: Floats) -> None:
         if len(self._head) == self._window:
             self._tails = np.cumsum(self._head[::-1], axis=0)[::-1]
             self._head = []
@@ -154,5 +161,5 @@ class Sliding(Running):
         if self._tails is not None and len(self._head) < self._window:
             self._total = self._total + self._tails[len(self._head)]
 
-    def _settings(self):
+    def _settings(self) -> str:
         return f"{self.name!r}, window={self._window}"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.support.masks import fill_mask, refuse_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Array, Bools, Floats
 
 # Fading sums below this are too small to divide exactly; they count as nothing.
 FADED = 1e-300
 
 
-def check_pair(Y, predicted, what):
+def check_pair(Y: ArrayLike, predicted: ArrayLike, what: str) -> tuple[Floats, Floats]:
     """Return Y and the predictions as tables of floats; `what` is "labels" or "scores"."""
     Y = np.asarray(fill_mask(Y), dtype=np.float64)
     predicted = np.asarray(refuse_mask(predicted, what), dtype=np.float64)
@@ -29,7 +36,7 @@ def check_pair(Y, predicted, what):
     return Y, predicted
 
 
-def check_window(window):
+def check_window(window: int) -> int:
     """Return the number of rows of a window as an int."""
     whole = isinstance(window, int | np.integer) and not isinstance(window, bool)
     if not whole or window < 1:
@@ -37,7 +44,7 @@ def check_window(window):
     return int(window)
 
 
-def check_factor(factor):
+def check_factor(factor: float) -> float:
     """Return a fading factor as a float."""
     number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
     if not number or not 0 < factor <= 1:
@@ -45,19 +52,19 @@ def check_factor(factor):
     return float(factor)
 
 
-def divide(total, count):
+def divide(total: Array, count: Array) -> Floats:
     """Divide, with NaN where the count is 0."""
     result = np.full(total.shape, np.nan)
     return np.divide(total, count, out=result, where=count > FADED)
 
 
-def mean_of_defined(values):
+def mean_of_defined(values: Floats) -> float:
     """Return the mean of the values that are not NaN, or NaN if there are none."""
     defined = ~np.isnan(values)
     return float(values[defined].mean()) if defined.any() else float("nan")
 
 
-def _refuse(table, wrong, what, advice):
+def _refuse(table: Floats, wrong: Bools, what: str, advice: str) -> None:
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(f"{what}[{row}, {column}] is {table[row, column]:g}: {advice}")

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import decisions, ranking
 from .label_checks import check_pair, divide
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Array, Floats
 
 THRESHOLD = 0.5
 
@@ -43,42 +49,43 @@ class Measure:
     meaning: str
     better: str
     takes: str
-    function: Callable
-    row_function: Callable | None
-    counts: Callable | None = None
+    function: Callable[[ArrayLike, ArrayLike], float]
+    row_function: Callable[[ArrayLike, ArrayLike], Floats] | None
+    counts: Callable[[Floats, Floats], tuple[Array, Array]] | None = None
 
-    def __call__(self, Y, scores):
+    def __call__(self, Y: ArrayLike, scores: ArrayLike) -> float:
         """Return the measure over all rows, from raw scores."""
         return self.function(*self._inputs(Y, scores))
 
-    def rows(self, Y, scores):
+    def rows(self, Y: ArrayLike, scores: ArrayLike) -> Floats:
         """Return the measure of every row, from raw scores; NaN where a row has none."""
         if self.row_function is None:
             raise ValueError(f"{self.name} is no average over rows: use trend with a window")
         return self.row_function(*self._inputs(Y, scores))
 
-    def tallies(self, Y, scores):
+    def tallies(self, Y: ArrayLike, scores: ArrayLike) -> Floats:
         """Return what every row adds to both sums, of shape (n, 2, 1); (n, 2, K) for macro F1."""
         Y, predicted = self._inputs(Y, scores)
         if self.counts is not None:
             both = self.counts(Y, predicted)
         else:
+            assert self.row_function is not None, "a measure has one of both"
             rows = self.row_function(Y, predicted)
             both = np.nan_to_num(rows, nan=0.0), ~np.isnan(rows)
         gained, possible = (part.reshape(len(Y), -1) for part in both)
         return np.stack((gained, possible), axis=1, dtype=np.float64)
 
-    def _inputs(self, Y, scores):
+    def _inputs(self, Y: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats]:
         Y, scores = check_pair(Y, scores, "scores")
         return Y, (scores >= THRESHOLD).astype(np.float64) if self.takes == "labels" else scores
 
 
-def _all_hits(Y, labels):
+def _all_hits(Y: Floats, labels: Floats) -> tuple[Array, Array]:
     hits, sizes = (count.sum(axis=1) for count in decisions.count_hits(Y, labels))
     return 2 * hits, sizes
 
 
-def _hits_by_label(Y, labels):
+def _hits_by_label(Y: Floats, labels: Floats) -> tuple[Array, Array]:
     hits, sizes = decisions.count_hits(Y, labels)
     return 2 * hits, sizes
 
@@ -126,14 +133,14 @@ _ALL = (
 MEASURES = {measure.name: measure for measure in _ALL}
 
 
-def find(name):
+def find(name: str) -> Measure:
     """Return the measure of that name."""
     if name not in MEASURES:
         raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
     return MEASURES[name]
 
 
-def value_of(totals):
+def value_of(totals: Floats) -> Floats:
     """Return points gained divided by points possible, of sums of shape (..., 2, L).
 
     Ratios of several labels are averaged over the labels that have one.
@@ -143,7 +150,7 @@ def value_of(totals):
     return divide(np.where(defined, ratios, 0.0).sum(axis=-1), defined.sum(axis=-1))
 
 
-def summary(Y, scores):
+def summary(Y: ArrayLike, scores: ArrayLike) -> dict[str, float]:
     """Return all measures as a dict from name to number.
 
     Parameters

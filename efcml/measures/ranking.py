@@ -7,12 +7,19 @@ any true label have nothing to rank and are left out; scikit-learn counts them a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .label_checks import check_pair, divide, mean_of_defined
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def average_precision(Y, scores):
+    from efcml.support.aliases import Bools, Floats, Ints
+
+
+def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     """Return the label-ranking average precision.
 
     The precision at a true label is the share of true labels among those scored at least as high
@@ -39,13 +46,13 @@ def average_precision(Y, scores):
     return mean_of_defined(average_precision_rows(Y, scores))
 
 
-def average_precision_rows(Y, scores):
+def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Return the label-ranking average precision of every row, NaN where it has no true label."""
     true, true_up_to, all_up_to = _sort_by_score(*check_pair(Y, scores, "scores"))
     return divide((true * true_up_to / all_up_to).sum(axis=1), true.sum(axis=1))
 
 
-def ranking_loss(Y, scores):
+def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     """Return the share of pairs of a true and a false label in the wrong order.
 
     A pair is wrong if the false label is scored at least as high as the true one. The share is
@@ -70,7 +77,7 @@ def ranking_loss(Y, scores):
     return mean_of_defined(ranking_loss_rows(Y, scores))
 
 
-def ranking_loss_rows(Y, scores):
+def ranking_loss_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Return the share of wrong pairs of every row, NaN where it has no pair."""
     Y, scores = check_pair(Y, scores, "scores")
     true, true_up_to, all_up_to = _sort_by_score(Y, scores)
@@ -78,7 +85,7 @@ def ranking_loss_rows(Y, scores):
     return divide(wrong, (Y == 1).sum(axis=1) * (Y == 0).sum(axis=1))
 
 
-def one_error(Y, scores):
+def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     """Return the share of rows in which the label scored highest is false.
 
     If a false label shares the highest score, the row is an error.
@@ -102,7 +109,7 @@ def one_error(Y, scores):
     return mean_of_defined(one_error_rows(Y, scores))
 
 
-def one_error_rows(Y, scores):
+def one_error_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Return 1 for rows whose highest score is of a false label, else 0; NaN without true ones."""
     Y, scores = check_pair(Y, scores, "scores")
     true, false = Y == 1, Y == 0
@@ -112,7 +119,7 @@ def one_error_rows(Y, scores):
     return np.where(true.any(axis=1), wrong, np.nan)
 
 
-def coverage(Y, scores):
+def coverage(Y: ArrayLike, scores: ArrayLike) -> float:
     """Return how many labels have to be taken, highest first, until all true ones are there.
 
     At best it is the mean number of true labels per row. Ties with the last true label are taken
@@ -137,7 +144,7 @@ def coverage(Y, scores):
     return mean_of_defined(coverage_rows(Y, scores))
 
 
-def coverage_rows(Y, scores):
+def coverage_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
     """Return the number of labels scored at least as high as the last true one, by row."""
     Y, scores = check_pair(Y, scores, "scores")
     true = Y == 1
@@ -146,7 +153,7 @@ def coverage_rows(Y, scores):
     return np.where(true.any(axis=1), taken, np.nan)
 
 
-def _sort_by_score(Y, scores):
+def _sort_by_score(Y: Floats, scores: Floats) -> tuple[Bools, Ints, Ints]:
     """Sort the labels of every row by falling score, and count.
 
     Returns whether each label is true, and how many true ones and how many of all have at least
@@ -162,7 +169,7 @@ def _sort_by_score(Y, scores):
     return true, np.take_along_axis(np.cumsum(true, axis=1), last, axis=1), last + 1
 
 
-def _last_of_tie(changes):
+def _last_of_tie(changes: Bools) -> Ints:
     """Return for every column the last one before the next change; changes has shape (n, K - 1)."""
     n, before_last = changes.shape
     ends = np.full((n, before_last + 1), before_last)

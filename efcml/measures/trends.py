@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .label_checks import check_factor, check_window, divide
 from .measure_list import find, value_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def trend(Y, scores, measure="pa", window=None, fading=None):
+    from efcml.support.aliases import Floats
+
+
+def trend(
+    Y: ArrayLike,
+    scores: ArrayLike,
+    measure: str = "pa",
+    window: int | None = None,
+    fading: float | None = None,
+) -> Floats:
     """Return a measure up to each row: over all rows so far, over a window, or fading.
 
     The values are those that `Running`, `Sliding` or `Fading` has after each row.
@@ -48,7 +61,7 @@ def trend(Y, scores, measure="pa", window=None, fading=None):
     return value_of(totals)
 
 
-def running_mean(values):
+def running_mean(values: ArrayLike) -> Floats:
     """Return the mean of all values up to each one, skipping NaN; NaN until the first value.
 
     Examples
@@ -63,14 +76,14 @@ def running_mean(values):
     return divide(np.cumsum(np.where(defined, values, 0.0)), np.cumsum(defined))
 
 
-def _faded_sums(tallies, factor):
+def _faded_sums(tallies: Floats, factor: float) -> Floats:
     totals = tallies.copy()
     for row in range(1, len(totals)):
         totals[row] += factor * totals[row - 1]
     return totals
 
 
-def _sums_of_windows(tallies, window):
+def _sums_of_windows(tallies: Floats, window: int) -> Floats:
     """Sum the last rows at each row, without subtraction.
 
     The rows are cut into blocks as long as the window. A window is then the head of one block and

@@ -1,5 +1,10 @@
 """What a rule concludes: its slopes as a table of features and labels."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.plots import style
@@ -7,8 +12,19 @@ from efcml.plots.arrays import as_array
 from efcml.plots.heatmap import SIGNED, cell_axes, draw_cells, feature_words, strongest
 from efcml.plots.names import names_for
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
-def draw_consequents(slopes, feature_names=None, label_names=None, *, ax=None, most=20):
+
+def draw_consequents(
+    slopes: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    *,
+    ax: Axes | None = None,
+    most: int = 20,
+) -> Axes:
     """Draw the slopes of a rule: orange raises the score of a label, blue lowers it.
 
     Parameters

@@ -1,5 +1,10 @@
 """Which labels come together, and which exclude each other."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.plots import style
@@ -7,10 +12,18 @@ from efcml.plots.arrays import as_array
 from efcml.plots.heatmap import SIGNED, cell_axes, draw_cells
 from efcml.plots.names import names_for
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Floats, Ints
+
 CELL = 0.42, 0.36  # inches, in a figure of its own
 
 
-def draw_label_correlation(correlation, label_names=None, *, ax=None):
+def draw_label_correlation(
+    correlation: ArrayLike, label_names: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Draw the correlation of every pair of labels once, similar labels next to each other.
 
     Parameters
@@ -47,7 +60,7 @@ def draw_label_correlation(correlation, label_names=None, *, ax=None):
     )  # fmt: skip
 
 
-def order_labels(correlation):
+def order_labels(correlation: Floats) -> Ints:
     """Return the labels, those that behave alike side by side and those without any value last."""
     others = np.where(np.eye(len(correlation), dtype=bool), np.nan, correlation)
     known = ~np.isnan(others).all(axis=1)
@@ -56,7 +69,7 @@ def order_labels(correlation):
     return np.concatenate([first[alike], last])
 
 
-def order_alike(correlation):
+def order_alike(correlation: Floats) -> Ints:
     """Return the labels in an order that puts those with similar correlations side by side.
 
     Every label is a point in the plane of the two largest principal axes; the points are taken

@@ -1,5 +1,10 @@
 """Rules over two features, as ellipses on the samples they cover."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
@@ -7,6 +12,12 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from efcml.plots import style
 from efcml.plots.arrays import as_array
 from efcml.plots.names import names_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Bools, Floats
 
 PRESENT, ABSENT = "#D55E00", "#0072B2"
 REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted present
@@ -16,8 +27,18 @@ FAINT = 0.02  # activations below this share of the largest one count as none
 CORNERS = 64  # of an ellipse
 
 
-def draw_ellipses(centers, covariances, *, feature_names=None, ax=None, used=None, points=None,
-                  present=None, region=None, activation=None):  # fmt: skip
+def draw_ellipses(
+    centers: ArrayLike,
+    covariances: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    used: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    present: ArrayLike | None = None,
+    region: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    activation: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+) -> Axes:
     """Draw rules as ellipses of one standard deviation, in a square panel.
 
     The panel is square whatever the ranges of the two features. Where both have the same unit,
@@ -74,7 +95,7 @@ def draw_ellipses(centers, covariances, *, feature_names=None, ax=None, used=Non
     return style.name_axes(ax, *feature_names)
 
 
-def _shade(ax, xs, ys, activations, n):
+def _shade(ax: Axes, xs: Any, ys: Any, activations: ArrayLike, n: int) -> None:
     """Tint the strongest activation and draw the lines between rules."""
     activations = as_array(activations, n, len(ys), len(xs), name="activations")
     if not n:
@@ -96,36 +117,44 @@ def _shade(ax, xs, ys, activations, n):
     ax.plot([], [], color=BORDER, linewidth=0.7, label="border between rules")
 
 
-def _draw_points(ax, points, present):
+def _draw_points(ax: Axes, points: ArrayLike, present: ArrayLike | None) -> None:
     points = as_array(points, None, 2, name="points")
     present = np.zeros(len(points)) if present is None else present
     present = as_array(present, len(points), name="present").astype(bool)
-    rings = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
-    ax.scatter(*points[~present].T, s=10, label="label absent", **rings)
-    ax.scatter(*points[present].T, s=9, color=PRESENT, linewidths=0, label="label present")
+    rings: Any = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
+    ax.scatter(points[~present, 0], points[~present, 1], s=10, label="label absent", **rings)
+    ax.scatter(
+        points[present, 0],
+        points[present, 1],
+        s=9,
+        color=PRESENT,
+        linewidths=0,
+        label="label present",
+    )
 
 
-def _draw_rules(ax, centers, covariances, used):
-    for chosen, name, look in (
+def _draw_rules(ax: Axes, centers: Floats, covariances: Floats, used: Bools) -> None:
+    looks: tuple[tuple[Bools, str, dict[str, Any]], ...] = (
         (used, "rule, one standard deviation", {"color": "black", "linestyle": "-"}),
         (~used, "rule that wins none of these rows", {"color": style.GREY, "linestyle": ":"}),
-    ):
+    )
+    for chosen, name, look in looks:
         if chosen.any():
             _add(ax, centers[chosen], covariances[chosen], **look)
             ax.plot([], [], linewidth=1.4, label=name, **look)
-    ax.scatter(*centers[used].T, marker="+", s=22, color="black", linewidths=1)
+    ax.scatter(centers[used, 0], centers[used, 1], marker="+", s=22, color="black", linewidths=1)
 
 
-def _add(ax, centers, covariances, *, color, linestyle):
+def _add(ax: Axes, centers: Floats, covariances: Floats, *, color: str, linestyle: str) -> None:
+    corners: Any = outlines(centers, covariances)
     ax.add_collection(
         PolyCollection(
-            outlines(centers, covariances), facecolors="none", edgecolors=color,
-            linestyles=linestyle, linewidths=1.4,
+            corners, facecolors="none", edgecolors=color, linestyles=linestyle, linewidths=1.4
         )
-    )  # fmt: skip
+    )
 
 
-def outlines(centers, covariances):
+def outlines(centers: Floats, covariances: Floats) -> Floats:
     """Return points one standard deviation around each center (n, corners, 2).
 
     Both features are brought to the same width first: their units may differ by any factor.

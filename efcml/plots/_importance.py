@@ -1,5 +1,10 @@
 """Which features matter for which label."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.plots import style
@@ -7,8 +12,19 @@ from efcml.plots.arrays import as_array
 from efcml.plots.heatmap import AMOUNT, cell_axes, draw_cells, feature_words, strongest
 from efcml.plots.names import names_for
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
-def draw_importance(importance, feature_names=None, label_names=None, *, ax=None, most=15):
+
+def draw_importance(
+    importance: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    *,
+    ax: Axes | None = None,
+    most: int = 15,
+) -> Axes:
     """Draw how much every feature matters for every label: the darker, the more.
 
     Parameters

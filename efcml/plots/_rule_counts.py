@@ -1,6 +1,9 @@
 """How many rules there are along a stream, and when they come and go."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -8,6 +11,12 @@ from matplotlib.ticker import MaxNLocator
 from efcml.plots import style
 from efcml.plots.arrays import as_array
 from efcml.plots.names import name_ends
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from efcml.plots.style import Dash, Marks
+    from efcml.support.aliases import Floats
 
 KINDS = {
     "birth": ("births", "#0072B2"),
@@ -17,7 +26,16 @@ KINDS = {
 BAND = 0.075  # height of one row of ticks, as a share of the height of the curve
 
 
-def draw_rule_counts(rules, events=None, *, ax=None, first_row=0, marks=None, cap=None, log=False):
+def draw_rule_counts(
+    rules: Any,
+    events: Iterable[Sequence[Any]] | None = None,
+    *,
+    ax: Axes | None = None,
+    first_row: int = 0,
+    marks: Marks | None = None,
+    cap: int | None = None,
+    log: bool = False,
+) -> Axes:
     """Draw the number of rules as steps, with births, merges and drops as ticks below.
 
     Parameters
@@ -85,9 +103,11 @@ def draw_rule_counts(rules, events=None, *, ax=None, first_row=0, marks=None, ca
     return ax
 
 
-def _sort_events(events, first_row, owner):
+def _sort_events(
+    events: Iterable[Sequence[Any]], first_row: int, owner: str
+) -> dict[str, tuple[list[int], str]]:
     """Return the rows and the colour of each kind that occurs, by name, in the order of KINDS."""
-    found = {kind: [] for kind in KINDS}
+    found: dict[str, list[int]] = {kind: [] for kind in KINDS}
     for row, kind, *_ in events:
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of event; there are {', '.join(KINDS)}.")
@@ -99,7 +119,9 @@ def _sort_events(events, first_row, owner):
     }
 
 
-def _draw_steps(ax, models, first_row, log):
+def _draw_steps(
+    ax: Axes, models: Mapping[str, Floats], first_row: int, log: bool
+) -> list[tuple[float, float, str, str, Dash]]:
     """Draw one line of steps per model and return their ends."""
     ends = []
     looks = style.line_looks(len(models))
@@ -120,7 +142,7 @@ def _draw_steps(ax, models, first_row, log):
     return ends
 
 
-def _set_ticks(ax, most, log):
+def _set_ticks(ax: Axes, most: float, log: bool) -> None:
     """Put ticks where there can be a number of rules, and none among the events."""
     if log:
         steps = [digit * 10.0**power for power in range(20) for digit in (1, 2, 5)]

@@ -1,12 +1,27 @@
 """What an active learner has spent along a stream, and why."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
 from efcml.plots import style
 from efcml.plots.arrays import as_array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BAND = 0.085  # height of one row of ticks, as a share of the height of the curve
 
 
-def draw_spending(curve, *, budget, reasons=None, ax=None, unit="samples"):
+def draw_spending(
+    curve: Iterable[tuple[float, float]],
+    *,
+    budget: float,
+    reasons: Mapping[str, Sequence[float]] | None = None,
+    ax: Axes | None = None,
+    unit: str = "samples",
+) -> Axes:
     """Draw the share that was asked up to each row, with the criteria as ticks below.
 
     Parameters

@@ -1,6 +1,9 @@
 """Measures along a stream, one line per model, with a band if there are several orders."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,12 +11,25 @@ from efcml.plots import style
 from efcml.plots.arrays import as_array
 from efcml.plots.names import name_ends
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from efcml.plots.style import Dash, Marks
+    from efcml.support.aliases import Array, Floats
+
 LONGEST = 48  # letters of the name of the vertical axis
 POINTS = 250  # drawn per line: more of them would hide the dashes
 
 
-def draw_trends(curves, *, ax=None, first_row=0, marks=None, name_marks=True,
-                ylabel="partial accuracy"):  # fmt: skip
+def draw_trends(
+    curves: Mapping[str, Any],
+    *,
+    ax: Axes | None = None,
+    first_row: int = 0,
+    marks: Marks | None = None,
+    name_marks: bool = True,
+    ylabel: str = "partial accuracy",
+) -> Axes:
     """Draw one line per model over the rows of a stream, each named at its right end.
 
     Parameters
@@ -70,7 +86,7 @@ def draw_trends(curves, *, ax=None, first_row=0, marks=None, name_marks=True,
     return ax
 
 
-def _as_orders(name, curve, first_row):
+def _as_orders(name: str, curve: Any, first_row: int) -> tuple[Array, Floats]:
     """Return the rows and the values of shape (orders, n), checked."""
     curve = getattr(curve, "pa_trend", curve)
     if not _is_pair(curve):
@@ -87,12 +103,12 @@ def _as_orders(name, curve, first_row):
     return rows, values
 
 
-def _is_pair(curve):
+def _is_pair(curve: Any) -> bool:
     """Tell rows and values from values alone, which may be two numbers."""
     return isinstance(curve, tuple | list) and len(curve) == 2 and np.ndim(curve[0]) > 0
 
 
-def _thin_out(rows, values):
+def _thin_out(rows: Array, values: Floats) -> tuple[Array, Floats]:
     """Return evenly spaced rows that are known in every order, the last one among them."""
     known = np.flatnonzero(~np.isnan(values).any(axis=0))
     step = max(len(known) // POINTS, 1)
@@ -100,7 +116,7 @@ def _thin_out(rows, values):
     return rows[kept], values[:, kept]
 
 
-def _draw_band(ax, rows, values, color, dash):
+def _draw_band(ax: Axes, rows: Array, values: Floats, color: str, dash: Dash) -> None:
     lowest, highest = values.min(axis=0), values.max(axis=0)
     ax.fill_between(rows, lowest, highest, color=color, alpha=0.13, linewidth=0, zorder=1.5)
     # Where bands overlap, edges tell them apart, also in grey.
@@ -108,7 +124,7 @@ def _draw_band(ax, rows, values, color, dash):
         ax.plot(rows, edge, color=color, linestyle=dash, linewidth=0.6, alpha=0.7, zorder=1.6)
 
 
-def _caption(orders):
+def _caption(orders: set[int]) -> str:
     if not orders:
         return ""
     many = f"{orders.pop()} orders" if len(orders) == 1 else "all orders"

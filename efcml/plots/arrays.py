@@ -1,9 +1,17 @@
 """Shapes of what is drawn, refused with a sentence where they do not fit."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
-def as_array(values, *shape, name):
+
+def as_array(values: Any, *shape: int | None, name: str) -> Floats:
     """Return an array of floats of the given shape; None stands for any length.
 
     Something empty fits every shape that starts with None.
@@ -33,7 +41,7 @@ def as_array(values, *shape, name):
     return array
 
 
-def describe(shape):
+def describe(shape: Sequence[int | None]) -> str:
     """Return a shape in words; None stands for any length."""
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
     return f"({lengths}{',' * (len(shape) == 1)})"

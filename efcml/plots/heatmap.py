@@ -1,11 +1,24 @@
 """Tables as coloured cells: what the pictures of consequents, labels and features share."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.text import Text
 
 from efcml.plots import style
 from efcml.plots.names import name_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.colors import Colormap
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Array, Bools, Floats, Ints
 
 # Blue and orange can be told apart by everybody. In grey both ends are dark: negative cells are
 # marked or have numbers.
@@ -25,13 +38,13 @@ VECTOR_CELLS = 1000  # more cells are drawn as one image
 WEAK = 0.05  # of the largest value: negative cells below it stay without mark
 
 
-def cell_axes(rows, columns, cell=CELL):
+def cell_axes(rows: int, columns: int, cell: tuple[float, float] = CELL) -> Axes:
     """Return the Axes of a new figure with room for so many cells."""
     sizes = (columns * cell[0] + SIDES[0], rows * cell[1] + SIDES[1])
     return style.own_axes(*(float(np.clip(size, SMALLEST, LARGEST)) for size in sizes))
 
 
-def strongest(weights, most):
+def strongest(weights: ArrayLike, most: int) -> Ints:
     """Return the indices of the largest weights, the largest first; equal ones in their order.
 
     Examples
@@ -44,14 +57,23 @@ def strongest(weights, most):
     return np.argsort(-np.nan_to_num(np.asarray(weights, dtype=float)), kind="stable")[:most]
 
 
-def feature_words(shown, features):
+def feature_words(shown: int, features: int) -> str:
     """Say how many features a picture shows."""
     if shown == features:
         return "features, strongest first"
     return f"strongest {shown} of {features} features"
 
 
-def draw_cells(ax, values, row_names, column_names, *, colors, limits, words):
+def draw_cells(
+    ax: Axes,
+    values: Floats,
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    *,
+    colors: Colormap,
+    limits: tuple[float, float],
+    words: str,
+) -> Axes:
     """Draw a table as cells, the first row on top, with names and a colour bar.
 
     Numbers stand in the cells where they have room. Elsewhere negative cells get a minus sign if
@@ -96,13 +118,13 @@ def draw_cells(ax, values, row_names, column_names, *, colors, limits, words):
     return ax
 
 
-def cell_points(ax, rows, columns):
+def cell_points(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
     """Return width and height of a cell in points."""
     scale = 72 / ax.figure.dpi
     return ax.bbox.width * scale / columns, ax.bbox.height * scale / rows
 
 
-def has_room(room):
+def has_room(room: tuple[float, float]) -> bool:
     """Tell whether a cell of this width and height can hold a number."""
     return room[0] >= NUMBER_ROOM[0] and room[1] >= NUMBER_ROOM[1]
 
@@ -110,28 +132,30 @@ def has_room(room):
 class CellNumber(Text):
     """A number in a cell. Where cells are not signed, it is left out while it has no room."""
 
-    shape = None  # of the table, if the number may be left out
+    shape: tuple[int, int] | None = None  # of the table, if the number may be left out
 
-    def get_visible(self):
+    def get_visible(self) -> bool:
         """Look at the size of the Axes when the figure is drawn, so that it can be resized."""
-        return self.shape is None or has_room(cell_points(self.axes, *self.shape))
+        axes: Any = self.axes
+        return self.shape is None or has_room(cell_points(axes, *self.shape))
 
 
-def _inks(mesh, values):
+def _inks(mesh: QuadMesh, values: Floats) -> Array:
     """Return what can be read on each cell: black, or white on dark cells."""
-    shades = mesh.cmap(mesh.norm(np.ma.masked_invalid(values)))[..., :3]
+    shades: Any = mesh.cmap(mesh.norm(np.ma.masked_invalid(values)))
     return np.where(luminance(shades) > 0.5, "black", "white")
 
 
-def luminance(colors):
+def luminance(colors: ArrayLike) -> Floats:
     """Return how light colours are in a grey print, from 0 to 1."""
     return np.asarray(colors)[..., :3] @ [0.299, 0.587, 0.114]
 
 
-def _write_numbers(ax, values, mesh, top):
+def _write_numbers(ax: Axes, values: Floats, mesh: QuadMesh, top: float) -> None:
+    lowest: Any = mesh.norm.vmin
     decimals = int(np.clip(2 - np.ceil(np.log10(top)), 0, 3))
     for (row, column), ink in np.ndenumerate(_inks(mesh, values)):
-        value = values[row, column]
+        value: Any = values[row, column]
         if np.isfinite(value):
             value = round(value, decimals) + 0.0  # no minus before zero
             words = f"{value:.{decimals}f}".replace("-", "−")
@@ -140,10 +164,10 @@ def _write_numbers(ax, values, mesh, top):
                 clip_on=False,
             )  # fmt: skip
             ax.add_artist(number)
-            number.shape = None if mesh.norm.vmin < 0 else values.shape
+            number.shape = None if lowest < 0 else values.shape
 
 
-def _mark(ax, chosen, marker, colors, room):
+def _mark(ax: Axes, chosen: Bools, marker: str, colors: Any, room: float) -> None:
     rows, columns = np.nonzero(chosen)
     size, width = min(0.5 * room, 6.0), min(0.15 * room, 0.9)
     ax.scatter(columns, rows, marker=marker, s=size**2, c=colors, linewidths=width)

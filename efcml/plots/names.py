@@ -1,16 +1,27 @@
 """Names in pictures: plain and short, thinned out where they would touch, or beside line ends."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from matplotlib.ticker import FuncFormatter, Locator
 
 from efcml.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+
+    from efcml.plots.style import Dash
 
 LENGTHS = (style.LONGEST, 32, 40)  # letters of a name in a table
 LINE_HEIGHT = 1.25  # distance of two names, in heights of their letters
 GAP = 24  # points between the end of a line and its name; the line is led across
 
 
-def names_for(names, count, kind):
+def names_for(names: Iterable[object] | None, count: int, kind: str) -> list[str]:
     """Return ``count`` different names as short plain text; without names they are numbered from 1.
 
     Names that become equal when shortened get more letters, or else their number.
@@ -39,22 +50,24 @@ class NameLocator(Locator):
     It looks at the size of the Axes when the figure is drawn, so no layout breaks it.
     """
 
-    def __init__(self, count, points):
+    axis: XAxis | YAxis
+
+    def __init__(self, count: int, points: float) -> None:
         self.count, self.points = count, points
 
-    def __call__(self):
+    def __call__(self) -> Any:
         """Return the ticks that have room."""
         box = self.axis.axes.bbox
         length = box.width if self.axis.axis_name == "x" else box.height
         room = max(length * 72 / self.axis.axes.figure.dpi, 1.0)
         return np.arange(0, self.count, max(int(np.ceil(self.count * self.points / room)), 1))
 
-    def tick_values(self, vmin, vmax):
+    def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return the ticks; they do not depend on the limits."""
         return self()
 
 
-def name_ticks(axis, names):
+def name_ticks(axis: XAxis | YAxis, names: Sequence[str]) -> None:
     """Write names at 0, 1, 2, ... of an axis; at the lower one they are slanted."""
     slanted = axis.axis_name == "x"
     # Lines of slanted text are further apart along the axis than across.
@@ -68,7 +81,9 @@ def name_ticks(axis, names):
             tick.label1.set(ha="right", rotation_mode="anchor")
 
 
-def name_ends(ax, ends, *, lowest=-np.inf):
+def name_ends(
+    ax: Axes, ends: list[tuple[float, float, str, str, Dash]], *, lowest: float = -np.inf
+) -> None:
     """Write names beside line ends, moved apart so that none covers another.
 
     Every line goes on to its name, in its own colour and dashes: also in grey nobody has to guess.
@@ -103,7 +118,7 @@ def name_ends(ax, ends, *, lowest=-np.inf):
         )  # fmt: skip
 
 
-def spread(places, least):
+def spread(places: Iterable[float], least: float) -> list[float]:
     """Return rising places at least ``least`` apart, moved as little as possible together.
 
     Examples
@@ -111,7 +126,7 @@ def spread(places, least):
     >>> spread([0.0, 0.0, 5.0], 1.0)
     [-0.5, 0.5, 5.0]
     """
-    groups = []  # (first place, count), each a block of names that touch
+    groups: list[tuple[float, int]] = []  # (first place, count), each a block of names that touch
     for place in places:
         groups.append((float(place), 1))
         while len(groups) > 1:

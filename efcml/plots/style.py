@@ -1,26 +1,43 @@
 """What all pictures share: colours, line styles, figures, marks of rows, files."""
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib
 from matplotlib.figure import Figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from efcml.support.aliases import PathLike
+
 # Okabe and Ito's palette without its yellow, which is too light for lines. The order alternates
 # dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
 COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+Dash: TypeAlias = str | tuple[float, Sequence[float]]
+Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
+DASHES: tuple[Dash, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
 GREY = "#666666"
 PALE = "#e4e4e4"
 SMALL = 8.5
 DOTS_PER_INCH = 150
 LONGEST = 26  # letters of a name
-FILES = {"svg.hashsalt": "efcml", "svg.fonttype": "none", "pdf.fonttype": 42}
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+FILES: Any = {"svg.hashsalt": "efcml", "svg.fonttype": "none", "pdf.fonttype": 42}
+UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def line_looks(count):
+def line_looks(count: int) -> list[tuple[str, Dash]]:
     """Return a colour and a dash pattern for each of ``count`` lines.
 
     Examples
@@ -31,7 +48,7 @@ def line_looks(count):
     return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
 
 
-def plain(name, longest=LONGEST):
+def plain(name: object, longest: int = LONGEST) -> str:
     """Return a name as one short line of plain text.
 
     The middle of a long name is left out: names often share their beginning. Dollar signs are
@@ -48,17 +65,17 @@ def plain(name, longest=LONGEST):
     return text.replace("$", r"\$")
 
 
-def new_figure(width=7.5, height=3.8, *, layout="constrained"):
+def new_figure(width: float = 7.5, height: float = 3.8, *, layout: Any = "constrained") -> Figure:
     """Return an empty figure that is known to no window and arranges itself."""
     return Figure(figsize=(width, height), layout=layout)
 
 
-def new_axes(width=7.5, height=3.8):
+def new_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     """Return the Axes of a figure of its own."""
     return new_figure(width, height).subplots()
 
 
-def own_axes(width=7.5, height=3.8):
+def own_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     """Return the Axes of a figure of its own, which a notebook shows when the cell ends."""
     if "ipykernel" not in sys.modules:
         return new_axes(width, height)
@@ -67,7 +84,7 @@ def own_axes(width=7.5, height=3.8):
     return pyplot.figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def clear_frame(ax):
+def clear_frame(ax: Axes) -> Axes:
     """Keep only the left and the lower border, and pale grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color=PALE, linewidth=0.7)
@@ -76,7 +93,7 @@ def clear_frame(ax):
     return ax
 
 
-def mark_rows(ax, marks, *, named=True):
+def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
     """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes.
 
     Parameters
@@ -102,14 +119,14 @@ def mark_rows(ax, marks, *, named=True):
     return ax
 
 
-def name_axes(ax, xlabel, ylabel):
+def name_axes(ax: Axes, xlabel: str, ylabel: str) -> Axes:
     """Write what the two axes show."""
     ax.set_xlabel(xlabel, fontsize=SMALL + 1)
     ax.set_ylabel(ylabel, fontsize=SMALL + 1)
     return ax
 
 
-def draw_limit(ax, value, words, *, outside=False):
+def draw_limit(ax: Axes, value: float, words: str, *, outside: bool = False) -> None:
     """Draw a dotted line across, its meaning below its left end or outside at the right."""
     ax.axhline(value, color=GREY, linewidth=1, linestyle=":", zorder=1)
     ax.annotate(
@@ -119,7 +136,14 @@ def draw_limit(ax, value, words, *, outside=False):
     )  # fmt: skip
 
 
-def draw_ticks_below(ax, rows_by_name, colors, *, top, band):
+def draw_ticks_below(
+    ax: Axes,
+    rows_by_name: Mapping[str, Sequence[float]],
+    colors: Iterable[str],
+    *,
+    top: float,
+    band: float,
+) -> None:
     """Draw one line of ticks per name below the curves, and set the limits of the vertical axis.
 
     A line is ``band * top`` high; its name and number of ticks stand at its right end. Curves start
@@ -141,7 +165,9 @@ def draw_ticks_below(ax, rows_by_name, colors, *, top, band):
     ax.set_ylim(bottom if rows_by_name else start, end)
 
 
-def save_figure(figure, path, kinds=("png", "svg")):
+def save_figure(
+    figure: Figure, path: PathLike, kinds: Sequence[str] = ("png", "svg")
+) -> list[Path]:
     """Write a figure in several formats beside each other; return the paths.
 
     The same figure gives the same SVG, byte for byte. Words stay words in SVG and PDF: they can be

@@ -1,11 +1,26 @@
 """The figures of a run: what happened along the stream."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, trend
 from efcml.model.batch import label_means
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from efcml.active import ActiveLearner
+    from efcml.datasets import Dataset
+    from efcml.evaluation import PrequentialResult
+    from efcml.explain import RuleList
+    from efcml.plots.style import Marks
+    from efcml.support.aliases import Floats
 
 FIGURES = ("trends", "rules", "importance", "spending")  # that a run may have
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
@@ -15,7 +30,14 @@ MOST_POINTS = 2000  # per line
 MOST_TICKS = 200  # or dots of one kind; each takes more room than a point of a line
 
 
-def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
+def draw_run(
+    result: PrequentialResult,
+    classifier: Any,
+    active: ActiveLearner | None = None,
+    *,
+    dataset: Dataset | None = None,
+    first_row: int = 0,
+) -> dict[str, Figure]:
     """Draw what a run was like.
 
     Parameters
@@ -59,22 +81,22 @@ def draw_run(result, classifier, active=None, *, dataset=None, first_row=0):
     return figures
 
 
-def name_rows(first_row):
+def name_rows(first_row: int) -> str:
     """Return the name of an axis of rows, by the number of the first one."""
     return "row of the data set" if first_row else "row of the stream"
 
 
-def draw_features(rules, dataset):
+def draw_features(rules: RuleList, dataset: Dataset | None) -> Figure:
     """Return a figure of how much each feature moves the score of each label."""
     if dataset is None:
         names = rules.feature_names, rules.label_names
     else:
         names = dataset.feature_names, dataset.label_names
     ax = plots.new_axes(7.0, 6.8)
-    return plots.draw_importance(rules.importance(), *names, ax=ax).figure
+    return plots.draw_importance(rules.importance(), *names, ax=ax).figure.figure
 
 
-def draw_measures(result, first_row, marks):
+def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
     """Return a figure of both measures so far, lately, and for an answer that never changes."""
     Y, scores, constant = result.Y, result.scores, constant_scores(result.Y)
     rows = first_row + np.arange(len(Y))
@@ -91,7 +113,13 @@ def draw_measures(result, first_row, marks):
     return draw_panels(panels, marks=marks)
 
 
-def draw_panels(panels, *, marks=None, width=7.5, height=5.6):
+def draw_panels(
+    panels: Mapping[str, Mapping[str, Any]],
+    *,
+    marks: Marks | None = None,
+    width: float = 7.5,
+    height: float = 5.6,
+) -> Figure:
     """Return a figure with one panel of trends below the other.
 
     Parameters
@@ -111,7 +139,9 @@ def draw_panels(panels, *, marks=None, width=7.5, height=5.6):
     return figure
 
 
-def draw_rules(result, classifier, first_row, marks):
+def draw_rules(
+    result: PrequentialResult, classifier: Any, first_row: int, marks: Marks | None
+) -> Figure:
     """Return a figure of the number of rules."""
     # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
     cap = classifier.max_rules if isinstance(classifier, EFCMLClassifier) else None
@@ -119,18 +149,18 @@ def draw_rules(result, classifier, first_row, marks):
         result.rules, result.events, first_row=first_row, marks=marks, cap=cap,
         ax=plots.new_axes(height=3.2),
     )  # fmt: skip
-    return ax.figure
+    return ax.figure.figure
 
 
-def draw_questions(active, first_row):
+def draw_questions(active: ActiveLearner, first_row: int) -> Figure:
     """Return a figure of what was asked, and why."""
     ax = active.plot(plots.new_axes(height=3.2))
     if first_row:
         ax.set_xlabel("row after the initial part")  # an active learner counts its own rows
-    return ax.figure
+    return ax.figure.figure
 
 
-def choose_window(n_rows):
+def choose_window(n_rows: int) -> int:
     """Return how many rows the line of the last rows averages over.
 
     Examples
@@ -141,12 +171,12 @@ def choose_window(n_rows):
     return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
 
 
-def constant_scores(Y):
+def constant_scores(Y: Floats) -> Floats:
     """Return the same scores for every row: the share of each label among all of them."""
     return np.tile(label_means(Y), (len(Y), 1))
 
 
-def find_marks(dataset, first_row, n_rows):
+def find_marks(dataset: Dataset | None, first_row: int, n_rows: int) -> Marks:
     """Return the drifts of a data set within the rows of a run, as the plots want them."""
     if dataset is None:
         return {}
@@ -160,7 +190,7 @@ def find_marks(dataset, first_row, n_rows):
     }
 
 
-def name_drifts(marks):
+def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
     r"""Turn the marks of a data set into rows and bands for the plots.
 
     The names have two lines: so they stay apart in narrow figures.
@@ -170,7 +200,7 @@ def name_drifts(marks):
     >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt": 90})
     {'gradual\ndrift': (30, 40), 'abrupt\ndrift': 90}
     """
-    named = {}
+    named: dict[str, int | tuple[int, int]] = {}
     for name, row in marks.items():
         kind = name.removesuffix("_start")
         if kind != name:
@@ -180,7 +210,7 @@ def name_drifts(marks):
     return named
 
 
-def keep_small(figure):
+def keep_small(figure: Figure) -> None:
     """Thin out long lines, both ends kept, and let many ticks or dots be pixels in vector files."""
     for ax in figure.axes:
         for line in ax.lines:
@@ -189,5 +219,8 @@ def keep_small(figure):
                 kept = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(int)
                 line.set_data(x[kept], y[kept])
         for collection in ax.collections:
-            if max(len(collection.get_paths()), len(collection.get_offsets())) > MOST_TICKS:
+            if (
+                max(len(collection.get_paths()), len(np.asarray(collection.get_offsets())))
+                > MOST_TICKS
+            ):
                 collection.set_rasterized(True)

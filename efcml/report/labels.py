@@ -1,17 +1,25 @@
 """How well each label was predicted."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml.explain import name_all
 from efcml.measures import MEASURES
 from efcml.report.figures import constant_scores
 
+if TYPE_CHECKING:
+    from efcml.datasets import Dataset
+    from efcml.evaluation import PrequentialResult
+
 COLUMNS = {
     "frequency": "frequency", "pa": "PA", "constant_pa": "constant", "f1": "F1",
 }  # fmt: skip
 
 
-def score_labels(result):
+def score_labels(result: PrequentialResult) -> list[dict[str, float | None]]:
     """Return the numbers of every label, in order; None where there is none.
 
     "frequency" is the share of rows with the label among those where it is known, "constant_pa"
@@ -32,7 +40,7 @@ def score_labels(result):
     return lines
 
 
-def name_labels(result, classifier, dataset):
+def name_labels(result: PrequentialResult, classifier: Any, dataset: Dataset | None) -> list[str]:
     """Return the names of the labels: those of the data, of the model, or numbers."""
     if dataset is not None:
         return list(dataset.label_names)

@@ -1,10 +1,14 @@
 """The page itself: sections, and the file."""
 
+from __future__ import annotations
+
 import platform
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from efcml.explain import RuleList
 from efcml.report import sentences
@@ -15,6 +19,14 @@ from efcml.report.parts import cell, paragraphs, table
 from efcml.report.pictures import embed_figure
 from efcml.support.folders import replacing
 from efcml.support.markup import escape
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from efcml.active import ActiveLearner
+    from efcml.datasets import Dataset
+    from efcml.evaluation import PrequentialResult
+    from efcml.support.aliases import Facts, PathLike
 
 NEEDED = (
     "dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share",
@@ -29,8 +41,18 @@ PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def write_report(path, *, summary, result, classifier, active=None, dataset=None, figures=None,
-                 captions=None, rules=None):  # fmt: skip
+def write_report(
+    path: PathLike,
+    *,
+    summary: Facts,
+    result: PrequentialResult,
+    classifier: Any,
+    active: ActiveLearner | None = None,
+    dataset: Dataset | None = None,
+    figures: Mapping[str, Figure] | None = None,
+    captions: Mapping[str, str] | None = None,
+    rules: object = None,
+) -> Path:
     """Write one self-contained HTML page about a run.
 
     The file is complete or not there: an older one is replaced at the end.
@@ -111,7 +133,7 @@ def write_report(path, *, summary, result, classifier, active=None, dataset=None
     return Path(path)
 
 
-def fill_page(title, made_by, body):
+def fill_page(title: str, made_by: str, body: str) -> str:
     """Return the whole page."""
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -135,12 +157,12 @@ def fill_page(title, made_by, body):
 """
 
 
-def section(name, title, content):
+def section(name: str, title: str, content: str) -> str:
     """Return a section with its heading."""
     return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{content}\n</section>'
 
 
-def summary_section(summary, constant):
+def summary_section(summary: Facts, constant: Mapping[str, float]) -> str:
     """Return the main numbers large."""
     cards = []
     for key, name in (
@@ -156,7 +178,7 @@ def summary_section(summary, constant):
     return section("summary", "Summary", f"<dl>{''.join(cards)}</dl>")
 
 
-def number_section(summary):
+def number_section(summary: Facts) -> str:
     """Return all numbers as a table."""
     lines = []
     for key in sorted(summary, key=order_of):
@@ -170,13 +192,13 @@ def number_section(summary):
     return section("all", "All numbers", every)
 
 
-def order_of(key):
+def order_of(key: str) -> int:
     """Return the place of a number in the table; those that are not known come last."""
     known = list(sentences.TITLES)
     return known.index(key) if key in known else len(known)
 
 
-def comparison_section(summary):
+def comparison_section(summary: Facts) -> str:
     """Return the table of other models, and what it shows in words."""
     if "models" not in summary:
         return ""
@@ -189,7 +211,12 @@ def comparison_section(summary):
     return section("comparison", "Models compared", f"{compared}\n{found}")
 
 
-def figure_section(figures, captions, summary, result):
+def figure_section(
+    figures: Mapping[str, Figure],
+    captions: Mapping[str, str],
+    summary: Facts,
+    result: PrequentialResult,
+) -> str:
     """Return all figures with captions."""
     parts = []
     for name, figure in figures.items():
@@ -202,7 +229,7 @@ def figure_section(figures, captions, summary, result):
     return section("figures", "Figures", "\n".join(parts)) if parts else ""
 
 
-def label_section(result, names):
+def label_section(result: PrequentialResult, names: Sequence[str]) -> str:
     """Return how well each label was predicted, the most frequent first."""
     numbers = score_labels(result)
     order = sorted(range(len(names)), key=lambda label: -(numbers[label]["frequency"] or 0.0))
@@ -218,7 +245,7 @@ def label_section(result, names):
     return section("by-label", "Labels", f"{listed}\n{paragraphs([sentences.LABELS_MEAN])}")
 
 
-def rule_section(rules):
+def rule_section(rules: object) -> str:
     """Return the rules as tables, or anything else as text."""
     if rules is None:
         return ""
@@ -233,15 +260,16 @@ def rule_section(rules):
     return section("rules", "Rules at the end", content)
 
 
-def rule_table(rules):
+def rule_table(rules: RuleList) -> str:
     """Return rules as a notebook shows them."""
     return f'<div class="wide rule-table">{rules.to_html()}</div>'
 
 
-def parameter_section(parameters, classifier):
+def parameter_section(parameters: Mapping[str, Any], classifier: Any) -> str:
     """Return the parameters, those that are not at their defaults first."""
     known = signature(type(classifier)).parameters
-    changed, usual = [], []
+    changed: list[tuple[str, str, str]] = []
+    usual: list[tuple[str, str, str]] = []
     for name, value in parameters.items():
         default = known[name].default if name in known else None
         beside = "" if value == default else sentences.show(name, default)
@@ -256,7 +284,7 @@ def parameter_section(parameters, classifier):
     return section("settings", "Parameters", f"{paragraphs([said])}\n{listed}")
 
 
-def method_section(summary, result, constant):
+def method_section(summary: Facts, result: PrequentialResult, constant: Mapping[str, float]) -> str:
     """Return what was measured, and with which versions."""
     versions = {"efcml": summary["version"], "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}

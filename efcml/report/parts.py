@@ -1,21 +1,27 @@
 """Parts of a page. What comes from outside is escaped here."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from efcml.support.markup import escape
 
 
-def exact(value):
+def exact(value: Any) -> str:
     """Return a value as JSON writes it, to be compared with a summary."""
     return json.dumps(value, default=lambda number: number.item())
 
 
-def cell(value, shown):
+def cell(value: Any, shown: object) -> str:
     """Return a cell of a table: short for readers, the exact value for scripts."""
     return f'<td data-value="{escape(exact(value))}">{escape(shown)}</td>'
 
 
-def table(name, caption, header, lines):
+def table(
+    name: str, caption: str, header: Sequence[str], lines: Iterable[tuple[str, str, str]]
+) -> str:
     """Return a table.
 
     Parameters
@@ -40,6 +46,6 @@ def table(name, caption, header, lines):
     )
 
 
-def paragraphs(sentences):
+def paragraphs(sentences: Iterable[str]) -> str:
     """Return one paragraph per sentence."""
     return "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)

@@ -1,13 +1,20 @@
 """Figures as parts of a page, written into it."""
 
+from __future__ import annotations
+
 import base64
 import io
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import matplotlib
 
 from efcml.support.markup import escape
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Inches. With the first, letters keep their size at 390 pixels; the others make them smaller, for
 # panels that would be narrow beside long names.
@@ -18,7 +25,7 @@ DOTS_PER_INCH = 100  # of what is not drawn as shapes; more would double the siz
 PHONE = "(max-width: 600px)"
 
 
-def embed_figure(figure, alternative):
+def embed_figure(figure: Figure, alternative: str) -> str:
     """Return a figure as an image inside the page, with a narrower drawing of it for phones.
 
     Every drawing is a document of its own. So names within it cannot collide with those of others,
@@ -36,7 +43,7 @@ def embed_figure(figure, alternative):
     return f"<picture>{narrow}{image}</picture>"
 
 
-def draw_for_phones(figure):
+def draw_for_phones(figure: Figure) -> str:
     """Return the narrower drawing; nothing if the usual one serves better when it shrinks."""
     width, height = figure.get_size_inches()
     if width <= max(height, PHONE_WIDTHS[0]):
@@ -55,23 +62,23 @@ def draw_for_phones(figure):
 
 
 @contextmanager
-def resized(figure, width, height):
+def resized(figure: Figure, width: float, height: float) -> Iterator[None]:
     """Give a figure another size for a while."""
     before = figure.get_size_inches().copy()
     figure.set_size_inches(width, height)
     try:
         yield
     finally:
-        figure.set_size_inches(before)
+        figure.set_size_inches(*before)
 
 
-def sizes(figure):
+def sizes(figure: Figure) -> str:
     """Return the size as attributes, so that the page does not jump while it loads."""
     width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
     return f'width="{width}" height="{height}"'
 
 
-def to_address(figure):
+def to_address(figure: Figure) -> str:
     """Return a drawing as a data address."""
     drawing = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "efcml", "svg.fonttype": "path"}):

@@ -1,12 +1,21 @@
 """What a report says in words, and how it writes numbers."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml import measures
 from efcml.report.figures import constant_scores
 from efcml.rivals.model_list import MODELS
+
+if TYPE_CHECKING:
+    from efcml.active import ActiveLearner
+    from efcml.evaluation import PrequentialResult
+    from efcml.support.aliases import Facts
 
 TITLES = {
     "dataset": "data set",
@@ -59,7 +68,7 @@ LABELS_MEAN = (
 )
 
 
-def show(key, value):
+def show(key: str, value: Any) -> str:
     """Return a value as the page shows it.
 
     Examples
@@ -76,17 +85,17 @@ def show(key, value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def model_title(name):
+def model_title(name: str) -> str:
     """Return the name of a model for readers."""
     return MODELS[name].title if name in MODELS else str(name)
 
 
-def headline(summary):
+def headline(summary: Facts) -> str:
     """Return the title of the page."""
     return f"{model_title(summary['model'])} on {summary['dataset']}"
 
 
-def tell_run(summary, result, active):
+def tell_run(summary: Facts, result: PrequentialResult, active: ActiveLearner | None) -> str:
     """Say in a few sentences how the run went."""
     rows = len(result.Y)
     start = f"{summary['n_initial']} rows were learned as a batch. Then {rows} rows came one by one"
@@ -102,20 +111,20 @@ def tell_run(summary, result, active):
     return f"{start}: {how}"
 
 
-def tell_interruption(summary, result):
+def tell_interruption(summary: Facts, result: PrequentialResult) -> str:
     """Say that a run is not complete; nothing if it is."""
     if not summary.get("interrupted"):
         return ""
     return f"This run was interrupted after {len(result.Y)} rows. All numbers are about these rows."
 
 
-def constant_answer(result):
+def constant_answer(result: PrequentialResult) -> dict[str, float]:
     """Return both measures of one answer for all rows."""
     scores = constant_scores(result.Y)
     return {name: measures.MEASURES[name](result.Y, scores) for name in ("pa", "ap")}
 
 
-def tell_measures(result, constant):
+def tell_measures(result: PrequentialResult, constant: Mapping[str, float]) -> list[str]:
     """Say what the numbers mean, and what was left out of them."""
     rows = len(result.Y)
     unranked = int(np.isnan(measures.average_precision_rows(result.Y, result.scores)).sum())
@@ -139,7 +148,7 @@ def tell_measures(result, constant):
     return sentences
 
 
-def describe(name, summary, result):
+def describe(name: str, summary: Facts, result: PrequentialResult) -> str:
     """Return in words what a figure of a run shows, with its last values; nothing for others."""
     if name == "trends":
         return (

@@ -1,6 +1,9 @@
 """What a saved active learner must look like: sizes first, then values."""
 
+from __future__ import annotations
+
 from types import NoneType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,17 +13,20 @@ from efcml.kernels import querying
 from efcml.saving.file_checks import WHOLE, check_all, check_finite, check_whole, take
 from efcml.support.states import pick
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Arrays, Facts, Shapes, State
+
 COUNTS = ("n_labels", "n_features", "n_asked", "n_open", "n_expired")
 NUMBER = (WHOLE, float)
 
 
-def pack(active):
+def pack(active: ActiveLearner) -> State:
     """Return facts and arrays of an active learner."""
     facts, arrays = active_state(active)
     return {"class": "ActiveLearner", "active": facts}, arrays
 
 
-def shapes(facts):
+def shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of an active learner with these facts, or refuse."""
     take(facts, "the active learner", **{"class": str, "active": dict})
     options = dict.fromkeys(OPTIONS, str) | {
@@ -35,7 +41,7 @@ def shapes(facts):
     return state_shapes(active)
 
 
-def check(facts, arrays):
+def check(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that no active learner can have."""
     check_whole(arrays)
     check_finite(arrays)
@@ -57,6 +63,6 @@ def check(facts, arrays):
         check_all(part["labels"].any(axis=1), "the log has questions about nothing")
 
 
-def unpack(facts, arrays):
+def unpack(facts: Facts, arrays: Arrays) -> ActiveLearner:
     """Build an active learner from checked facts and arrays."""
     return active_from_state(facts["active"], arrays)

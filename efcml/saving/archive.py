@@ -5,14 +5,18 @@ what a reader expects of it decide the length of the file and every byte that is
 that is compared before the first array is allocated.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import math
 import os
 import re
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +35,11 @@ from efcml.saving.layout import (
 )
 from efcml.support.folders import replacing
 
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+    from efcml.support.aliases import Array, Facts, PathLike, Shapes, State
+
 FORMAT = "efcml"
 FORMAT_VERSION = 1
 HEADER = "header.json"
@@ -40,7 +49,7 @@ DTYPES = ("<f8", "<i8", "|u1", "|b1")
 NAMES = re.compile(r"\w+(/\w+)*", re.ASCII)
 
 
-def write_archive(path, header, arrays):
+def write_archive(path: PathLike, header: Facts, arrays: Mapping[str, Array]) -> None:
     """Write a header and arrays to a file, which appears as a whole or stays as it was.
 
     Parameters
@@ -63,7 +72,7 @@ def write_archive(path, header, arrays):
     if len(text) > MOST_HEADER:
         raise ValueError(f"the header would have {len(text)} bytes; {MOST_HEADER} can be read.")
     parse_header(text)  # what could not be read is not written
-    contents = {HEADER: [text]}
+    contents: dict[str, list[Any]] = {HEADER: [text]}
     for name, array in arrays.items():
         contents[f"{name}.npy"] = [npy_head(array.dtype.str, array.shape), as_bytes(array)]
     members = [describe(name, parts) for name, parts in contents.items()]
@@ -74,7 +83,7 @@ def write_archive(path, header, arrays):
         file.write(directory(members))
 
 
-def read_archive(path, expect):
+def read_archive(path: PathLike, expect: Callable[[Facts], Shapes]) -> State:
     """Return header and arrays of a file, or refuse it with a ValueError that says why.
 
     Parameters
@@ -92,7 +101,7 @@ def read_archive(path, expect):
             return read_file(file, expect)
 
 
-def read_file(file, expect):
+def read_file(file: BufferedReader, expect: Callable[[Facts], Shapes]) -> State:
     """Return header and arrays of an open file."""
     size = os.fstat(file.fileno()).st_size
     text = read_header(file, size)
@@ -123,7 +132,7 @@ def read_file(file, expect):
     return header, arrays
 
 
-def read_header(file, size):
+def read_header(file: BufferedReader, size: int) -> bytes:
     """Return the bytes of the header, which is the first member."""
     start = read_exactly(file, FRAME + len(HEADER))
     length = read_size(start)
@@ -137,7 +146,7 @@ def read_header(file, size):
     return text
 
 
-def parse_header(text):
+def parse_header(text: bytes) -> Facts:
     """Return the header as a dictionary; only the one text that `to_json` gives is accepted."""
     if text.count(b"[") + text.count(b"{") > MOST_BRACKETS:
         raise ValueError("its header has too many parts")
@@ -159,7 +168,7 @@ def parse_header(text):
     return take(header, "the header", **words, format_version=int, content=dict, arrays=list)
 
 
-def check_frame(file, members, heads):
+def check_frame(file: BufferedReader, members: list[Member], heads: list[bytes]) -> list[Member]:
     """Return the members with their checksums, if every byte that is no data is as it must be."""
     found = []
     *starts, end = offsets(members)
@@ -176,7 +185,7 @@ def check_frame(file, members, heads):
     return found
 
 
-def read_array(file, dtype, shape):
+def read_array(file: BufferedReader, dtype: str, shape: tuple[int, ...]) -> Array:
     """Return an array whose data begin here."""
     array = np.empty(shape, dtype=dtype)
     flat = as_bytes(array)
@@ -187,7 +196,7 @@ def read_array(file, dtype, shape):
     return array
 
 
-def read_exactly(file, length):
+def read_exactly(file: BufferedReader, length: int) -> bytes:
     """Return so many bytes."""
     read = file.read(length)
     if len(read) != length:
@@ -195,12 +204,12 @@ def read_exactly(file, length):
     return read
 
 
-def as_bytes(array):
+def as_bytes(array: Array) -> Any:
     """Return the memory of an array as bytes, without a copy."""
     return array.reshape(-1).view(np.uint8)
 
 
-def describe(name, parts):
+def describe(name: str, parts: Sequence[Any]) -> Member:
     """Return the member that these parts make up."""
     crc = 0
     for part in parts:
@@ -208,20 +217,20 @@ def describe(name, parts):
     return Member(name, sum(map(len, parts)), crc)
 
 
-def to_json(value):
+def to_json(value: Any) -> bytes:
     """Return the one text of a value: sorted names, no blanks, ASCII; no NaN, no infinity."""
-    options = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
+    options: Any = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
     return json.dumps(value, default=plain_number, **options).encode("ascii")
 
 
-def plain_number(value):
+def plain_number(value: object) -> Any:
     """Return a number of numpy as one of Python."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"JSON cannot hold a {type(value).__name__}.")
 
 
-def content_hash(header, arrays):
+def content_hash(header: Facts, arrays: Iterable[Array]) -> str:
     """Return the sha256 over the header, without its hash, and the data of all arrays."""
     digest = hashlib.sha256(to_json({k: v for k, v in header.items() if k != "sha256"}))
     for array in arrays:
@@ -230,7 +239,7 @@ def content_hash(header, arrays):
 
 
 @contextmanager
-def refusing(path):
+def refusing(path: PathLike) -> Iterator[None]:
     """Put the name of the file before the reason why it is refused."""
     try:
         yield

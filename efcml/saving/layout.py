@@ -5,7 +5,10 @@ which is where tricks hide; it compares. Every entry has the 64-bit fields, whic
 a fixed date: equal contents give equal files.
 """
 
+from __future__ import annotations
+
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 VERSION_NEEDED = 45  # of the zip format: the one with 64-bit fields
@@ -26,7 +29,7 @@ class Member(NamedTuple):
     crc: int = 0
 
 
-def opening(member):
+def opening(member: Member) -> bytes:
     """Return the bytes before the contents of a member."""
     name = member.name.encode("ascii")
     return (
@@ -39,17 +42,17 @@ def opening(member):
     )  # fmt: skip
 
 
-def read_crc(opened):
+def read_crc(opened: bytes) -> int:
     """Return the checksum that an opening states."""
     return struct.unpack_from("<I", opened, CRC_AT)[0]
 
 
-def read_size(opened):
+def read_size(opened: bytes) -> int:
     """Return the number of bytes that an opening states."""
     return struct.unpack_from("<Q", opened, len(opened) - 8)[0]
 
 
-def offsets(members):
+def offsets(members: Sequence[Member]) -> list[int]:
     """Return where the opening of every member begins, and where the directory does."""
     places = [0]
     for member in members:
@@ -57,7 +60,7 @@ def offsets(members):
     return places
 
 
-def directory(members):
+def directory(members: Sequence[Member]) -> bytes:
     """Return the bytes after the last member."""
     *places, start = offsets(members)
     entries = b"".join(map(_entry, members, places))
@@ -74,7 +77,7 @@ def directory(members):
     )
 
 
-def _entry(member, place):
+def _entry(member: Member, place: int) -> bytes:
     name = member.name.encode("ascii")
     return (
         struct.pack(
@@ -86,12 +89,12 @@ def _entry(member, place):
     )  # fmt: skip
 
 
-def total_size(members):
+def total_size(members: Sequence[Member]) -> int:
     """Return the number of bytes of the whole file."""
     return offsets(members)[-1] + END + sum(ENTRY + len(member.name) for member in members)
 
 
-def npy_head(dtype, shape):
+def npy_head(dtype: str, shape: Sequence[int]) -> bytes:
     """Return the bytes before the data of an array, as numpy writes them.
 
     Examples

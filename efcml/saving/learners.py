@@ -1,6 +1,9 @@
 """What a saved rule learner must look like: sizes first, then values."""
 
+from __future__ import annotations
+
 from types import NoneType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +27,15 @@ from efcml.saving.file_checks import (
 )
 from efcml.support.states import from_plain, nest, pick
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Arrays, Facts, Shapes
+
 CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
 ROUNDING = 1e-9  # relative; what is known of the cases for certain has no variance but this
 PLANES = ("cases/weights", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
 
 
-def learner_shapes(facts):
+def learner_shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of a `Learner` with these facts, or refuse them."""
     take(
         facts, "the learner", n_features=SIZE, n_labels=SIZE, rows_seen=WHOLE, warned=bool,
@@ -42,7 +48,7 @@ def learner_shapes(facts):
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
     if facts["n_cases"] > (0 if rules is None else params.cases):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
-    shapes = {"held": ("<f8", (facts["n_held"], p + K))}
+    shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}
     if rules is not None:
         take(
             rules, "the rule base", n_features=range(p, p + 1), n_labels=range(K, K + 1),
@@ -56,13 +62,13 @@ def learner_shapes(facts):
     return shapes
 
 
-def read_params(facts):
+def read_params(facts: Facts) -> Params:
     """Return checked parameters of a learner."""
     take(facts, "params", **dict.fromkeys(Params.names(), (bool, INT64, float, str)))
     return Params(**{name: from_plain(value) for name, value in facts.items()})
 
 
-def check_learner(facts, arrays, *, gaps=False):
+def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
     """Refuse values that no `Learner` can have; with ``gaps`` held rows may lack features."""
     p = facts["n_features"]
     features, labels = arrays["held"][:, :p], arrays["held"][:, p:]
@@ -91,14 +97,14 @@ def check_learner(facts, arrays, *, gaps=False):
         raise ValueError("two rules have one uid, or one is newer than the next")
 
 
-def per_label_shapes(facts, kind):
+def per_label_shapes(facts: Facts, kind: type) -> Shapes:
     """Return type and shape of every array of a learner with one model per label."""
     take(facts, "the learner", n_features=SIZE, params=dict, order=list, models=list)
     n, order = len(facts["models"]), facts["order"]
     whole = all(type(label) is int for label in order)
     if n == 0 or not whole or sorted(order) != list(range(n)):
         raise ValueError(f"the order of {n} labels must name each once")
-    shapes = {}
+    shapes: Shapes = {}
     for i, part in enumerate(parts_of(facts)):
         shapes |= nest(**{str(i): learner_shapes(part)})
         width = facts["n_features"] + (i if kind is ChainLearner else 0)
@@ -107,13 +113,13 @@ def per_label_shapes(facts, kind):
     return shapes
 
 
-def check_per_label(facts, arrays):
+def check_per_label(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that no learner with one model per label can have."""
     for i, part in enumerate(parts_of(facts)):
         check_learner(part, pick(arrays, str(i)))
 
 
-def parts_of(facts):
+def parts_of(facts: Facts) -> list[Facts]:
     """Return the facts of every label's learner, with the parameters that all share."""
     if not all(isinstance(part, dict) for part in facts["models"]):
         raise ValueError("a model says nothing")

@@ -1,9 +1,17 @@
 """save and load: a model in one file that holds no code."""
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from efcml.saving.archive import read_archive, refusing, write_archive
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from efcml.support.aliases import Arrays, Facts, PathLike, Shapes, State
 
 # Loaded when a model needs them: a file that is refused needs no numba.
 HOMES = {
@@ -15,7 +23,7 @@ HOMES = {
 }
 
 
-def save(model, path):
+def save(model: Any, path: PathLike) -> None:
     """Write a model to a file, with all it needs to go on learning.
 
     The file appears as a whole: if anything fails, an older one stays as it was. Nothing in it is
@@ -44,7 +52,7 @@ def save(model, path):
     write_archive(path, {"kind": "model", "content": facts}, arrays)
 
 
-def load(path):
+def load(path: PathLike) -> Any:
     """Return the model of a file that `save` wrote; it goes on bit for bit.
 
     A file that is foreign, broken or inconsistent is refused with a ValueError that says why.
@@ -62,7 +70,7 @@ def load(path):
         return unpack(header["content"], arrays)
 
 
-def load_fitted(path):
+def load_fitted(path: PathLike) -> tuple[str, dict[str, Any] | None]:
     """Return the name of the class in a file of `save`, and what the estimator has learned.
 
     That is ``{attribute: value}`` with its ``learner_``, empty if it is new, and None if the class
@@ -78,14 +86,14 @@ def load_fitted(path):
         return facts["class"], home.unpack_fitted(facts, arrays)
 
 
-def expect_model(header):
+def expect_model(header: Facts) -> Shapes:
     """Return the arrays that the header of a model file asks for."""
     if header["kind"] != "model":
         raise ValueError(f"it holds a {header['kind']}, not a model")
     return expected(header["content"])
 
 
-def pack(model):
+def pack(model: Any) -> State:
     """Return the facts of a model, which JSON can hold, and its arrays; `unpack` takes them back.
 
     Values that `unpack` would refuse are refused here.
@@ -100,7 +108,7 @@ def pack(model):
     return facts, arrays
 
 
-def expected(facts):
+def expected(facts: Any) -> Shapes:
     """Return ``{name: (dtype, shape)}`` of the arrays of a model with these facts, or refuse them.
 
     Only ValueError is raised, whatever the facts are.
@@ -111,14 +119,14 @@ def expected(facts):
     return import_module(HOMES[name]).shapes(facts)
 
 
-def unpack(facts, arrays):
+def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
     home = import_module(HOMES[facts["class"]])
     home.check(facts, arrays)
     return home.unpack(facts, arrays)
 
 
-def home_of(model):
+def home_of(model: Any) -> ModuleType:
     """Return the module that packs a model, or say that there is none."""
     name = type(model).__name__
     home = "efcml.compat.river" if name == "RiverEFCML" else "efcml"

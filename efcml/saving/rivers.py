@@ -1,6 +1,10 @@
 """RiverEFCML as facts and arrays; river is imported only if such a model is there."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 from efcml.model.learner import Learner
 from efcml.model.params import Params
@@ -8,8 +12,11 @@ from efcml.saving.file_checks import WHOLE, take
 from efcml.saving.learners import check_learner, learner_shapes, read_params
 from efcml.support.states import nest, pick, to_plain
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Arrays, Facts, Shapes, State
 
-def pack(model):
+
+def pack(model: Any) -> State:
     """Return facts and arrays of a model of river, also of one that has learned nothing."""
     params = {name: to_plain(getattr(model, name)) for name in Params.names()}
     facts = {"class": "RiverEFCML", "params": params, "learned": None}
@@ -25,7 +32,7 @@ def pack(model):
     return facts, nest(learner=arrays)
 
 
-def shapes(facts):
+def shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of a model with these facts, or refuse them."""
     take(facts, "the model", **{"class": str, "params": dict, "learned": (dict, NoneType)})
     read_params(facts["params"])
@@ -47,7 +54,7 @@ def shapes(facts):
     return nest(learner=expected)
 
 
-def check_names(names, what, count=None):
+def check_names(names: Sequence[Any], what: str, count: int | None = None) -> None:
     """Refuse names that are not words or whole numbers, each once."""
     if not all(type(name) in (str, int) for name in names):
         raise ValueError(f"the names of {what} must be words or whole numbers")
@@ -55,13 +62,13 @@ def check_names(names, what, count=None):
         raise ValueError(f"{what} must have one name each")
 
 
-def check(facts, arrays):
+def check(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that no model can have; held rows may lack features."""
     if facts["learned"] is not None:
         check_learner(facts["learned"]["learner"], pick(arrays, "learner"), gaps=True)
 
 
-def unpack(facts, arrays):
+def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Build a model of river from checked facts and arrays."""
     from efcml.compat.river import RiverEFCML
 

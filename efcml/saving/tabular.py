@@ -3,9 +3,12 @@
 scikit-learn is loaded only when an estimator is built; a learner is read without it.
 """
 
+from __future__ import annotations
+
 import re
 from numbers import Integral
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +25,10 @@ from efcml.saving.learners import (
 )
 from efcml.support.states import from_plain, nest, pick, to_plain
 
-LEARNERS = {
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Arrays, Facts, Shapes, State
+
+LEARNERS: dict[str, Any] = {
     "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
 }  # fmt: skip
 FURTHER = {"ChainEFC": ("order",)}  # parameters besides those of the engine and random_state
@@ -30,7 +36,7 @@ PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
 
-def pack(model):
+def pack(model: Any) -> State:
     """Return facts and arrays of an estimator, fitted or not."""
     params = {name: plain_parameter(name, value) for name, value in model.get_params().items()}
     facts = {"class": type(model).__name__, "params": params, "fitted": None}
@@ -46,7 +52,7 @@ def pack(model):
     return facts, nest(learner=arrays)
 
 
-def shapes(facts):
+def shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of an estimator with these facts, or refuse them."""
     kind = LEARNERS[facts["class"]]
     take(facts, "the estimator", **{"class": str, "params": dict, "fitted": (dict, NoneType)})
@@ -77,7 +83,7 @@ def shapes(facts):
     return nest(learner=expected)
 
 
-def check(facts, arrays):
+def check(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that no estimator can have."""
     if facts["fitted"] is not None:
         one = LEARNERS[facts["class"]] is Learner
@@ -85,7 +91,7 @@ def check(facts, arrays):
         examine(facts["fitted"]["learner"], pick(arrays, "learner"))
 
 
-def unpack(facts, arrays):
+def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Build an estimator from checked facts and arrays."""
     kind = getattr(efcml, facts["class"])
     model = kind(**{name: from_plain(value) for name, value in facts["params"].items()})
@@ -93,7 +99,7 @@ def unpack(facts, arrays):
     return model
 
 
-def unpack_fitted(facts, arrays):
+def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     """Return what an estimator has learned, by the names of its attributes; nothing if it is new.
 
     The learner is among it, and this needs no scikit-learn.
@@ -114,12 +120,12 @@ def unpack_fitted(facts, arrays):
     return found | {"learner_": learner}
 
 
-def parameter_names(kind):
+def parameter_names(kind: str) -> tuple[str, ...]:
     """Return the names of the parameters of an estimator, of which the name is given."""
     return (*Params.names(), *FURTHER.get(kind, ()), "random_state")
 
 
-def plain_parameter(name, value):
+def plain_parameter(name: str, value: Any) -> Any:
     """Return a parameter as JSON can hold it, or refuse it."""
     plain = to_plain(value)
     if isinstance(plain, list | tuple | np.ndarray) and all(isinstance(v, Integral) for v in plain):
@@ -132,13 +138,13 @@ def plain_parameter(name, value):
     return plain
 
 
-def names_of(model, attribute):
+def names_of(model: Any, attribute: str) -> list[str] | None:
     """Return names as a list, or None if there are none."""
     names = getattr(model, attribute, None)
     return None if names is None else [str(name) for name in names]
 
 
-def pack_classes(classes):
+def pack_classes(classes: Array) -> Facts:
     """Return the classes of a 1-D target as JSON can hold them."""
     facts = {"dtype": classes.dtype.str, "values": classes.tolist()}
     try:
@@ -148,7 +154,7 @@ def pack_classes(classes):
     return facts
 
 
-def unpack_classes(facts):
+def unpack_classes(facts: Facts) -> Array:
     """Return the classes of a 1-D target as an array."""
     take(facts, "the classes", dtype=str, values=list)
     dtype, values = facts["dtype"], facts["values"]

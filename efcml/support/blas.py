@@ -4,15 +4,19 @@ The products of one row are small: handing them to several threads costs more th
 times more when the machine is busy, and makes the last digits depend on the number of threads.
 """
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 
 @contextmanager
-def one_blas_thread():
+def one_blas_thread() -> Iterator[None]:
     """Let BLAS use one thread within this block; then as many as before.
 
     The number belongs to the process: of several threads that are in such blocks at a time, the
@@ -27,10 +31,10 @@ def one_blas_thread():
 
 _counting = threading.Lock()
 _inside = 0  # blocks entered and not yet left
-_changed = []  # (pool, number of threads before)
+_changed: list[tuple[Any, int]] = []  # (pool, number of threads before)
 
 
-def _enter():
+def _enter() -> None:
     global _inside
     with _counting:
         _inside += 1
@@ -41,7 +45,7 @@ def _enter():
                 pool.set_num_threads(1)
 
 
-def _leave():
+def _leave() -> None:
     global _inside
     with _counting:
         _inside -= 1
@@ -51,6 +55,6 @@ def _leave():
 
 
 @cache
-def blas_pools():
+def blas_pools() -> tuple[Any, ...]:
     """Return what controls the thread pools of the BLAS libraries that are loaded."""
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)

@@ -1,7 +1,11 @@
 """A progress bar in a notebook."""
 
+from __future__ import annotations
+
 import io
 import os
+from collections.abc import Callable
+from typing import Any
 
 from tqdm import tqdm
 
@@ -16,20 +20,21 @@ class CellBar(tqdm):
     errors where they are not known.
     """
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         if "TQDM_DELAY" not in os.environ:
             options.setdefault("delay", DELAY)
         # tqdm moves a cursor in its file; there is none here.
         super().__init__(file=io.StringIO(), **{"ncols": COLUMNS, "ascii": False} | options)
 
     @staticmethod
-    def status_printer(file):
+    def status_printer(file: Any) -> Callable[[str], None]:
         """Return the function that shows a text in the place of the one before."""
         from IPython.display import display
 
-        handle, last = None, ""
+        handle: Any = None
+        last = ""
 
-        def show(text):
+        def show(text: str) -> None:
             nonlocal handle, last
             if text == last:
                 return
@@ -43,7 +48,7 @@ class CellBar(tqdm):
 
         return show
 
-    def close(self):
+    def close(self) -> None:
         """End the bar; what was drawn before its delay was over goes as well."""
         drawn = not self.disable
         super().close()

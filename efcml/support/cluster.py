@@ -4,21 +4,30 @@ Tasks of a worker that is lost are run again by others, and so is the hand-over 
 is a task like any other.
 """
 
+from __future__ import annotations
+
 import queue
 import time
 import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
 from efcml.support.blas import blas_pools
 from efcml.support.extras import extra_for
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds without any worker before giving up
 LOOK_EVERY = 2.0  # seconds between two looks at the workers while nothing is finished
 
 
-def run_dask(tasks, address, *rest, function):
+def run_dask(
+    tasks: Sequence[Any], address: Any, *rest: Any, function: Callable[..., Any]
+) -> Generator[Any, None, None]:
     """Yield ``function(task, *rest)`` of all tasks, from the workers of a cluster.
 
     ``address`` is that of a scheduler, or a cluster object, or a ``distributed.Client``.
@@ -42,7 +51,7 @@ def run_dask(tasks, address, *rest, function):
 
 
 @contextmanager
-def connected(address):
+def connected(address: Any) -> Iterator[Client]:
     """Give the client of a cluster; close it afterwards if it was opened here."""
     Client = find_client()
     if isinstance(address, Client):
@@ -62,16 +71,16 @@ def connected(address):
         yield client
 
 
-def find_client():
+def find_client() -> type[Client]:
     """Return the class of Dask's clients, or say how to get it."""
     with extra_for("a Dask cluster"):
         from distributed import Client
     return Client
 
 
-def finished(client, futures):
+def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
     """Yield futures as they are finished; give up when the cluster has no worker for long."""
-    ready = queue.SimpleQueue()
+    ready: queue.SimpleQueue[Future] = queue.SimpleQueue()
     for future in futures:
         future.add_done_callback(ready.put)
     left, alone_since = len(futures), None
@@ -88,7 +97,7 @@ def finished(client, futures):
                 ) from None
 
 
-def has_workers(client):
+def has_workers(client: Client) -> bool:
     """Tell whether the cluster has workers now."""
     try:
         return bool(client.nthreads())
@@ -96,7 +105,7 @@ def has_workers(client):
         raise lost(error) from None
 
 
-def result_of(future):
+def result_of(future: Future) -> Any:
     """Return the record of a finished task, or raise in one line why there is none."""
     from distributed import CancelledError, KilledWorker
 
@@ -116,7 +125,7 @@ def result_of(future):
         ) from None
 
 
-def lost(error):
+def lost(error: BaseException) -> RuntimeError:
     """Return the error for a scheduler that is gone."""
     reason = str(error).partition("\n")[0]
     return RuntimeError(f"the Dask scheduler was lost ({reason}): search again when it is back.")
@@ -125,12 +134,14 @@ def lost(error):
 # -- on a worker ----------------------------------------------------------------------------
 
 
-def as_it_is(value):
+def as_it_is(value: Any) -> Any:
     """Return the value; what a worker keeps for all of its tasks."""
     return value
 
 
-def run_on_worker(task, version, shared, function):
+def run_on_worker(
+    task: Any, version: str, shared: tuple[Any, ...], function: Callable[..., Any]
+) -> Any:
     """Run a task with what all tasks share."""
     if version != __version__:
         raise RuntimeError(

@@ -1,5 +1,8 @@
 """Packages that are not installed with efcml: where one is missing, the extra that brings it."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 EXTRAS = {
@@ -12,7 +15,7 @@ EXTRAS = {
 
 
 @contextmanager
-def extra_for(purpose):
+def extra_for(purpose: str) -> Iterator[None]:
     """Import optional packages in the block; one that is missing is named with its extra.
 
     Examples

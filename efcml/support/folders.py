@@ -1,15 +1,22 @@
 """Files of results: folders checked before the work begins, files whole or not there at all."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import PathLike
 
-def make_folder(path):
+
+def make_folder(path: PathLike) -> None:
     """Make a folder, unless it is there, and see that files can be made in it."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -19,7 +26,7 @@ def make_folder(path):
         raise ValueError(f"cannot write to {path}: {error.strerror}") from None
 
 
-def read_lines(path):
+def read_lines(path: PathLike) -> tuple[list[Any], int]:
     """Return what the lines of a JSON Lines file hold, and how many bytes they take.
 
     A last line that was cut, as by a power failure, has no end and is left out; None stands for a
@@ -30,7 +37,7 @@ def read_lines(path):
     return [_parse(line) for line in whole.decode().split("\n")[:-1]], len(whole)
 
 
-def _parse(line):
+def _parse(line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError:
@@ -38,7 +45,7 @@ def _parse(line):
 
 
 @contextmanager
-def whole_files(folder):
+def whole_files(folder: PathLike) -> Iterator[Path]:
     """Yield an empty folder; what was written there moves to ``folder`` when the block ends.
 
     So a file is complete or not there at all. If the block fails, nothing moves.
@@ -58,7 +65,7 @@ def whole_files(folder):
 
 
 @contextmanager
-def replacing(path):
+def replacing(path: PathLike) -> Iterator[BinaryIO]:
     """Open a new file that takes the place of another one at the end; if that fails, it goes.
 
     An error of the disk names the file that was to be written.

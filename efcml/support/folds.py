@@ -1,9 +1,16 @@
 """Contiguous folds: neighbouring rows of a stream are often related, so they stay together."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array
 
-def contiguous_folds(n_rows, folds):
+
+def contiguous_folds(n_rows: int, folds: int) -> list[slice]:
     """Return the slices of rows that are held out in turn.
 
     Examples
@@ -15,6 +22,6 @@ def contiguous_folds(n_rows, folds):
     return [slice(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
 
 
-def without(table, held_out):
+def without(table: Array, held_out: slice) -> Array:
     """Return the rows of a table that are not held out."""
     return np.delete(table, held_out, axis=0)

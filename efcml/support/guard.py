@@ -6,16 +6,28 @@ lock of its own; nothing is stored in the object, so copies, pickles, clones and
 of it.
 """
 
+from __future__ import annotations
+
 import os
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
-_locks = {}  # (weak reference, lock) by the id of the object; a WeakKeyDictionary is slower
+Thing = TypeVar("Thing")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Method: TypeAlias = Callable[Concatenate[Thing, Given], Result]
+Lock: TypeAlias = AbstractContextManager[Any]
+
+# (weak reference, lock) by the id of the object; a WeakKeyDictionary is slower.
+_locks: dict[int, tuple[ref[Any], Any]] = {}
 _making = threading.Lock()
 
 
-def one_at_a_time(function):
+def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given, Result]:
     """Let calls wait until no other thread is in a call with the same first argument.
 
     A thread that is inside may call further guarded functions of the same object.
@@ -32,14 +44,14 @@ def one_at_a_time(function):
     """
 
     @wraps(function)
-    def waiting(thing, *args, **kwargs):
+    def waiting(thing: Thing, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         with lock_of(thing):
             return function(thing, *args, **kwargs)
 
     return waiting
 
 
-def lock_of(thing):
+def lock_of(thing: object) -> Lock:
     """Return the lock of an object, for what takes more than one call."""
     key = id(thing)
     found = _locks.get(key)
@@ -54,17 +66,17 @@ def lock_of(thing):
 class Abandoned:
     """The lock of an object that another thread was changing when the process was forked."""
 
-    def __enter__(self):
+    def __enter__(self) -> NoReturn:
         raise RuntimeError(
             "this model was in use by another thread when the process was forked and may be half"
             " changed: copy it before, or load it from a file in the new process."
         )
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         pass
 
 
-def _after_fork():
+def _after_fork() -> None:
     """In the child: threads are gone but for one, and so is what they were about to finish."""
     global _making
     _making = threading.Lock()
@@ -82,5 +94,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 class Guarded:
     """A learner with a guarded ``copy``; pickles of it are whole, also while it learns."""
 
-    def __getstate__(self):
+    copy: Callable[[], Any]
+
+    def __getstate__(self) -> dict[str, Any]:
         return vars(self.copy())

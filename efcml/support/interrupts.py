@@ -4,13 +4,17 @@ A learner is changed in many steps: births are counted, a rule goes, another tak
 interrupt in between would leave a model that no stream can make.
 """
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGINT
+from typing import Any
 
 try:
     # Those of `signal` look every handler up among its constants: ten times the time, every row.
-    from _signal import getsignal, signal
+    from _signal import getsignal, signal  # type: ignore[import-not-found]
 except ImportError:
     from signal import getsignal, signal
 
@@ -18,13 +22,13 @@ except ImportError:
 class Waiting(list):
     """Takes the place of the handler of interrupts, and keeps what that would have been given."""
 
-    def __call__(self, *given):
+    def __call__(self, *given: Any) -> None:
         """Note an interrupt."""
         self.append(given)
 
 
 @contextmanager
-def interrupts_held():
+def interrupts_held() -> Iterator[None]:
     """Let an interrupt wait until the end of the block; it is then raised as usual.
 
     Blocks may be nested: the outermost one counts. Keep them shorter than a person waits.

@@ -3,14 +3,20 @@
 Records come as they are finished. A record does not depend on where it was made.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 
-def run_local(tasks, jobs, *rest, function):
+def run_local(
+    tasks: Iterable[Any], jobs: int, *rest: Any, function: Callable[..., Any]
+) -> Generator[Any, None, None]:
     """Yield ``function(task, *rest)`` of all tasks, from ``jobs`` processes of this machine."""
     if jobs == 1:
         for task in tasks:
@@ -32,7 +38,7 @@ def run_local(tasks, jobs, *rest, function):
 
 
 @contextmanager
-def closing_quietly(generator):
+def closing_quietly(generator: Generator[Any, None, None]) -> Iterator[Generator[Any, None, None]]:
     """Close joblib's generator, which ends its processes, without its advice to plan better."""
     try:
         yield generator

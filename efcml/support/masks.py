@@ -1,21 +1,25 @@
 """Masked arrays of numpy: what is under the mask is not known, whatever number lies there."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 
-def with_mask(values):
+def with_mask(values: Any) -> Any:
     """Return a list of rows of which some are masked as one masked array; others as they are."""
     if isinstance(values, list | tuple) and any(np.ma.isMA(row) for row in values):
         return np.ma.array(values)
     return values
 
 
-def hides(values):
+def hides(values: Any) -> bool:
     """Tell whether some values are under a mask."""
     return np.ma.isMA(values) and np.ma.is_masked(values)
 
 
-def fill_mask(values):
+def fill_mask(values: Any) -> Any:
     """Return labels with NaN under the mask; anything else as it is.
 
     Examples
@@ -30,7 +34,7 @@ def fill_mask(values):
     return values.astype(kind).filled(np.nan)
 
 
-def refuse_mask(values, name):
+def refuse_mask(values: Any, name: str) -> Any:
     """Return values unless some are under a mask."""
     values = with_mask(values)
     if hides(values):

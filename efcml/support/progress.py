@@ -1,9 +1,18 @@
 """A progress bar for long work: shown on a terminal and in a notebook, silent in a pipe."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+from typing import Any
 
 
-def progress_bar(total, label, *, unit="row", show=None, **options):
+def progress_bar(
+    total: int | None, label: str, *, unit: str = "row", show: bool | None = None, **options: Any
+) -> tqdm:
     """Return a tqdm bar; use it in a ``with`` block and call ``update(n)``.
 
     Parameters
@@ -19,15 +28,18 @@ def progress_bar(total, label, *, unit="row", show=None, **options):
         Further options of tqdm, such as ``unit_scale`` or ``initial``.
     """
     shown = is_watched() if show is None else show
+    options |= {"total": total, "desc": label, "unit": unit, "disable": not shown, "leave": False}
     # Loaded here: the command line prints its help without.
     if in_notebook():
-        from efcml.support.cellbar import CellBar as Bar
-    else:
-        from tqdm import tqdm as Bar
-    return Bar(total=total, desc=label, unit=unit, disable=not shown, leave=False, **options)
+        from efcml.support.cellbar import CellBar
+
+        return CellBar(**options)
+    from tqdm import tqdm
+
+    return tqdm(**options)
 
 
-def tell(text):
+def tell(text: str) -> None:
     """Print a line for a person who waits; nothing in a pipe.
 
     On a terminal it goes where bars go, which make room for it; in a notebook it is not an error.
@@ -40,12 +52,12 @@ def tell(text):
         tqdm.write(text, file=sys.stderr)
 
 
-def is_watched():
+def is_watched() -> bool:
     """Tell whether the output goes to a terminal or a notebook."""
     return sys.stderr.isatty() or in_notebook()
 
 
-def in_notebook():
+def in_notebook() -> bool:
     """Tell whether this process is the kernel of a notebook."""
     if "ipykernel" not in sys.modules:
         return False
@@ -54,7 +66,7 @@ def in_notebook():
     return hasattr(get_ipython(), "kernel")
 
 
-def in_words(seconds):
+def in_words(seconds: float) -> str:
     """Return a time for people.
 
     Examples

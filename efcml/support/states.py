@@ -4,15 +4,22 @@ A state is a pair ``(facts, arrays)``. Parts of a whole are put under the name o
 folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array
 
 INFINITY = "infinity"  # JSON has no word for it; no parameter has this one
 
 
-def nest(**parts):
+def nest(**parts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of all parts in one dictionary, each under the name of its part.
 
     Examples
@@ -23,7 +30,7 @@ def nest(**parts):
     return {f"{part}/{name}": parts[part][name] for part in parts for name in parts[part]}
 
 
-def pick(entries, part):
+def pick(entries: Mapping[str, Any], part: str) -> dict[str, Any]:
     """Return the entries of one part, as they were before `nest`.
 
     Examples
@@ -35,7 +42,7 @@ def pick(entries, part):
     return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
 
 
-def fingerprint(*arrays):
+def fingerprint(*arrays: Array) -> str:
     """Return a text that stands for the shapes and values of arrays.
 
     Examples
@@ -49,13 +56,13 @@ def fingerprint(*arrays):
     return digest.hexdigest()
 
 
-def to_plain(value):
+def to_plain(value: Any) -> Any:
     """Return a value of a parameter as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
     return INFINITY if isinstance(value, float) and value == math.inf else value
 
 
-def from_plain(value):
+def from_plain(value: Any) -> Any:
     """Return what `to_plain` was given, as a number of Python."""
     return math.inf if value == INFINITY else value

@@ -1,7 +1,11 @@
 """Aligned tables for a terminal."""
 
+from __future__ import annotations
 
-def format_table(header, rows):
+from collections.abc import Iterable, Sequence
+
+
+def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
     """Return lines of columns; numbers to the right, text to the left.
 
     Examples
@@ -25,7 +29,7 @@ def format_table(header, rows):
     return lines
 
 
-def _is_number(text):
+def _is_number(text: str) -> bool:
     """Tell whether a cell counts as a number: also "-", and counts with strokes between them."""
     try:
         for part in text.split("/"):

@@ -1,29 +1,36 @@
 """Bars whose clock goes on while nothing is finished: a person sees that something is done."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from efcml.support.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 EVERY = 0.5  # seconds
 
 
 @contextmanager
-def busy(what, show=None):
+def busy(what: str, show: bool | None = None) -> Iterator[None]:
     """Show what is done and for how long, where nobody knows how long it takes."""
     with progress_bar(None, what, show=show, bar_format="{desc} [{elapsed}]") as bar, ticking(bar):
         yield
 
 
 @contextmanager
-def ticking(bar):
+def ticking(bar: tqdm) -> Iterator[None]:
     """Draw a bar anew now and then while the block runs."""
     if bar.disable:
         yield
         return
     ended = threading.Event()
 
-    def tick():
+    def tick() -> None:
         while not ended.wait(EVERY):
             bar.refresh()
 

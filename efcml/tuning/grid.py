@@ -1,7 +1,11 @@
 """What is searched: vigilances, and the pairs (alpha, beta) that one pass carries along."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from efcml.model.params import Params
 
@@ -27,7 +31,16 @@ class Grid:
     alpha: tuple[float, ...]
     beta: tuple[float, ...]
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # more is taken than is kept
+
+        def __init__(
+            self,
+            vigilance: Sequence[float] | float,
+            alpha: Sequence[float] | float,
+            beta: Sequence[float] | float,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
         for name in ("vigilance", "alpha", "beta"):
             values = getattr(self, name)
             values = tuple(values) if hasattr(values, "__iter__") else (values,)
@@ -40,11 +53,11 @@ class Grid:
             object.__setattr__(self, name, tuple(float(value) for value in values))
 
     @property
-    def pairs(self):
+    def pairs(self) -> tuple[tuple[float, float], ...]:
         """All pairs (alpha, beta)."""
         return tuple(itertools.product(self.alpha, self.beta))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.vigilance) * len(self.alpha) * len(self.beta)
 
 

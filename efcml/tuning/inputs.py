@@ -1,14 +1,28 @@
 """Checks of what a search is given: everything is refused before any work is done."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml.model.params import check_whole
 from efcml.tuning.grid import Grid
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
+
+    from efcml.model.params import Params
+    from efcml.support.aliases import Floats
+
 SEARCHED = ("vigilance", "alpha", "beta")
 
 
-def check_rows(X, Y, given):
+def check_rows(
+    X: ArrayLike | DataFrame, Y: ArrayLike | DataFrame, given: Mapping[str, Any]
+) -> tuple[Params, Floats, Floats]:
     """Return parameters and rows as the classifier takes them: its checks, its messages."""
     from efcml.estimators.classifier import (
         EFCMLClassifier,  # not on workers: it takes a second to load
@@ -25,7 +39,7 @@ def check_rows(X, Y, given):
     return learner.params, X, Y
 
 
-def check_folds(folds, Y):
+def check_folds(folds: int, Y: Floats) -> None:
     """Refuse a number of folds that leaves nothing to learn from."""
     check_whole("folds", folds, least=2)
     if folds > len(Y):
@@ -42,7 +56,7 @@ def check_folds(folds, Y):
         )
 
 
-def check_grid(grid):
+def check_grid(grid: object) -> None:
     """Refuse what is no grid."""
     if not isinstance(grid, Grid):
         raise ValueError(
@@ -50,7 +64,7 @@ def check_grid(grid):
         )
 
 
-def check_backend(jobs, dask):
+def check_backend(jobs: int, dask: Any) -> None:
     """Refuse numbers of processes that make no sense, and two backends at once."""
     if not isinstance(jobs, int | np.integer) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
         raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")

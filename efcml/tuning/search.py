@@ -1,9 +1,13 @@
 """The search itself: tasks to a backend, records to a file, scores to a result."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 from efcml.support.progress import in_words, progress_bar
 from efcml.support.watch import busy, ticking
@@ -12,6 +16,14 @@ from efcml.tuning.inputs import check_backend, check_folds, check_grid, check_ro
 from efcml.tuning.search_record import SearchRecord, describe
 from efcml.tuning.tuning_result import TuningResult
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Facts, PathLike
+    from efcml.tuning.grid import Grid
+    from efcml.tuning.task import Task
+
 # What loads numba is imported when a search begins, behind a bar: it takes seconds.
 STARTING = 3.0  # seconds until processes work
 
@@ -19,13 +31,24 @@ STARTING = 3.0  # seconds until processes work
 class SearchInterrupted(KeyboardInterrupt):
     """Ctrl-C during a search; ``partial`` is a `TuningResult` of what was finished, or None."""
 
-    def __init__(self, message, partial):
+    def __init__(self, message: str, partial: TuningResult | None) -> None:
         super().__init__(message)
         self.partial = partial
 
 
-def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, checkpoint=None,
-         progress=None, say=None):  # fmt: skip
+def tune(
+    X: ArrayLike | DataFrame,
+    Y: ArrayLike | DataFrame,
+    *,
+    grid: Grid = SHORT_GRID,
+    folds: int = 5,
+    params: Mapping[str, Any] | None = None,
+    jobs: int = 1,
+    dask: Any = None,
+    checkpoint: PathLike | None = None,
+    progress: bool | None = None,
+    say: Callable[[str], object] | None = None,
+) -> TuningResult:
     """Choose vigilance, alpha and beta by cross-validation over contiguous folds.
 
     Each fold is held out once: the other rows are fitted, the fold is a stream, test-then-train.
@@ -113,7 +136,7 @@ def tune(X, Y, *, grid=SHORT_GRID, folds=5, params=None, jobs=1, dask=None, chec
     return result
 
 
-def prepare(progress):
+def prepare(progress: bool | None) -> None:
     """Compile once, not in every process."""
     from efcml.model.warm import warmup
 
@@ -121,7 +144,15 @@ def prepare(progress):
         warmup(asks=False)
 
 
-def foretell(missing, record, rest, grid, jobs, dask, progress):
+def foretell(
+    missing: list[Task],
+    record: SearchRecord,
+    rest: tuple[Any, ...],
+    grid: Grid,
+    jobs: int,
+    dask: Any,
+    progress: bool | None,
+) -> tuple[str, int]:
     """Return in words how large a search is and about how long it takes, and with how many jobs.
 
     A pass takes the longer the more rules there are, so two are timed, of the lowest and of the
@@ -163,7 +194,15 @@ def foretell(missing, record, rest, grid, jobs, dask, progress):
     return f"{size}, about {in_words(max(seconds, 1.0))}{where} (a pass took {took})", workers
 
 
-def run_tasks(missing, record, rest, *, jobs, dask, progress):
+def run_tasks(
+    missing: list[Task],
+    record: SearchRecord,
+    rest: tuple[Any, ...],
+    *,
+    jobs: int,
+    dask: Any,
+    progress: bool | None,
+) -> None:
     """Run the tasks that the record lacks; ``rest`` goes to every task."""
     from efcml.support.cluster import run_dask
     from efcml.support.jobs import run_local
@@ -183,7 +222,9 @@ def run_tasks(missing, record, rest, *, jobs, dask, progress):
             bar.update(1)
 
 
-def finished_part(grid, folds, lines, given):
+def finished_part(
+    grid: Grid, folds: int, lines: Mapping[tuple[float, int], Facts], given: dict[str, Any]
+) -> TuningResult | None:
     """Return the result for the vigilances that have all their folds, or None if none has."""
     whole = [v for v in grid.vigilance if all((v, fold) in lines for fold in range(folds))]
     if not whole:

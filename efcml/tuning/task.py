@@ -5,7 +5,10 @@ P, G, B and the correlation do not depend on alpha and beta, so one pass carries
 planes of their own (`efcml.model.learner.Learner` with ``pairs``).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,16 @@ from efcml import measures
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
 from efcml.support.folds import contiguous_folds, without
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from efcml.model.params import Params
+    from efcml.support.aliases import Facts, Floats
+    from efcml.tuning.grid import Grid
+
+    Pairs: TypeAlias = Sequence[tuple[float, float]]  # of alpha and beta
 
 
 @dataclass(frozen=True)
@@ -25,12 +38,12 @@ class Task:
     stop: int
 
     @property
-    def key(self):
+    def key(self) -> tuple[float, int]:
         """What tells the tasks of one search apart."""
         return self.vigilance, self.fold
 
 
-def make_tasks(grid, n_rows, folds):
+def make_tasks(grid: Grid, n_rows: int, folds: int) -> list[Task]:
     """Return the tasks of a search over contiguous folds, the longest first.
 
     A low vigilance gives many rules; started first, it does not keep one worker busy at the end.
@@ -42,7 +55,7 @@ def make_tasks(grid, n_rows, folds):
     ]
 
 
-def run_task(task, params, pairs, X, Y):
+def run_task(task: Task, params: Params, pairs: Pairs, X: Floats, Y: Floats) -> Facts:
     """Return the record of one task, or raise an error that names the task."""
     try:
         return score_task(task, params, pairs, X, Y)
@@ -53,7 +66,7 @@ def run_task(task, params, pairs, X, Y):
         ) from error
 
 
-def score_task(task, params, pairs, X, Y):
+def score_task(task: Task, params: Params, pairs: Pairs, X: Floats, Y: Floats) -> Facts:
     """Return the record of one task: for every pair, sums over the held-out rows.
 
     ``right`` of ``known`` decisions, ``ap`` summed over ``ranked`` rows, the number of ``rules`` at
@@ -82,29 +95,31 @@ def score_task(task, params, pairs, X, Y):
 class Passes:
     """What all pairs gave on one fold."""
 
-    scores: np.ndarray  # (pairs, n, K), of every row before it is learned
-    rules: list  # at the end, by pair
-    diverged: list  # 1 where the divergence guard stopped a rule, by pair
+    scores: Floats  # (pairs, n, K), of every row before it is learned
+    rules: list[int]  # at the end, by pair
+    diverged: list[int]  # 1 where the divergence guard stopped a rule, by pair
 
 
-def run_passes(params, pairs, X, Y, X_new, Y_new):
+def run_passes(
+    params: Params, pairs: Pairs, X: Floats, Y: Floats, X_new: Floats, Y_new: Floats
+) -> Passes:
     """Fit rows, then stream the new ones, for every pair: in one pass if that gives the same."""
     if can_share_a_pass(params, Y, Y_new):
         learner, scores = run_pass(params, pairs, X, Y, X_new, Y_new)
         if not learner.warned:
             scores = np.stack(np.split(scores, len(pairs), axis=1))
             return Passes(scores, [learner.n_rules] * len(pairs), [0] * len(pairs))
-    scores, rules, diverged = [], [], []
+    found, rules, diverged = [], [], []
     for alpha, beta in pairs:
         own = replace(params, alpha=alpha, beta=beta)
         learner, own_scores = run_pass(own, None, X, Y, X_new, Y_new)
-        scores.append(own_scores)
+        found.append(own_scores)
         rules.append(learner.n_rules)
         diverged.append(int(learner.warned))
-    return Passes(np.stack(scores), rules, diverged)
+    return Passes(np.stack(found), rules, diverged)
 
 
-def can_share_a_pass(params, *tables):
+def can_share_a_pass(params: Params, *tables: Floats) -> bool:
     """Tell whether all pairs see the same rules.
 
     Where a row knows only some of its labels, the winner's expectation, hence W, moves the rules.
@@ -116,7 +131,9 @@ def can_share_a_pass(params, *tables):
     return convex and not any((some.any(axis=1) & ~some.all(axis=1)).any() for some in unknown)
 
 
-def run_pass(params, pairs, X, Y, X_new, Y_new):
+def run_pass(
+    params: Params, pairs: Pairs | None, X: Floats, Y: Floats, X_new: Floats, Y_new: Floats
+) -> tuple[Learner, Floats]:
     """Fit rows, then stream the new ones; return the learner and the scores of the new rows."""
     learner = QuietLearner(params, X.shape[1], Y.shape[1], pairs=pairs).fit(X, Y)
     trace = Trace.for_rows(len(X_new), Y.shape[1] * learner.n_pairs)
@@ -127,5 +144,5 @@ def run_pass(params, pairs, X, Y, X_new, Y_new):
 class QuietLearner(Learner):
     """A learner that notes a divergence in ``warned``; the search warns once, at its end."""
 
-    def _warn_of_divergence(self):
+    def _warn_of_divergence(self) -> None:
         self.warned = self.warned or bool(self.rules.stopped.any())

@@ -1,13 +1,22 @@
 """What a search found."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from efcml.support.extras import extra_for
 from efcml.tuning.grid import Grid
 from efcml.tuning.search_record import to_json
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from efcml.support.aliases import Facts, Floats
 
 TABLES = ("pa", "ap", "rules", "diverged")
 
@@ -21,14 +30,14 @@ class TuningResult:
     """
 
     grid: Grid
-    pa: np.ndarray
-    ap: np.ndarray
-    rules: np.ndarray  # at the end of a fold, mean over the folds
-    diverged: np.ndarray  # folds in which a rule ran away
-    params: dict  # what was not searched and differs from the defaults
+    pa: Floats
+    ap: Floats
+    rules: Floats  # at the end of a fold, mean over the folds
+    diverged: Floats  # folds in which a rule ran away
+    params: dict[str, Any]  # what was not searched and differs from the defaults
 
     @classmethod
-    def from_lines(cls, grid, lines, params):
+    def from_lines(cls, grid: Grid, lines: Iterable[Facts], params: dict[str, Any]) -> Self:
         """Sum up the records of all tasks; their order does not matter."""
         shape = len(grid.vigilance), len(grid.pairs)
         right, ap, rules, diverged = (np.zeros(shape) for _ in range(4))
@@ -46,14 +55,14 @@ class TuningResult:
         return cls(grid, right / known, ap / defined, rules / folds, diverged, params)
 
     @property
-    def best(self):
+    def best(self) -> tuple[int, int]:
         """Index (vigilance, pair) of the point with the highest PA; AP breaks ties, then order."""
         order = np.lexsort((-np.nan_to_num(self.ap.ravel(), nan=-1.0), -self.pa.ravel()))
         row, pair = np.unravel_index(order[0], self.pa.shape)
         return int(row), int(pair)
 
     @property
-    def best_params(self):
+    def best_params(self) -> dict[str, Any]:
         """Parameters for ``EFCMLClassifier``: the chosen point and what was not searched."""
         row, pair = self.best
         alpha, beta = self.grid.pairs[pair]
@@ -62,16 +71,16 @@ class TuningResult:
         }  # fmt: skip
 
     @property
-    def best_pa(self):
+    def best_pa(self) -> float:
         """Partial accuracy of the chosen point."""
         return float(self.pa[self.best])
 
     @property
-    def best_ap(self):
+    def best_ap(self) -> float:
         """Average precision of the chosen point."""
         return float(self.ap[self.best])
 
-    def rows(self):
+    def rows(self) -> list[dict[str, float]]:
         """Return one dictionary per point: vigilance, alpha, beta, pa, ap, rules, diverged."""
         points = []
         for row, vigilance in enumerate(self.grid.vigilance):
@@ -81,7 +90,7 @@ class TuningResult:
                 points.append(point | scores)
         return points
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one line per point, the best first."""
         with extra_for("to_frame"):
             import pandas
@@ -89,7 +98,7 @@ class TuningResult:
         frame = pandas.DataFrame(self.rows())
         return frame.sort_values(["pa", "ap"], ascending=False, ignore_index=True, kind="stable")
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Return everything as JSON text, to be read by `from_json`; null where there is no AP."""
         tables = {
             name: [[None if np.isnan(value) else value for value in row] for row in table.tolist()]
@@ -99,7 +108,7 @@ class TuningResult:
         return to_json({"grid": asdict(self.grid), "params": self.params} | chosen | tables)
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """Return the result that `to_json` wrote.
 
         Examples
@@ -115,12 +124,14 @@ class TuningResult:
             read = json.loads(text)
             grid = Grid(**read["grid"])
             shape = len(grid.vigilance), len(grid.pairs)
-            tables = [np.array(read[name], dtype=np.float64).reshape(shape) for name in TABLES]
-            return cls(grid, *tables, dict(read["params"]))
+            tables = {
+                name: np.array(read[name], dtype=np.float64).reshape(shape) for name in TABLES
+            }
+            return cls(grid, params=dict(read["params"]), **tables)
         except (KeyError, TypeError, ValueError):
             raise ValueError("the text is no tuning result: give what to_json wrote.") from None
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, TuningResult):
             return NotImplemented
         return (self.grid, self.params) == (other.grid, other.params) and all(
@@ -128,7 +139,7 @@ class TuningResult:
             for name in TABLES
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         chosen = ", ".join(
             f"{name}={self.best_params[name]:g}" for name in ("vigilance", "alpha", "beta")
         )

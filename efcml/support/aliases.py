@@ -1,0 +1,22 @@
+"""Names of types that signatures use. Import them under ``TYPE_CHECKING``: nothing runs by them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+# A state is facts that JSON can hold, and arrays by name; see `states`.
+Facts: TypeAlias = dict[str, Any]
+Arrays: TypeAlias = dict[str, Array]
+State: TypeAlias = tuple[Facts, Arrays]
+Shapes: TypeAlias = dict[str, tuple[str, tuple[int, ...]]]  # type and shape of arrays by name
