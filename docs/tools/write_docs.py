@@ -5,12 +5,9 @@ and stays as it is.
 """
 
 import argparse
-import inspect
 import json
-import re
 import subprocess
 import sys
-from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 
@@ -61,29 +58,17 @@ def case_table():
 
 
 def parameter_table():
-    """Return names, defaults and meanings of all parameters.
+    """Return names, defaults, ranges, printed values and meanings of all parameters."""
+    from efcml.model.params import Parameters
+    from efcml.support.declared import facts_of, printed
 
-    The defaults are those of `Params`, the words those of the estimator's docstring.
-    """
-    from efcml.estimators.classifier import EFCMLClassifier
-    from efcml.model.params import Params
-
-    meanings = read_meanings(inspect.getdoc(EFCMLClassifier))
-    lines = ["| name | default | what it does |", "|---|---|---|"]
-    for field in fields(Params):
-        meaning = meanings[field.name].replace("|", "\\|")
-        lines.append(f"| `{field.name}` | `{field.default!r}` | {meaning} |")
+    paper = printed(Parameters)
+    lines = ["| name | default | what it does | allowed | `paper()` |", "|---|---|---|---|---|"]
+    for name, facts in facts_of(Parameters).items():
+        meaning = facts.meaning.replace("``", "`")
+        value = f"`{paper[name]!r}`" if name in paper else ""
+        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} | {facts.kind} | {value} |")
     return "\n".join(lines)
-
-
-def read_meanings(docstring):
-    """Return the text of every entry of the Parameters section of a numpy docstring."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
-    entries = re.split(r"^(\w+) : [^\n]*\n", section[1], flags=re.M)
-    return {
-        name: " ".join(text.split()).replace("``", "`")
-        for name, text in zip(entries[1::2], entries[2::2], strict=True)
-    }
 
 
 def results_table(root=ROOT):

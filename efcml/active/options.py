@@ -6,7 +6,7 @@ import numpy as np
 
 from efcml.kernels import querying
 from efcml.kernels.records import Ask
-from efcml.model.params import check_choice, check_number, check_whole
+from efcml.support.checks import check_choice, check_number, check_whole
 
 CRITERIA = {
     "novelty": querying.NOVELTY,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from efcml import measures
-from efcml.model.params import check_choice
+from efcml.support.checks import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from efcml.model.params import check_whole
+from efcml.support.checks import check_whole
 from efcml.tuning.grid import Grid
 
 SEARCHED = ("vigilance", "alpha", "beta")
