@@ -10,10 +10,9 @@ from efcml.estimators.base import EngineFace
 from efcml.estimators.classifier import SEED, UNUSED_SEED
 from efcml.explain import name_all, read_rules
 from efcml.model.params import Parameters
+from efcml.rivals.model_list import LEAST_SQUARES
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.support.declared import other, with_parameters
-
-LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 
 
 @with_parameters

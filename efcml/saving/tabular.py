@@ -12,6 +12,7 @@ import numpy as np
 import efcml
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.saving.file_checks import take, take_words
 from efcml.saving.learners import (
@@ -25,7 +26,6 @@ from efcml.support.states import from_plain, nest, pick, to_plain
 LEARNERS = {
     "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
 }  # fmt: skip
-FURTHER = {"ChainEFC": ("order",)}  # parameters besides those of the engine and random_state
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -116,7 +116,8 @@ def unpack_fitted(facts, arrays):
 
 def parameter_names(kind):
     """Return the names of the parameters of an estimator, of which the name is given."""
-    return (*Params.names(), *FURTHER.get(kind, ()), "random_state")
+    further = {model.kind: model.further for model in MODELS.values()}
+    return (*Params.names(), *further[kind], "random_state")
 
 
 def plain_parameter(name, value):
