@@ -73,9 +73,10 @@ def parameter_table():
 
 def results_table(root=ROOT):
     """Return the results in file order, default and tuned, from the records of the experiments."""
-    from efcml_paper.marks import OURS, SETS
+    from efcml_paper.marks import OURS
     from efcml_paper.pages import NOTHING
     from efcml_paper.paper_tables import MISSING
+    from efcml_paper.scale import SETS
 
     findings = read_experiments(root)
     if findings is None:
