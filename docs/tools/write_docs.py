@@ -71,6 +71,32 @@ def parameter_table():
     return "\n".join(lines)
 
 
+def measure_table(header, show):
+    """Return a table of all measures; ``show`` gives the cells that follow the name of one."""
+    from efcml.measures import MEASURES
+
+    lines = [f"| name | {' | '.join(header)} |", "|---" * (len(header) + 1) + "|"]
+    for name, measure in MEASURES.items():
+        cells = [f"`{name}`", *(cell.replace("|", "\\|") for cell in show(measure))]
+        lines.append("| " + " | ".join(cells).rstrip() + " |")
+    return "\n".join(lines)
+
+
+def definition_table():
+    """Return what every measure is."""
+    return measure_table(
+        ("function", "definition", "better", "rows without true labels"),
+        lambda one: (f"`{one.function.__name__}`", one.definition, one.better, one.empty),
+    )
+
+
+def scikit_learn_table():
+    """Return which function of scikit-learn every measure is, and how it differs."""
+    return measure_table(
+        ("scikit-learn", "difference"), lambda one: (one.scikit_learn, one.difference)
+    )
+
+
 def results_table(root=ROOT):
     """Return the results in file order, default and tuned, from the records of the experiments."""
     from efcml_paper.marks import OURS
@@ -199,6 +225,7 @@ TABLES = {
     "README.md": {"results": results_table},
     "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
+    "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},

@@ -85,6 +85,10 @@ class PrequentialResult:
         rows = measures.average_precision_rows(self.Y, self.scores)
         return measures.running_mean(rows[~np.isnan(rows)])
 
+    def summary(self):
+        """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
+        return measures.summary(self.Y, self.scores)
+
     def trend(self, measure="pa", *, window=None):
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
 

@@ -9,6 +9,17 @@ import numpy as np
 
 from .label_checks import check_pair, divide, mean_of_defined
 
+__all__ = [
+    "example_f1",
+    "example_f1_rows",
+    "macro_f1",
+    "micro_f1",
+    "partial_accuracy",
+    "partial_accuracy_rows",
+    "subset_accuracy",
+    "subset_accuracy_rows",
+]
+
 
 def partial_accuracy(Y, labels):
     """Return the share of right label decisions, which is 1 - Hamming loss.

@@ -11,6 +11,17 @@ import numpy as np
 
 from .label_checks import check_pair, divide, mean_of_defined
 
+__all__ = [
+    "average_precision",
+    "average_precision_rows",
+    "coverage",
+    "coverage_rows",
+    "one_error",
+    "one_error_rows",
+    "ranking_loss",
+    "ranking_loss_rows",
+]
+
 
 def average_precision(Y, scores):
     """Return the label-ranking average precision.
