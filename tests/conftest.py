@@ -62,15 +62,13 @@ import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-from efcml.model.params import Params  # noqa: E402
+from efcml.model.params import Parameters, Params  # noqa: E402
 
 # Uncompiled, a row takes as long as the square of the cases; a few have every branch. Faces take
 # their defaults from here when they are imported.
 if MODE == "nojit":
-    Params.cases = 6
-    Params.__init__.__defaults__ = tuple(
-        getattr(Params, name) for name in Params.__dataclass_fields__
-    )
+    Parameters.cases = Parameters.__dataclass_fields__["cases"].default = 6
+    Params.__init__.__kwdefaults__["cases"] = 6
 
 # The same examples in every run. Uncompiled kernels are hundreds of times slower.
 hypothesis.settings.register_profile(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers.ranges import FACTS, refused
 from sklearn.exceptions import NotFittedError
 from test_classifier import QUICK, freeze, hide, stream
 
@@ -302,42 +303,7 @@ def test_nothing_to_score():
 # Parameters. --------------------------------------------------------------------------------
 
 BAD_PARAMETERS = [
-    ("vigilance", 0.0, "vigilance must be a number > 0; got 0.0"),
-    ("vigilance", "high", "vigilance must be a number > 0; got 'high'"),
-    ("vigilance", np.nan, "vigilance must be a number > 0; got nan"),
-    ("vigilance", True, "vigilance must be a number > 0; got True"),
-    ("vigilance", None, "vigilance must be a number > 0; got None"),
-    ("alpha", -1.0, "alpha must be a number >= 0 and <= 1e.09; got -1.0"),
-    ("beta", np.inf, "beta must be a number >= 0 and <= 1e.09; got inf"),
-    ("correlation", "strong", "correlation must be one of 'shift', .*; got 'strong'"),
-    ("correlation", ["shift"], "correlation must be one of 'shift'"),
-    ("bandwidth", 0, "bandwidth must be 'dimension' or a number >= 1e-09; got 0"),
-    ("bandwidth", "wide", "bandwidth must be 'dimension' or a number >= 1e-09; got 'wide'"),
-    ("activation", "mass", "activation must be one of 'density', 'distance'; got 'mass'"),
-    ("lipschitz", "none", "lipschitz must be one of 'exact', 'paper'; got 'none'"),
-    ("n_steps", 0, "n_steps must be a whole number >= 1; got 0"),
-    ("n_steps", 1.5, "n_steps must be a whole number >= 1; got 1.5"),
-    ("step_interval", -1.0, "step_interval must be a number >= 0; got -1.0"),
-    ("forgetting", 0.0, "forgetting must be a number > 0 and <= 1; got 0.0"),
-    ("forgetting", 1.01, "forgetting must be a number > 0 and <= 1; got 1.01"),
-    ("prior", -3, "prior must be 'auto' or a number >= 1e-09 and <= 1e.09; got -3"),
-    ("birth_width", 0.0, "birth_width must be a number >= 1e-09"),
-    ("variance_floor", -0.1, "variance_floor must be a number >= 0"),
-    ("merging", "yes", "merging must be True or False; got 'yes'"),
-    ("merge_overlap", 1.5, "merge_overlap must be a number > 0 and <= 1; got 1.5"),
-    ("merge_volume", 0.0, "merge_volume must be 'paper' or a number > 0"),
-    ("merge_consequents", "mean", "merge_consequents must be one of 'exact', 'paper'"),
-    ("product_space", 2, "product_space must be True or False; got 2"),
-    ("max_rules", 0, "max_rules must be a whole number >= 1; got 0"),
-    ("activation_floor", 1.0, "activation_floor must be a number >= 0 and < 1; got 1.0"),
-    ("clip", 0.0, "clip must be a number > 0"),
-    ("warmup_rows", 0, "warmup_rows must be a whole number >= 1"),
-    ("birth_learning", "no", "birth_learning must be True or False"),
-    ("birth_plane", "mean", "birth_plane must be one of 'nearest', 'blend'"),
-    ("cases", -1, "cases must be a whole number from 0 to 2000; got -1"),
-    ("case_width", 0.0, "case_width must be a number >= 1e-09"),
-    ("case_noise", 0.0, "case_noise must be a number >= 0.0001"),
-    ("weight_limit", 0.0, "weight_limit must be a number > 0"),
+    *((name, refused(name)[0], f"^{name} must be .*; got ") for name in FACTS),
     ("random_state", "seed", "'seed' cannot be used to seed"),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.cli_files import shell, write_csv
 
 import efcml
-from efcml.cli.settings import MODELS, parameter_names
+from efcml.cli.settings import OFFERED, parameter_names
 from efcml.rivals import make_model
 from efcml.saving import load_fitted
 from efcml.saving import tabular as estimators
@@ -115,7 +115,7 @@ def test_explain_loads_no_pictures(model_file):
     assert (code, loaded & {"numba", "matplotlib"}) == (0, {"numba"})
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", OFFERED)
 def test_parameters_that_can_be_set_are_those_of_the_model(model):
     assert [*parameter_names(model), "random_state"] == sorted(
         make_model(model).get_params(), key=lambda name: (name == "random_state", name)

@@ -137,7 +137,7 @@ def test_unknown_labels_are_empty(tmp_path, songs, capsys, no_pictures):
     assert row["calm.true"] in ("0", "1")
 
 
-@pytest.mark.parametrize("model", settings.MODELS)
+@pytest.mark.parametrize("model", settings.OFFERED)
 def test_models(model, songs, tmp_path, capsys, no_pictures):
     summary = numbers(run_arguments(songs, "--model", model, "--out", tmp_path / "o"), capsys)
     from efcml.rivals import MODELS, make_model

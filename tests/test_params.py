@@ -1,68 +1,38 @@
 """Every parameter is checked, and its error names it and what is allowed."""
 
 import math
+import pickle
+from dataclasses import replace
 from fractions import Fraction
+from inspect import signature
 
 import numpy as np
 import pytest
-from helpers.streams import PARAMETERS, make_params
+from helpers.ranges import FACTS, accepted, refused
+from helpers.streams import make_params
 from numpy.testing import assert_allclose
 
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC
 from efcml.model.params import CORRELATIONS, Params
+from efcml.support.declared import printed
 
 pytestmark = pytest.mark.plain
 
-NAN, INF = math.nan, math.inf
-
-# name: (what the message says is allowed, values that are refused, values that are not)
-RANGES = {
-    "vigilance": ("> 0", [0, -1.0, NAN, INF, "much", None, True], [0.1, 4, np.float64(2.0)]),
-    "alpha": (">= 0 and <= 1e+09", [-1e-9, 2e9, NAN, INF, "x"], [0, 0.5]),
-    "beta": (">= 0 and <= 1e+09", [-1e-9, 2e9, NAN, INF, None], [0, 0.5]),
-    "correlation": (
-        "'shift', 'laplacian', 'signed', 'paper', 'none'",
-        ["Shift", 1, None],
-        ["none"],
-    ),
-    "bandwidth": (
-        "'dimension' or a number >= 1e-09",
-        [0, 1e-300, -1, "p", NAN, INF],
-        ["dimension", 1, 0.5],
-    ),
-    "activation": ("'density', 'distance'", ["Density", 1, None], ["density", "distance"]),
-    "lipschitz": ("'exact', 'paper'", ["sqrt", True, 0], ["exact", "paper"]),
-    "step_interval": ("number >= 0", [-0.1, NAN, INF, "1", None, True], [0.0, 1, 2.5]),
-    "n_steps": ("whole number >= 1", [0, 1.0, 1.5, True, "1", NAN], [1, 5, np.int64(2)]),
-    "forgetting": ("> 0 and <= 1", [0, -0.5, 1.001, NAN, "slow"], [1, 0.5, 1e-3]),
-    "prior": (
-        "'auto' or a number >= 1e-09 and <= 1e+09",
-        [0, 1e-30, 1e300, -1.0, "Auto", NAN, INF],
-        ["auto", 10, 0.1],
-    ),
-    "birth_width": (">= 1e-09 and <= 1e+09", [0.0, 1e-30, 1e30, -1.0, NAN, INF], [0.01, 5]),
-    "variance_floor": (">= 0 and <= 1e+09", [-0.1, 1e30, NAN, INF], [0, 1.0]),
-    "merging": ("True or False", ["yes", None, 2], [True, False, np.True_]),
-    "merge_overlap": ("> 0 and <= 1", [0.0, 1.1, NAN], [1, 0.2]),
-    "merge_volume": ("'paper' or a number > 0", [0.0, "p", INF], ["paper", 1.2, Fraction(3, 2)]),
-    "merge_consequents": ("'exact', 'paper'", ["mean", None], ["exact", "paper"]),
-    "product_space": ("True or False", ["joint", None], [True, False]),
-    "max_rules": ("whole number >= 1", [0, -3, 10.0, True, INF], [1, 500]),
-    "activation_floor": (">= 0 and < 1", [-1e-9, 1.0, NAN], [0, 0.5]),
-    "clip": ("> 0 and <= 1e+09", [0.0, -6, 1e300, INF, NAN], [6, 1e9]),
-    "warmup_rows": ("whole number >= 1", [0, 2.5, True], [1, 1000]),
-    "birth_learning": ("True or False", ["no", 3], [True, False]),
-    "birth_plane": ("'nearest', 'blend'", ["mean", None], ["blend", "nearest"]),
-    "cases": ("whole number from 0 to 2000", [-1, 2001, 10.0, True, None], [0, 1, 2000]),
-    "case_width": (">= 1e-09", [0.0, 1e-310, -1.0, NAN, INF], [0.01, 5]),
-    "case_noise": (">= 0.0001", [0.0, -1.0, 1e-10, 9e-5, NAN, INF], [1e-4, 0.01, 5]),
-    "weight_limit": ("> 0", [0, -1, NAN, -INF], [1e6, INF]),
-}
-REFUSED = [(name, value) for name, (_, bad, _) in RANGES.items() for value in bad]
-ACCEPTED = [(name, value) for name, (_, _, good) in RANGES.items() for value in good]
-
-
-def test_every_parameter_is_in_the_table():
-    assert set(RANGES) == set(Params.names()) == set(PARAMETERS)
+INF = math.inf
+REFUSED = [(name, value) for name in FACTS for value in refused(name)]
+ACCEPTED = [(name, value) for name in FACTS for value in accepted(name)]
+# One of each kind, word for word.
+MESSAGES = [
+    ("vigilance", "high", "vigilance must be a number > 0; got 'high'."),
+    ("beta", INF, "beta must be a number >= 0 and <= 1e+09; got inf."),
+    ("bandwidth", 0, "bandwidth must be 'dimension' or a number >= 1e-09; got 0."),
+    ("forgetting", 1.01, "forgetting must be a number > 0 and <= 1; got 1.01."),
+    ("activation_floor", 1.0, "activation_floor must be a number >= 0 and < 1; got 1.0."),
+    ("n_steps", 1.5, "n_steps must be a whole number >= 1; got 1.5."),
+    ("cases", -1, "cases must be a whole number from 0 to 2000; got -1."),
+    ("merging", "yes", "merging must be True or False; got 'yes'."),
+    ("lipschitz", "none", "lipschitz must be one of 'exact', 'paper'; got 'none'."),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED)
@@ -71,8 +41,14 @@ def test_values_out_of_range_are_refused(name, value):
         make_params(**{name: value})
     message = str(caught.value)
     assert message.startswith(f"{name} must be ")
-    assert RANGES[name][0] in message
-    assert repr(value) in message
+    assert message.endswith(f"; got {value!r}.")
+
+
+@pytest.mark.parametrize(("name", "value", "message"), MESSAGES)
+def test_messages(name, value, message):
+    with pytest.raises(ValueError) as caught:
+        make_params(**{name: value})
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("name", "value"), ACCEPTED)
@@ -80,10 +56,35 @@ def test_values_in_range_are_kept(name, value):
     assert getattr(make_params(**{name: value}), name) == value
 
 
-def test_defaults_are_allowed_and_frozen():
-    params = Params()
-    with pytest.raises(AttributeError):
+@pytest.mark.parametrize("value", [np.float64(2.0), np.float32(0.5), Fraction(3, 2), 1])
+def test_all_kinds_of_numbers_will_do(value):
+    assert make_params(merge_volume=value).merge_volume == value
+    assert make_params(n_steps=np.int64(2)).n_steps == 2
+
+
+def test_defaults_and_printed_values_are_allowed():
+    Params(**printed(Params))
+
+
+def test_values_stay_and_can_be_compared():
+    params = Params(alpha=0.5)
+    with pytest.raises(AttributeError, match="alpha cannot be changed"):
         params.alpha = 1.0
+    again = pickle.loads(pickle.dumps(params))
+    assert params == again == replace(Params(), alpha=0.5) != Params()
+    assert hash(params) == hash(again)
+    assert "alpha=0.5, " in repr(params)
+
+
+@pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
+def test_estimators_show_every_parameter(kind):
+    for name, facts in FACTS.items():
+        default = signature(kind).parameters[name].default
+        assert (
+            f"\n{name} : {facts.kind}, default={default!r}\n    {facts.meaning[:30]}"
+            in kind.__doc__
+        )
+    assert "{parameters}" not in kind.__doc__
 
 
 @pytest.mark.parametrize("mode", CORRELATIONS)

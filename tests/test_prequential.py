@@ -93,6 +93,7 @@ def test_trends_end_at_the_final_values(labels, start):
     result = prequential(clf, X, Y)
     assert result.pa_trend[-1] == pytest.approx(result.pa, abs=1e-12)
     assert result.ap_trend[-1] == pytest.approx(result.ap, abs=1e-12)
+    assert (result.summary()["pa"], result.summary()["ap"]) == (result.pa, result.ap)
     known = ~np.isnan(Y)
     right = (result.scores >= 0.5) == Y
     assert result.pa == pytest.approx(right[known].mean(), abs=1e-12)

@@ -336,7 +336,7 @@ def test_the_signature_shows_every_parameter(make):
     assert "vigilance=0.9" in repr(make(vigilance=0.9))
     with pytest.raises(TypeError, match="unexpected keyword argument 'vigilanze'"):
         make(vigilanze=0.9)
-    with pytest.raises(TypeError, match="too many positional arguments"):
+    with pytest.raises(TypeError, match="positional argument"):
         make(0.9)
 
 

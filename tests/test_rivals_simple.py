@@ -11,15 +11,13 @@ from sklearn.utils.estimator_checks import check_estimator
 from test_classifier import freeze, hide, learn_in_chunks, stream
 from test_prequential import N_INITIAL, problem
 
-from efcml import EFCMLClassifier, prequential
+from efcml import EFCMLClassifier, prequential, rivals
 from efcml.model.scaler import Scaler
 from efcml.rivals import (
     MODELS,
-    ChainEFC,
     FourierRLS,
     GlobalRLS,
     LabelFrequencies,
-    OneVsRestEFC,
     make_model,
 )
 from efcml.rivals.fourier import FourierMap, median_distance
@@ -339,17 +337,11 @@ def test_scikit_learn_checks_pass(model):
 
 
 def test_the_registry():
-    kinds = {
-        "efcml": EFCMLClassifier, "ovr": OneVsRestEFC, "chain": ChainEFC,
-        "static": EFCMLClassifier, "rfwls": EFCMLClassifier, "rules": EFCMLClassifier,
-        "frequencies": LabelFrequencies,
-        "rls": GlobalRLS, "rff": FourierRLS,
-    }  # fmt: skip
-    assert set(MODELS) == set(kinds)
-    for name, kind in kinds.items():
-        assert type(make_model(name)) is kind
-        assert MODELS[name].learn == (name != "static")
-        assert MODELS[name].title
+    for name, model in MODELS.items():
+        assert type(make_model(name)).__name__ == model.kind
+        assert getattr(rivals, model.kind, EFCMLClassifier) is model.estimator
+        assert model.learn == (name != "static")
+        assert model.title
     rfwls = make_model("rfwls", vigilance=0.25)
     assert (rfwls.correlation, rfwls.alpha, rfwls.beta, rfwls.vigilance) == ("none", 0.0, 0.0, 0.25)
     assert make_model("efcml").get_params() == EFCMLClassifier().get_params()

@@ -5,12 +5,9 @@ and stays as it is.
 """
 
 import argparse
-import inspect
 import json
-import re
 import subprocess
 import sys
-from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 
@@ -61,36 +58,51 @@ def case_table():
 
 
 def parameter_table():
-    """Return names, defaults and meanings of all parameters.
+    """Return names, defaults, ranges, printed values and meanings of all parameters."""
+    from efcml.model.params import Parameters
+    from efcml.support.declared import facts_of, printed
 
-    The defaults are those of `Params`, the words those of the estimator's docstring.
-    """
-    from efcml.estimators.classifier import EFCMLClassifier
-    from efcml.model.params import Params
-
-    meanings = read_meanings(inspect.getdoc(EFCMLClassifier))
-    lines = ["| name | default | what it does |", "|---|---|---|"]
-    for field in fields(Params):
-        meaning = meanings[field.name].replace("|", "\\|")
-        lines.append(f"| `{field.name}` | `{field.default!r}` | {meaning} |")
+    paper = printed(Parameters)
+    lines = ["| name | default | what it does | allowed | `paper()` |", "|---|---|---|---|---|"]
+    for name, facts in facts_of(Parameters).items():
+        meaning = facts.meaning.replace("``", "`")
+        value = f"`{paper[name]!r}`" if name in paper else ""
+        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} | {facts.kind} | {value} |")
     return "\n".join(lines)
 
 
-def read_meanings(docstring):
-    """Return the text of every entry of the Parameters section of a numpy docstring."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
-    entries = re.split(r"^(\w+) : [^\n]*\n", section[1], flags=re.M)
-    return {
-        name: " ".join(text.split()).replace("``", "`")
-        for name, text in zip(entries[1::2], entries[2::2], strict=True)
-    }
+def measure_table(header, show):
+    """Return a table of all measures; ``show`` gives the cells that follow the name of one."""
+    from efcml.measures import MEASURES
+
+    lines = [f"| name | {' | '.join(header)} |", "|---" * (len(header) + 1) + "|"]
+    for name, measure in MEASURES.items():
+        cells = [f"`{name}`", *(cell.replace("|", "\\|") for cell in show(measure))]
+        lines.append("| " + " | ".join(cells).rstrip() + " |")
+    return "\n".join(lines)
+
+
+def definition_table():
+    """Return what every measure is."""
+    return measure_table(
+        ("function", "definition", "better", "rows without true labels"),
+        lambda one: (f"`{one.function.__name__}`", one.definition, one.better, one.empty),
+    )
+
+
+def scikit_learn_table():
+    """Return which function of scikit-learn every measure is, and how it differs."""
+    return measure_table(
+        ("scikit-learn", "difference"), lambda one: (one.scikit_learn, one.difference)
+    )
 
 
 def results_table(root=ROOT):
     """Return the results in file order, default and tuned, from the records of the experiments."""
-    from efcml_paper.marks import OURS, SETS
+    from efcml_paper.marks import OURS
     from efcml_paper.pages import NOTHING
     from efcml_paper.paper_tables import MISSING
+    from efcml_paper.scale import SETS
 
     findings = read_experiments(root)
     if findings is None:
@@ -213,6 +225,7 @@ TABLES = {
     "README.md": {"results": results_table},
     "docs/state.md": {"state": state_table, "cases": case_table},
     "docs/parameters.md": {"parameters": parameter_table},
+    "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},

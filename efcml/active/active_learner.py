@@ -15,7 +15,7 @@ from efcml.active.draws import draws_for
 from efcml.active.question import Asker, Query, Question
 from efcml.active.store import OpenQuestions
 from efcml.kernels import querying
-from efcml.model.params import check_whole
+from efcml.support.checks import check_whole
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held

@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml.kernels import querying
 from efcml.model.arguments import Ask
-from efcml.model.params import check_choice, check_number, check_whole
+from efcml.support.checks import check_choice, check_number, check_whole
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats

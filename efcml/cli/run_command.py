@@ -15,6 +15,7 @@ from efcml.cli.settings import (
     read_settings,
 )
 from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
+from efcml.rivals.model_list import MODELS
 from efcml.support.folders import make_folder
 from efcml.support.progress import is_watched, progress_bar
 
@@ -55,7 +56,6 @@ def run(options: Namespace) -> None:
     check_parts(ds, options)
     from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
     from efcml.cli.stream_run import StopLater, StreamRun, run_to_the_end
-    from efcml.rivals import MODELS
 
     model, active = make_estimator(options, given), make_asker(options)
     folder = options.out or Path("runs") / name_run(ds.name, options, active)
@@ -94,8 +94,8 @@ def check_parts(ds: Dataset, options: Namespace) -> None:
     if ds.n_initial == len(ds):
         raise ValueError(f"all {len(ds)} rows of {ds.name} are in the initial part: choose a"
                          " smaller --initial.")  # fmt: skip
-    needs = "--budget" if options.budget is not None else "--model static"
-    if ds.n_initial == 0 and (options.budget is not None or options.model == "static"):
+    needs = "--budget" if options.budget is not None else f"--model {options.model}"
+    if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
 
 

@@ -2,16 +2,18 @@
 
 from difflib import get_close_matches
 
-MODELS = ("efcml", "ovr", "chain", "static", "rfwls")
-ASKING = ("efcml", "rfwls")  # models that an active learner works with
-FURTHER = {"chain": ("order",)}  # parameters besides those of the engine; random_state is --seed
+from efcml.rivals.model_list import MODELS
+
+OFFERED = {name: model for name, model in MODELS.items() if model.offered}
+ASKING = [name for name, model in OFFERED.items() if model.asks]
 
 
 def add_settings(parser):
     """Add the arguments that choose and set the model."""
-    parser.add_argument("--model", choices=MODELS, default="efcml", help="efcml (default), one rule"
-                        " base per label (ovr, chain), no learning after the initial part (static),"
-                        " or least squares alone (rfwls)")  # fmt: skip
+    titles = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+    parser.add_argument(
+        "--model", choices=OFFERED, default="efcml", help=f"{titles} (default: efcml)"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
                         help="a parameter of the model, such as vigilance=0.4; may be"
                         " repeated")  # fmt: skip
@@ -41,7 +43,7 @@ def parameter_names(model):
     """Return the names of the parameters that can be set."""
     from efcml.model.params import Params
 
-    return sorted((*Params.names(), *FURTHER.get(model, ())))
+    return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
 
 
 def make_estimator(options, given):

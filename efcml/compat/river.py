@@ -2,7 +2,6 @@
 
 import warnings
 from collections import Counter
-from inspect import Parameter, Signature
 
 import numpy as np
 
@@ -10,8 +9,9 @@ from efcml.compat.dicts import in_order, read_features, read_labels
 from efcml.estimators.probability import squash
 from efcml.explain import explain_row, read_rules
 from efcml.model.learner import Learner
-from efcml.model.params import Params
+from efcml.model.params import Parameters, Params
 from efcml.model.scaler import Scaler
+from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
@@ -19,13 +19,9 @@ from efcml.support.interrupts import interrupts_held
 with extra_for("RiverEFCML"):
     from river import base
 
-DEFAULTS = [
-    Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Params, name))
-    for name in Params.names()
-]
 
-
-class RiverEFCML(base.MultiLabelClassifier):
+@with_parameters
+class RiverEFCML(base.MultiLabelClassifier, Parameters):
     """Evolving multi-label fuzzy classifier for river.
 
     The same learner as in `EFCMLClassifier`: on complete rows both give the same scores to the last
@@ -45,8 +41,7 @@ class RiverEFCML(base.MultiLabelClassifier):
 
     Parameters
     ----------
-    **parameters
-        Those of `EFCMLClassifier` but ``random_state``, with the same defaults.
+    {parameters}
 
     Attributes
     ----------
@@ -68,18 +63,13 @@ class RiverEFCML(base.MultiLabelClassifier):
     {'AND': False, 'OR': True, 'XOR': True}
     """
 
-    def __init__(self, **parameters):
-        Signature(DEFAULTS).bind(**parameters)  # names an unknown one
-        params = Params(**parameters)
+    def __post_init__(self):
+        params = Params(**vars(self))
         params.check_together()
-        vars(self).update(vars(params))  # where river looks for parameters
         self.learner = Learner(params, 0, 0)
         self.unknown_features_ = Counter()
         self._columns = {}  # of each feature
         self._labels = {}  # column of each label
-
-    # river copies and prints a model by its signature.
-    __init__.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *DEFAULTS])
 
     @classmethod
     def _unit_test_params(cls):

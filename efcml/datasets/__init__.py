@@ -45,8 +45,6 @@ __all__ = [
     "load",
 ]
 
-_WATER_LABELS = 14
-
 
 def available() -> tuple[str, ...]:
     """Return the names `load` knows: the published sets, then the built-in streams."""
@@ -102,7 +100,7 @@ def fetch(
     Parameters
     ----------
     name : str
-        emotions, yeast, birds or water-quality. For mediamill the error says how to get it.
+        One of the published sets of `available()`. For mediamill the error says how to get it.
     base : str, optional
         The http or https address of a copy of the repository, below which the folder `data` lies.
         If not given, the environment variable EFCML_MULAN, else the MULAN project on GitHub.
@@ -257,33 +255,27 @@ def _found_elsewhere(record: Record, cache: Path) -> Path | None:
 
 def _load_published(record: Record, n_initial: int) -> Dataset:
     paths = _catalog.find_files(record)
-    if record.name == "mediamill":
-        loaded = _read_mediamill(record, paths["mediamill.npz"])
-    else:
+    if record.remote:  # a file a person has put together holds the same arrays in other bytes
         for file, expected in record.files.items():
             _catalog.check_sha256(paths[file], expected)
-        loaded = _read_water(paths) if record.name == "water-quality" else _read_split(paths)
-    X, Y, feature_names, label_names = loaded
+    X, Y, feature_names, label_names = _READERS[record.layout](record, *paths.values())
     description = f"{record.title}; {record.source}"
     return Dataset(record.name, X, Y, n_initial, feature_names, label_names, description)
 
 
-def _read_split(paths: dict[str, Path]) -> Loaded:
-    train, test, xml = paths.values()
+def _read_split(record: Record, train: Path, test: Path, xml: Path) -> Loaded:
     both = from_arff(train, xml, test=test)
     return both.X, both.Y, both.feature_names, both.label_names
 
 
-def _read_water(paths: dict[str, Path]) -> Loaded:
-    (path,) = paths.values()
+def _read_amounts(record: Record, path: Path) -> Loaded:
     names, values, lines = _arff.read_arff(path)
-    is_label = np.arange(len(names)) >= len(names) - _WATER_LABELS
+    is_label = np.arange(len(names)) >= len(names) - record.K
     X, abundance, features, labels = _arff.split_columns(path, names, values, lines, is_label)
     return X, abundance > 0, features, labels
 
 
-def _read_mediamill(record: Record, path: Path) -> Loaded:
-    # No checksum: a file a person has put together holds the same arrays in other bytes.
+def _read_arrays(record: Record, path: Path) -> Loaded:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             X, Y, n_train = arrays["X"], arrays["Y"], operator.index(arrays["n_train"].item())
@@ -297,3 +289,6 @@ def _read_mediamill(record: Record, path: Path) -> Loaded:
     feature_names = [f"Att{i}" for i in range(1, record.p + 1)]
     label_names = [f"Class{i}" for i in range(1, record.K + 1)]
     return X, Y, feature_names, label_names
+
+
+_READERS = {"split": _read_split, "amounts": _read_amounts, "arrays": _read_arrays}

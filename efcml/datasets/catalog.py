@@ -188,7 +188,9 @@ def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]
 class Record:
     """One published data set: its files with their sha256, its size, and where it comes from.
 
-    `files` starts with the data files in row order; an `.xml` among them names the labels.
+    `files` starts with the data files in row order. `layout` says how they are read: a "split" is a
+    training and a test file and an `.xml` that names the labels; the last columns of "amounts" are
+    labels that are present above 0; "arrays" are those of an `.npz` file.
     `remote` is their folder below the base address of the MULAN repository, empty if they are not
     there; `renamed` lists the files that have another name there, `sizes` all lengths in bytes.
     """
@@ -202,6 +204,7 @@ class Record:
     n_initial: int
     source: str
     licence: str
+    layout: str = "split"
     how_to_get: str = ""
     remote: str = ""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -312,6 +315,7 @@ CATALOG = {
             n_initial=530,
             source=_MULAN + "data/multi-target/wq.arff",
             licence=_NO_LICENCE,
+            layout="amounts",
             remote="data/multi-target",
             renamed={"water-quality.arff": "wq.arff"},
             sizes={"water-quality.arff": 316219},
@@ -328,6 +332,7 @@ CATALOG = {
             n_initial=30993,
             source="scikit-multilearn 0.0.1 source package on PyPI, published order of rows",
             licence=_NO_LICENCE,
+            layout="arrays",
             how_to_get=(
                 "it is not in the MULAN repository: take its train and test part from the"
                 " scikit-multilearn 0.0.1 source package on PyPI and save them, train first, as"

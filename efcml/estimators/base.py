@@ -18,7 +18,8 @@ from efcml.estimators.targets import (
     refuse_text,
 )
 from efcml.explain.background import names_of_labels
-from efcml.model.params import Params, check_whole
+from efcml.model.params import Params
+from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
 from efcml.support.masks import refuse_mask

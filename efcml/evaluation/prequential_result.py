@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml import measures
-from efcml.model.params import check_choice
+from efcml.support.checks import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
 
@@ -93,6 +93,10 @@ class PrequentialResult:
         """Average precision up to each row that has labels."""
         rows = measures.average_precision_rows(self.Y, self.scores)
         return measures.running_mean(rows[~np.isnan(rows)])
+
+    def summary(self) -> dict[str, float]:
+        """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
+        return measures.summary(self.Y, self.scores)
 
     def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.

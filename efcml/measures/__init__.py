@@ -11,53 +11,14 @@ the ranking of its row. docs/measures.md lists definitions and conventions.
 array([1., 1.])
 """
 
-from .decisions import (
-    example_f1,
-    example_f1_rows,
-    macro_f1,
-    micro_f1,
-    partial_accuracy,
-    partial_accuracy_rows,
-    subset_accuracy,
-    subset_accuracy_rows,
-)
+from . import decisions, ranking
+from .decisions import *
 from .incremental import Fading, Running, Sliding
 from .measure_list import MEASURES, Measure, summary
-from .ranking import (
-    average_precision,
-    average_precision_rows,
-    coverage,
-    coverage_rows,
-    one_error,
-    one_error_rows,
-    ranking_loss,
-    ranking_loss_rows,
-)
+from .ranking import *
 from .trends import running_mean, trend
 
-__all__ = [
-    "MEASURES",
-    "Fading",
-    "Measure",
-    "Running",
-    "Sliding",
-    "average_precision",
-    "average_precision_rows",
-    "coverage",
-    "coverage_rows",
-    "example_f1",
-    "example_f1_rows",
-    "macro_f1",
-    "micro_f1",
-    "one_error",
-    "one_error_rows",
-    "partial_accuracy",
-    "partial_accuracy_rows",
-    "ranking_loss",
-    "ranking_loss_rows",
-    "running_mean",
-    "subset_accuracy",
-    "subset_accuracy_rows",
-    "summary",
-    "trend",
-]
+__all__ = ["MEASURES", "Fading", "Measure", "Running", "Sliding"]
+__all__ += ["running_mean", "summary", "trend"]
+__all__ += decisions.__all__
+__all__ += ranking.__all__

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Array, Floats, Ints
 
+__all__ = [
+    "example_f1",
+    "example_f1_rows",
+    "macro_f1",
+    "micro_f1",
+    "partial_accuracy",
+    "partial_accuracy_rows",
+    "subset_accuracy",
+    "subset_accuracy_rows",
+]
+
 
 def partial_accuracy(Y: ArrayLike, labels: ArrayLike) -> float:
     """Return the share of right label decisions, which is 1 - Hamming loss.

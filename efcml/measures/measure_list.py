@@ -42,6 +42,12 @@ class Measure:
     row_function : callable or None
         ``row_function(Y, predicted)`` gives one number per row; None if the measure is no average
         over rows.
+    counts : callable or None
+        ``counts(Y, predicted)`` gives the points of every row and the points possible; None if they
+        are the value of the row and 1.
+    definition, empty, scikit_learn, difference : str
+        For docs/measures.md: the definition, what becomes of rows without true labels, the function
+        of scikit-learn and how it differs.
     """
 
     name: str
@@ -52,6 +58,10 @@ class Measure:
     function: Callable[[ArrayLike, ArrayLike], float]
     row_function: Callable[[ArrayLike, ArrayLike], Floats] | None
     counts: Callable[[Floats, Floats], tuple[Array, Array]] | None = None
+    definition: str = ""
+    empty: str = ""
+    scikit_learn: str = ""
+    difference: str = ""
 
     def __call__(self, Y: ArrayLike, scores: ArrayLike) -> float:
         """Return the measure over all rows, from raw scores."""
@@ -92,43 +102,128 @@ def _hits_by_label(Y: Floats, labels: Floats) -> tuple[Array, Array]:
 
 _ALL = (
     Measure(
-        "pa", "partial accuracy", "Share of right label decisions: 1 - Hamming loss.",
-        "up", "labels", decisions.partial_accuracy, decisions.partial_accuracy_rows,
+        "pa",
+        "partial accuracy",
+        "Share of right label decisions: 1 - Hamming loss.",
+        "up",
+        "labels",
+        decisions.partial_accuracy,
+        decisions.partial_accuracy_rows,
         decisions.count_right,
+        definition="right decisions / known labels, over all rows together",
+        empty="count like others",
+        scikit_learn="`1 - hamming_loss`",
+        difference="none",
     ),
     Measure(
-        "ap", "average precision", "Share of true labels down to each true one, ranked by score.",
-        "up", "scores", ranking.average_precision, ranking.average_precision_rows,
+        "ap",
+        "average precision",
+        "Share of true labels down to each true one, ranked by score.",
+        "up",
+        "scores",
+        ranking.average_precision,
+        ranking.average_precision_rows,
+        definition="mean of: mean over `j` in `T` of (true labels with score >= `s_j`) / "
+        "(all labels with score >= `s_j`)",
+        empty="left out",
+        scikit_learn="`label_ranking_average_precision_score`",
+        difference="counts rows without labels as 1: it gives `(m ap + n - m) / n`",
     ),
     Measure(
-        "subset_accuracy", "subset accuracy", "Share of rows with every label right.",
-        "up", "labels", decisions.subset_accuracy, decisions.subset_accuracy_rows,
+        "subset_accuracy",
+        "subset accuracy",
+        "Share of rows with every label right.",
+        "up",
+        "labels",
+        decisions.subset_accuracy,
+        decisions.subset_accuracy_rows,
+        definition="share of rows with `P = T`",
+        empty="count like others",
+        scikit_learn="`accuracy_score`",
+        difference="none",
     ),
     Measure(
-        "example_f1", "example-based F1", "F1 of the labels of a row, averaged over rows.",
-        "up", "labels", decisions.example_f1, decisions.example_f1_rows,
+        "example_f1",
+        "example-based F1",
+        "F1 of the labels of a row, averaged over rows.",
+        "up",
+        "labels",
+        decisions.example_f1,
+        decisions.example_f1_rows,
+        definition="mean of 2 |T and P| / (|T| + |P|)",
+        empty="1 if nothing is predicted, else 0",
+        scikit_learn='`f1_score(average="samples", zero_division=1)`',
+        difference="none; the default 0 is lower by the share of rows with nothing true and "
+        "nothing predicted",
     ),
     Measure(
-        "micro_f1", "micro F1", "F1 of all label decisions together.",
-        "up", "labels", decisions.micro_f1, None, _all_hits,
+        "micro_f1",
+        "micro F1",
+        "F1 of all label decisions together.",
+        "up",
+        "labels",
+        decisions.micro_f1,
+        None,
+        _all_hits,
+        definition="2 sum |T and P| / sum (|T| + |P|), sums over all rows",
+        empty="add their wrong predictions",
+        scikit_learn='`f1_score(average="micro", zero_division=np.nan)`',
+        difference="none",
     ),
     Measure(
-        "macro_f1", "macro F1", "F1 of the rows of a label, averaged over labels.",
-        "up", "labels", decisions.macro_f1, None, _hits_by_label,
+        "macro_f1",
+        "macro F1",
+        "F1 of the rows of a label, averaged over labels.",
+        "up",
+        "labels",
+        decisions.macro_f1,
+        None,
+        _hits_by_label,
+        definition="mean over the labels of: F1 of the label over all rows",
+        empty="add their wrong predictions",
+        scikit_learn='`f1_score(average="macro", zero_division=np.nan)`',
+        difference="none; the default 0 gives `macro_f1` times (labels that count) / K",
     ),
     Measure(
-        "ranking_loss", "ranking loss", "Share of pairs of a true and a false label out of order.",
-        "down", "scores", ranking.ranking_loss, ranking.ranking_loss_rows,
+        "ranking_loss",
+        "ranking loss",
+        "Share of pairs of a true and a false label out of order.",
+        "down",
+        "scores",
+        ranking.ranking_loss,
+        ranking.ranking_loss_rows,
+        definition="mean of: share of pairs (`j` in `T`, `i` in `F`) with `s_i >= s_j`",
+        empty="left out; also rows without false labels",
+        scikit_learn="`label_ranking_loss`",
+        difference="counts rows without a pair as 0: it gives `ranking_loss m / n`",
     ),
     Measure(
-        "one_error", "one-error", "Share of rows whose highest score is of a false label.",
-        "down", "scores", ranking.one_error, ranking.one_error_rows,
+        "one_error",
+        "one-error",
+        "Share of rows whose highest score is of a false label.",
+        "down",
+        "scores",
+        ranking.one_error,
+        ranking.one_error_rows,
+        definition="share of rows with `s_i >= s_j` for some `i` in `F` and all `j` in `T`",
+        empty="left out",
+        scikit_learn="none",
+        difference="",
     ),
     Measure(
-        "coverage", "coverage", "Labels to take, highest first, until all true ones are there.",
-        "down", "scores", ranking.coverage, ranking.coverage_rows,
+        "coverage",
+        "coverage",
+        "Labels to take, highest first, until all true ones are there.",
+        "down",
+        "scores",
+        ranking.coverage,
+        ranking.coverage_rows,
+        definition="mean of: number of labels with score >= the lowest score in `T`",
+        empty="left out",
+        scikit_learn="`coverage_error`",
+        difference="counts rows without labels as 0: it gives `coverage m / n`",
     ),
-)  # fmt: skip
+)
 
 MEASURES = {measure.name: measure for measure in _ALL}
 

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
+__all__ = [
+    "average_precision",
+    "average_precision_rows",
+    "coverage",
+    "coverage_rows",
+    "one_error",
+    "one_error_rows",
+    "ranking_loss",
+    "ranking_loss_rows",
+]
+
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     """Return the label-ranking average precision.

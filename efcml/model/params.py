@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
 
 import numpy as np
 
 from efcml.kernels import constants
 from efcml.model.arguments import Settings
+from efcml.support.declared import check_parameters, choice, flag, number, whole, with_parameters
 
 CORRELATIONS = {
     "shift": constants.SHIFT,
@@ -21,71 +21,230 @@ LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding err
 LEAST_CASE_NOISE = 1e-4  # below, rounding outweighs what long streams leave open
 
 
-@dataclass(frozen=True)
-class Params:
-    """Hyper-parameters of EFC-ML; every value is checked when an instance is made.
+@with_parameters
+class Parameters:
+    """Every hyper-parameter of EFC-ML, once: default, range, and what the paper prints.
 
-    The estimator's documentation says what each one does and when to change it.
+    The words say what it does and when to change it. Checks, the signatures and docstrings of all
+    estimators, ``paper()``, the command line, tests and pages follow from here.
     """
 
-    vigilance: float = 0.7
-    alpha: float = 0.0
-    beta: float = 0.1
-    correlation: str = "shift"
-    bandwidth: float | str = "dimension"
-    activation: str = "density"
-    lipschitz: str = "exact"
-    n_steps: int = 1
-    step_interval: float = 1.0
-    forgetting: float = 1.0
-    prior: float | str = "auto"
-    birth_width: float = 0.2
-    variance_floor: float = 0.1
-    merging: bool = True
-    merge_overlap: float = 0.8
-    merge_volume: float | str = 1.0
-    merge_consequents: str = "exact"
-    product_space: bool = True
-    max_rules: int = 20
-    activation_floor: float = 1e-4
-    clip: float = 6.0
-    warmup_rows: int = 200
-    birth_learning: bool = True
-    birth_plane: str = "nearest"
-    cases: int = 400
-    case_width: float = 0.25
-    case_noise: float = 1.0
-    weight_limit: float = 1e6
+    vigilance: float = number(
+        0.7,
+        "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
+        "raise it if births never end.",
+        above=0.0,
+        paper=0.5,
+    )
+    alpha: float = number(
+        0.0,
+        "Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features "
+        "say nothing.",
+        least=0.0,
+        most=MOST,
+        paper=0.1,
+    )
+    beta: float = number(
+        0.1,
+        "Weight of the correlation penalty. 0 switches it off, which saves time; try more if "
+        "labels depend on each other.",
+        least=0.0,
+        most=MOST,
+        paper=1.0,
+    )
+    correlation: str = choice(
+        "shift",
+        CORRELATIONS,
+        'What the label correlation of a rule does to its planes. "paper" is the printed form, '
+        'which is not convex. "none" leaves recursive least squares alone (no L1 either): the '
+        "quickest, and a good first comparison.",
+        paper="paper",
+    )
+    bandwidth: float | str = number(
+        "dimension",
+        'Width of the activation. "dimension" averages squared distances over the features, 1.0'
+        " sums them (the paper), which makes one rule win everything when there are many "
+        "features. Take 1 to 4 if there are few features, or clear groups.",
+        least=LEAST,
+        words=("dimension",),
+        paper=1.0,
+    )
+    activation: str = choice(
+        "density",
+        ("density", "distance"),
+        "What a rule's activation goes by: its Gaussian density, or the distance to its center "
+        "alone (the paper), by which a wide rule drowns a narrow one. Change it only to "
+        "compare.",
+        paper="distance",
+    )
+    lipschitz: str = choice(
+        "exact",
+        ("exact", "paper"),
+        'Step length of the proximal steps. "paper" diverges on most data; it is there to compare.',
+        paper="paper",
+    )
+    n_steps: int = whole(
+        1,
+        "Proximal steps at a time. More follow `alpha` and `beta` more closely and cost time.",
+        least=1,
+        paper=1,
+    )
+    step_interval: float = number(
+        1.0,
+        "Activation that a rule gathers before it takes proximal steps again, counted in whole "
+        "rows. 0 takes them with every row (the paper), which costs up to twice the time and "
+        "changes next to nothing.",
+        least=0.0,
+        paper=0.0,
+    )
+    forgetting: float = number(
+        1.0,
+        "1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. "
+        "Leave it at 1 if nothing drifts.",
+        above=0.0,
+        most=1.0,
+        paper=1.0,
+    )
+    prior: float | str = number(
+        "auto",
+        'Strength with which the planes of a rule are held to flat ones. "auto" picks it by '
+        "cross-validation on the initial rows, and also whether rules are held to one plane for"
+        " all rows instead. Give a number if these rows are few, or unlike the stream: larger "
+        "for many features and few rows.",
+        least=LEAST,
+        most=MOST,
+        words=("auto",),
+        paper=1.0,
+    )
+    birth_width: float = number(
+        0.2,
+        "Variance of a new rule, as a share of range times standard deviation of each feature. "
+        "Lower it if groups are narrow compared with the range.",
+        least=LEAST,
+        most=MOST,
+        paper=0.1,
+    )
+    variance_floor: float = number(
+        0.1,
+        "Share of the birth variance that a rule never falls below. Raise it if old rules "
+        "reject everything and births do not end.",
+        least=0.0,
+        most=MOST,
+        paper=0.0,
+    )
+    merging: bool = flag(
+        True,
+        "Whether rules that have grown together become one. Switch it off to compare, or if "
+        "rules must keep their identity.",
+    )
+    merge_overlap: float = number(
+        0.8,
+        "Least overlap of two rules that are merged. Lower it for fewer rules.",
+        above=0.0,
+        most=1.0,
+    )
+    merge_volume: float | str = number(
+        1.0,
+        "How much larger than both together a merged rule may be, per dimension of the "
+        'bandwidth. "paper" is the printed test. Raise it for more merges.',
+        above=0.0,
+        words=("paper",),
+        paper="paper",
+    )
+    merge_consequents: str = choice(
+        "exact",
+        ("exact", "paper"),
+        "Planes of a merged rule: the least-squares solution on the data of both, or the "
+        "printed average. Change it only to compare.",
+        paper="paper",
+    )
+    product_space: bool = flag(
+        True,
+        "Whether labels take part in forming rules. Switch it off if labels are many, or noisy.",
+    )
+    max_rules: int = whole(
+        20,
+        "Cap on the number of rules. At the cap the most similar pair is merged or the least "
+        "used rule dropped; a single rule takes every row. Time and memory grow with it; raise "
+        "it if rules are dropped that you miss.",
+        least=1,
+    )
+    activation_floor: float = number(
+        1e-4,
+        "Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets "
+        "all of them learn.",
+        least=0.0,
+        below=1.0,
+        paper=0.0,
+    )
+    clip: float = number(
+        6.0,
+        "Features are standardised by the initial rows and clipped at this many deviations. "
+        "Raise it if far values carry meaning, or the stream moves far away from the initial "
+        "rows.",
+        above=0.0,
+        most=MOST,
+    )
+    warmup_rows: int = whole(
+        200,
+        "Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it "
+        "to have rules sooner, raise it for a better scale and prior.",
+        least=1,
+    )
+    birth_learning: bool = flag(
+        True,
+        "Whether the other rules learn the sample that a rule was born from. False is the paper.",
+        paper=False,
+    )
+    birth_plane: str = choice(
+        "nearest",
+        ("nearest", "blend"),
+        "What a rule that is born in the stream starts with: the planes of the nearest rule, or"
+        ' those of all rules as they fire at its center. "blend" is better after a small '
+        "initial part.",
+        paper="nearest",
+    )
+    cases: int = whole(
+        400,
+        "Rows that are remembered besides the rules. They learn what the rules get wrong near "
+        "them and correct the answer of similar rows. 0 leaves the rules alone, which is easier"
+        " to read and less accurate; raise it if rows are many and errors go on.",
+        least=0,
+        most=MOST_CASES,
+        paper=0,
+    )
+    case_width: float = number(
+        0.25,
+        "How far a case reaches: variance of its similarity, per scaled feature. Lower it if "
+        "what the rules get wrong changes over short distances.",
+        least=LEAST,
+    )
+    case_noise: float = number(
+        1.0,
+        "How much of an error is taken for chance: the larger, the more similar rows must agree"
+        " before they correct. Raise it if labels are noisy.",
+        least=LEAST_CASE_NOISE,
+    )
+    weight_limit: float = number(
+        1e6,
+        "A rule with a larger absolute weight stops its proximal steps, with a warning. Only "
+        "printed formulas get there. Infinity takes the guard away.",
+        above=0.0,
+        infinite=True,
+    )
+
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class Params(Parameters):
+    """Values of all hyper-parameters; they are checked when an instance is made, and stay."""
 
     def __post_init__(self):
-        check_number("vigilance", self.vigilance, above=0.0)
-        check_number("alpha", self.alpha, least=0.0, most=MOST)
-        check_number("beta", self.beta, least=0.0, most=MOST)
-        check_choice("correlation", self.correlation, CORRELATIONS)
-        check_number("bandwidth", self.bandwidth, least=LEAST, words=("dimension",))
-        check_choice("activation", self.activation, ("density", "distance"))
-        check_choice("lipschitz", self.lipschitz, ("exact", "paper"))
-        check_whole("n_steps", self.n_steps, least=1)
-        check_number("step_interval", self.step_interval, least=0.0)
-        check_number("forgetting", self.forgetting, above=0.0, most=1.0)
-        check_number("prior", self.prior, least=LEAST, most=MOST, words=("auto",))
-        check_number("birth_width", self.birth_width, least=LEAST, most=MOST)
-        check_number("variance_floor", self.variance_floor, least=0.0, most=MOST)
-        check_flag("merging", self.merging)
-        check_number("merge_overlap", self.merge_overlap, above=0.0, most=1.0)
-        check_number("merge_volume", self.merge_volume, above=0.0, words=("paper",))
-        check_choice("merge_consequents", self.merge_consequents, ("exact", "paper"))
-        check_flag("product_space", self.product_space)
-        check_whole("max_rules", self.max_rules, least=1)
-        check_number("activation_floor", self.activation_floor, least=0.0, below=1.0)
-        check_number("clip", self.clip, above=0.0, most=MOST)
-        check_whole("warmup_rows", self.warmup_rows, least=1)
-        check_flag("birth_learning", self.birth_learning)
-        check_choice("birth_plane", self.birth_plane, ("nearest", "blend"))
-        check_whole("cases", self.cases, least=0, most=MOST_CASES)
-        check_number("case_width", self.case_width, least=LEAST)
-        check_number("case_noise", self.case_noise, least=LEAST_CASE_NOISE)
-        check_number("weight_limit", self.weight_limit, above=0.0, infinite=True)
+        check_parameters(self)
+
+    def __setattr__(self, name, value):
+        if name in vars(self):
+            raise AttributeError(f"{name} cannot be changed: make new parameters.")
+        super().__setattr__(name, value)
 
     def check_together(self):
         """Refuse values that are good alone and harm together on real streams."""
@@ -152,40 +311,3 @@ class Params:
     def max_support(self):
         """The cap of a rule's support that forgetting implies."""
         return math.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
-
-
-def check_number(name, value, *, above=None, least=None, below=None, most=None, words=(),
-                 infinite=False):  # fmt: skip
-    """Refuse a value that is not a number in the range, naming parameter and range."""
-    if isinstance(value, str) and value in words:
-        return
-    good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
-    good = good and (infinite or not math.isinf(value))
-    good = good and (above is None or value > above) and (least is None or value >= least)
-    good = good and (below is None or value < below) and (most is None or value <= most)
-    if good:
-        return
-    limits = [("> ", above), (">= ", least), ("< ", below), ("<= ", most)]
-    wanted = " and ".join(f"{sign}{limit:g}" for sign, limit in limits if limit is not None)
-    options = "".join(f"{word!r} or " for word in words)
-    raise ValueError(f"{name} must be {options}a number {wanted}; got {value!r}.")
-
-
-def check_whole(name, value, *, least, most=None):
-    """Refuse a value that is not a whole number of at least ``least``, and at most ``most``."""
-    good = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-    if not good or (most is not None and value > most):
-        allowed = f">= {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {allowed}; got {value!r}.")
-
-
-def check_flag(name, value):
-    """Refuse a value that is neither true nor false."""
-    if value not in (True, False):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_choice(name, value, allowed):
-    """Refuse a value that is not one of the allowed words."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")

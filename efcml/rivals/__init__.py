@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from efcml.rivals.model_list import MODELS, make_model
 from efcml.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from efcml.rivals.label_frequencies import LabelFrequencies
     from efcml.rivals.linear import FourierRLS, GlobalRLS
-    from efcml.rivals.model_list import MODELS, make_model
     from efcml.rivals.per_label_models import ChainEFC, OneVsRestEFC
 
 __all__ = [
@@ -21,13 +21,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MODELS": "efcml.rivals.model_list",
-    "ChainEFC": "efcml.rivals.per_label_models",
-    "FourierRLS": "efcml.rivals.linear",
-    "GlobalRLS": "efcml.rivals.linear",
-    "LabelFrequencies": "efcml.rivals.label_frequencies",
-    "OneVsRestEFC": "efcml.rivals.per_label_models",
-    "make_model": "efcml.rivals.model_list",
+    model.kind: model.module for model in MODELS.values() if model.module.startswith(__name__)
 }
 
 # Not at once: learners are read from files without scikit-learn.

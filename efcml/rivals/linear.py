@@ -3,8 +3,9 @@
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from efcml.estimators.base import MultiLabelFace
-from efcml.model.params import Params, check_number, check_whole
+from efcml.model.params import Params
 from efcml.rivals.least_squares import LeastSquaresLearner
+from efcml.support.checks import check_number, check_whole
 
 
 class GlobalRLS(MultiLabelFace):

@@ -1,34 +1,67 @@
-"""Every model of the comparisons, by the name that the command line uses."""
+"""Every model of the comparisons, once, by the name that the command line uses.
 
-from collections.abc import Callable
+Nothing slow is imported here: an estimator is, when it is first made.
+"""
+
 from dataclasses import dataclass, field
+from importlib import import_module
 
-from efcml.estimators.classifier import EFCMLClassifier
-from efcml.rivals.label_frequencies import LabelFrequencies
-from efcml.rivals.linear import FourierRLS, GlobalRLS
-from efcml.rivals.per_label_models import LEAST_SQUARES, ChainEFC, OneVsRestEFC
+LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
+CLASSIFIER = "efcml.estimators.classifier.EFCMLClassifier"
 
 
 @dataclass(frozen=True)
 class Model:
-    """One line of a comparison; ``learn`` goes to `prequential`."""
+    """One line of a comparison.
+
+    ``home`` is where its class is, ``parameters`` are those that differ from the defaults of the
+    class, and ``further`` the names of those that the engine does not have. ``learn`` goes to
+    `prequential`. The command line offers the models that are ``offered``.
+    """
 
     title: str
-    estimator: Callable
+    home: str
     parameters: dict = field(default_factory=dict)
     learn: bool = True
+    further: tuple[str, ...] = ()
+    offered: bool = False
+
+    @property
+    def module(self):
+        """Name of the module of its class."""
+        return self.home.rpartition(".")[0]
+
+    @property
+    def kind(self):
+        """Name of its class."""
+        return self.home.rpartition(".")[2]
+
+    @property
+    def estimator(self):
+        """Its class."""
+        return getattr(import_module(self.module), self.kind)
+
+    @property
+    def asks(self):
+        """Whether an active learner works with it."""
+        return self.home == CLASSIFIER and self.learn
 
 
 MODELS = {
-    "efcml": Model("EFC-ML", EFCMLClassifier),
-    "rules": Model("EFC-ML, rules alone", EFCMLClassifier, {"cases": 0}),
-    "ovr": Model("one-versus-rest", OneVsRestEFC),
-    "chain": Model("classifier chain", ChainEFC),
-    "static": Model("EFC-ML, initial part only", EFCMLClassifier, learn=False),
-    "rfwls": Model("EFC-ML, least squares only", EFCMLClassifier, LEAST_SQUARES),
-    "frequencies": Model("label frequencies", LabelFrequencies),
-    "rls": Model("one global plane", GlobalRLS),
-    "rff": Model("one global plane, Fourier features", FourierRLS),
+    "efcml": Model("EFC-ML", CLASSIFIER, offered=True),
+    "rules": Model("EFC-ML, rules alone", CLASSIFIER, {"cases": 0}),
+    "ovr": Model("one-versus-rest", "efcml.rivals.per_label_models.OneVsRestEFC", offered=True),
+    "chain": Model(
+        "classifier chain",
+        "efcml.rivals.per_label_models.ChainEFC",
+        further=("order",),
+        offered=True,
+    ),
+    "static": Model("EFC-ML, initial part only", CLASSIFIER, learn=False, offered=True),
+    "rfwls": Model("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, offered=True),
+    "frequencies": Model("label frequencies", "efcml.rivals.label_frequencies.LabelFrequencies"),
+    "rls": Model("one global plane", "efcml.rivals.linear.GlobalRLS"),
+    "rff": Model("one global plane, Fourier features", "efcml.rivals.linear.FourierRLS"),
 }
 
 

@@ -1,43 +1,27 @@
 """OneVsRestEFC and ChainEFC: what EFC-ML is compared with, on the same engine."""
 
-from inspect import Parameter, Signature
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.base import EngineFace
+from efcml.estimators.classifier import SEED, UNUSED_SEED
 from efcml.explain import name_all, read_rules
-from efcml.model.params import Params
+from efcml.model.params import Parameters
+from efcml.rivals.model_list import LEAST_SQUARES
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
-
-LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
-
-
-def engine_init(**changes):
-    """Return an ``__init__`` with every parameter of the engine, other defaults and further names.
-
-    scikit-learn reads parameters from the signature. So it is built here, and a parameter that the
-    engine gets is there at once.
-    """
-    defaults = {name: getattr(Params, name) for name in Params.names()}
-    defaults |= changes | {"random_state": None}
-    names = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    names += [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults]
-    signature = Signature(names)
-
-    def __init__(self, *others, **parameters):
-        given = signature.bind(self, *others, **parameters)
-        given.apply_defaults()
-        for name in defaults:
-            setattr(self, name, given.arguments[name])
-
-    __init__.__signature__ = signature
-    return __init__
+from efcml.support.declared import other, with_parameters
 
 
-class PerLabelFace(EngineFace):
-    """A face whose learner has one rule base per label."""
+@with_parameters
+class PerLabelFace(EngineFace, Parameters):
+    """A face whose learner has one rule base per label; least squares alone unless told."""
+
+    correlation: str = LEAST_SQUARES["correlation"]
+    alpha: float = LEAST_SQUARES["alpha"]
+    beta: float = LEAST_SQUARES["beta"]
 
     @property
     def rules_(self):
@@ -57,6 +41,7 @@ class PerLabelFace(EngineFace):
         }
 
 
+@with_parameters
 class OneVsRestEFC(PerLabelFace):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
 
@@ -70,11 +55,7 @@ class OneVsRestEFC(PerLabelFace):
 
     Parameters
     ----------
-    vigilance, alpha, beta, ...
-        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
-        ``correlation`` are off unless they are set.
-    random_state : int, RandomState instance or None
-        Accepted for the sake of tools that set it. The method draws no random numbers.
+    {parameters}
 
     Attributes
     ----------
@@ -92,12 +73,13 @@ class OneVsRestEFC(PerLabelFace):
     (40, 5)
     """
 
-    __init__ = engine_init(**LEAST_SQUARES)
+    random_state: Any = other(None, *UNUSED_SEED)
 
     def _new_learner(self, n_features, n_labels):
         return OneVsRestLearner(self._params(), n_features, n_labels)
 
 
+@with_parameters
 class ChainEFC(PerLabelFace):
     """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
 
@@ -112,13 +94,7 @@ class ChainEFC(PerLabelFace):
 
     Parameters
     ----------
-    vigilance, alpha, beta, ...
-        All parameters of `EFCMLClassifier`, for the rules of each label. ``alpha``, ``beta`` and
-        ``correlation`` are off unless they are set.
-    order : None, sequence of int or "random"
-        Labels in the order of the chain. None is the order of the columns.
-    random_state : int, RandomState instance or None
-        For ``order="random"``.
+    {parameters}
 
     Attributes
     ----------
@@ -136,7 +112,12 @@ class ChainEFC(PerLabelFace):
     (40, 5)
     """
 
-    __init__ = engine_init(**LEAST_SQUARES, order=None)
+    order: Any = other(
+        None,
+        'None, sequence of int or "random"',
+        "Labels in the order of the chain. None is the order of the columns.",
+    )
+    random_state: Any = other(None, SEED, 'For ``order="random"``.')
 
     def _new_learner(self, n_features, n_labels):
         params = self._params()

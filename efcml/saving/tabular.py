@@ -15,6 +15,7 @@ import numpy as np
 import efcml
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.saving.file_checks import take, take_words
 from efcml.saving.learners import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 LEARNERS: dict[str, Any] = {
     "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
 }  # fmt: skip
-FURTHER = {"ChainEFC": ("order",)}  # parameters besides those of the engine and random_state
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -122,7 +122,8 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
 
 def parameter_names(kind: str) -> tuple[str, ...]:
     """Return the names of the parameters of an estimator, of which the name is given."""
-    return (*Params.names(), *FURTHER.get(kind, ()), "random_state")
+    further = {model.kind: model.further for model in MODELS.values()}
+    return (*Params.names(), *further[kind], "random_state")
 
 
 def plain_parameter(name: str, value: Any) -> Any:

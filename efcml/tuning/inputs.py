@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.model.params import check_whole
+from efcml.support.checks import check_whole
 from efcml.tuning.grid import Grid
 
 if TYPE_CHECKING:

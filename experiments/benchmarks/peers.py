@@ -29,10 +29,12 @@ from peer_models import MODELS
 import efcml
 from efcml import datasets, measures
 from efcml_paper.machine import method
+from efcml_paper.scale import LARGE
+from efcml_paper.scale import SETS as SMALL
 
 ROOT = Path(__file__).resolve().parents[2]
-SETS = ("emotions", "water-quality", "yeast", "birds", "mediamill")
-CUTS = {"mediamill": (2000, 300)}  # rows fitted, rows streamed
+SETS = (*SMALL, LARGE)
+CUTS = {LARGE: (2000, 300)}  # rows fitted, rows streamed
 TURN = 100  # rows
 SECONDS, FIT_SECONDS = 30.0, 180.0  # of a stream, of an initial part
 LONGEST_TURN = 300.0  # seconds

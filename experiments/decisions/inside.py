@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml_paper.machine import method
+from efcml_paper.scale import SETS
 
-SETS = ("emotions", "water-quality", "yeast", "birds")
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")
 MORE_ORDERS = ORDERS + tuple(f"shuffle-{seed}" for seed in range(3, 9))
 

@@ -1,6 +1,6 @@
 """Rows, learners and comparisons that several test files share.
 
-Every parameter of a learner is set here, so that no test depends on a default.
+Parameters of a learner are set here, so that tests do not depend on defaults.
 """
 
 import os
@@ -22,7 +22,8 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 # (features, labels, rules)
 SIZES = [(1, 1, 1), (1, 3, 2), (3, 1, 4), (4, 3, 6)]
 
-PARAMETERS = {
+# A parameter that is not named has its default.
+PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "vigilance": 0.6,
     "alpha": 0.05,
     "beta": 0.5,

@@ -1,0 +1,66 @@
+"""Checks of single values: each refuses what is not allowed, naming the value and the range."""
+
+import math
+from numbers import Integral, Real
+
+
+def number_range(*, above=None, least=None, below=None, most=None):
+    """Return a range in words.
+
+    Examples
+    --------
+    >>> number_range(above=0.0, most=1.0)
+    '> 0 and <= 1'
+    """
+    limits = [("> ", above), (">= ", least), ("< ", below), ("<= ", most)]
+    return " and ".join(f"{sign}{limit:g}" for sign, limit in limits if limit is not None)
+
+
+def whole_range(*, least, most=None):
+    """Return a range of whole numbers in words."""
+    return f">= {least}" if most is None else f"from {least} to {most}"
+
+
+def check_number(name, value, *, words=(), infinite=False, **limits):
+    """Refuse a value that is not a number in the range.
+
+    ``limits`` are some of ``above``, ``least``, ``below`` and ``most``; ``words`` may stand for a
+    number.
+    """
+    if isinstance(value, str) and value in words:
+        return
+    good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    good = good and (infinite or not math.isinf(value))
+    if not (good and _is_within(value, **limits)):
+        options = "".join(f"{word!r} or " for word in words)
+        wanted = f"{options}a number {number_range(**limits)}"
+        raise ValueError(f"{name} must be {wanted}; got {value!r}.")
+
+
+def _is_within(value, *, above=None, least=None, below=None, most=None):
+    return (
+        (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
+        and (most is None or value <= most)
+    )
+
+
+def check_whole(name, value, *, least, most=None):
+    """Refuse a value that is not a whole number of at least ``least``, and at most ``most``."""
+    good = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (good and _is_within(value, least=least, most=most)):
+        wanted = whole_range(least=least, most=most)
+        raise ValueError(f"{name} must be a whole number {wanted}; got {value!r}.")
+
+
+def check_flag(name, value):
+    """Refuse a value that is neither true nor false."""
+    if value not in (True, False):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_choice(name, value, allowed):
+    """Refuse a value that is not one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")

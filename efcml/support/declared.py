@@ -1,0 +1,119 @@
+"""Parameters that are declared once: a line of a class gives default, check, meaning and signature.
+
+A class with such lines, or one that inherits them, is decorated with `with_parameters`.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
+from textwrap import indent, wrap
+from typing import Any, dataclass_transform
+
+from efcml.support.checks import (
+    check_choice,
+    check_flag,
+    check_number,
+    check_whole,
+    number_range,
+    whole_range,
+)
+
+UNSET = object()  # None is a value
+MARK = "{parameters}"  # stands in a docstring for the entries of all parameters
+WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is declared of a parameter besides its name.
+
+    ``kind`` is what is allowed, in words. ``check(name, value)`` refuses all else. ``paper`` is the
+    value that the paper prints, if it prints one.
+    """
+
+    default: Any
+    kind: str
+    meaning: str
+    check: Callable | None = None
+    paper: Any = UNSET
+
+
+def _declare(default, *facts) -> Any:
+    return field(default=default, metadata={"facts": Facts(default, *facts)})
+
+
+def number(default, meaning, *, paper=UNSET, words=(), infinite=False, **limits) -> Any:
+    """Declare a number; the limits are those of `check_number`."""
+    kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
+    check = partial(check_number, words=words, infinite=infinite, **limits)
+    return _declare(default, kind, meaning, check, paper)
+
+
+def whole(default, meaning, *, paper=UNSET, **limits) -> Any:
+    """Declare a whole number."""
+    check = partial(check_whole, **limits)
+    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper)
+
+
+def flag(default, meaning, *, paper=UNSET) -> Any:
+    """Declare a switch."""
+    return _declare(default, "bool", meaning, check_flag, paper)
+
+
+def choice(default, allowed, meaning, *, paper=UNSET) -> Any:
+    """Declare one of some words."""
+    kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
+    return _declare(default, kind, meaning, partial(check_choice, allowed=tuple(allowed)), paper)
+
+
+def other(default, kind, meaning) -> Any:
+    """Declare a value that its user checks."""
+    return _declare(default, kind, meaning)
+
+
+@dataclass_transform(
+    kw_only_default=True, eq_default=False, field_specifiers=(number, whole, flag, choice, other)
+)
+def with_parameters(cls):
+    """Give a class an ``__init__`` that keeps its parameters, all of them keywords.
+
+    The signature is a real one: scikit-learn, river, ``help`` and editors read it. ``{parameters}``
+    in the docstring becomes their entries. ``__post_init__`` is called last, if there is one. A
+    subclass that gives a parameter a new value changes its default.
+    """
+    inherited = getattr(cls, "__dataclass_fields__", {})
+    for name in inherited.keys() & inspect.get_annotations(cls).keys():
+        default = vars(cls)[name]
+        if not isinstance(default, Field):
+            setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
+    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    if cls.__doc__:  # there is none in optimised programs
+        cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(MARK, entries(cls))
+    return cls
+
+
+def facts_of(cls):
+    """Return the facts of every parameter of a class, by name, in order."""
+    return {each.name: each.metadata["facts"] for each in fields(cls)}
+
+
+def check_parameters(values):
+    """Refuse the first parameter that is out of its range."""
+    for name, facts in facts_of(type(values)).items():
+        facts.check(name, getattr(values, name))
+
+
+def printed(cls):
+    """Return the values that the paper prints, by name."""
+    return {n: facts.paper for n, facts in facts_of(cls).items() if facts.paper is not UNSET}
+
+
+def entries(cls):
+    """Return the entries of a docstring's section on parameters."""
+    lines = []
+    for each in fields(cls):
+        facts = each.metadata["facts"]
+        text = "\n".join(wrap(facts.meaning, WIDTH, break_long_words=False))
+        lines += [f"{each.name} : {facts.kind}, default={each.default!r}", indent(text, "    ")]
+    return "\n".join(lines)
