@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 from efcml.active import ActiveLearner
 from efcml.active.asked_stream import run_stream
 from efcml.active.draws import draws_for
-from efcml.evaluation import blocks
+from efcml.support import pacing
 from efcml.support.progress import progress_bar
 
 ROWS, START, P, K = 70 if COMPILED else 40, 15, 2, 3
@@ -90,8 +90,8 @@ def test_every_row_as_the_twin_decides(rng, variant, budget):
 @pytest.mark.parametrize("first", [1, 7, 1000])
 @pytest.mark.parametrize("variant", VARIANTS[::4], ids=identity)
 def test_chunks_and_single_rows_ask_the_same(rng, variant, first, monkeypatch):
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", first)
-    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", first)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
     learner, _, X, Y = started(rng)
     single, once, twice = learner.copy(), learner.copy(), learner.copy()
     asks, tells = (ActiveLearner(0.3, random_state=SEED, **variant) for _ in range(2))
@@ -153,8 +153,8 @@ def test_all_labels_given_is_a_full_update(rng):
 
 def test_an_interrupted_block_is_undone(rng, monkeypatch):
     learner, _, X, Y = started(rng)
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", 30)
-    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", 30)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
     expected, expected_active = learner.copy(), ActiveLearner(0.5)
     run(expected_active, expected, X[:30], Y[:30])
     active, learn, calls = ActiveLearner(0.5), learner.learn, []

@@ -171,9 +171,10 @@ def test_a_slow_disk_is_written_to_less_often(songs, tmp_path, monkeypatch):
 
 EAGER = """
 import sys
-from efcml.cli import checkpoint, main, outcome, stream_run as stream
+from efcml.cli import checkpoint, main, outcome
+from efcml.support import pacing
 checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN = 0.0, 0
-stream.MOST_GROWTH = 1
+pacing.MOST_GROWTH = 1
 outcome.write_pictures = lambda *arguments: []
 sys.exit(main())
 """

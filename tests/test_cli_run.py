@@ -22,6 +22,7 @@ import efcml
 from efcml.cli import main, outcome, settings, source
 from efcml.cli import run_command as run
 from efcml.cli import stream_run as stream
+from efcml.support import pacing
 
 NAMES = {
     *("dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share"),
@@ -250,9 +251,9 @@ def test_marks_of_drifts_go_with_all_rows_only():
 
 
 def small_blocks(monkeypatch, size):
-    monkeypatch.setattr(stream, "FIRST_BLOCK", size)
-    monkeypatch.setattr(stream, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(stream, "MOST_GROWTH", 1)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
+    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
 
 
 def interrupt_after(monkeypatch, block, times=1):

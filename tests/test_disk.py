@@ -21,9 +21,10 @@ from efcml.support import folders
 # The disk closes after the second writing.
 TROUBLE = """
 import os, resource, sys
-from efcml.cli import checkpoint, main, outcome, stream_run as stream
+from efcml.cli import checkpoint, main, outcome
+from efcml.support import pacing
 checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN = 0.0, 0
-stream.FIRST_BLOCK, stream.MOST_GROWTH, stream.SECONDS_PER_BLOCK = 4, 1, 1e9
+pacing.FIRST_BLOCK, pacing.MOST_GROWTH, pacing.SECONDS_PER_BLOCK = 4, 1, 1e9
 outcome.write_pictures = lambda *arguments: []
 write, written = checkpoint.Checkpoint.write, []
 

@@ -12,6 +12,7 @@ from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.evaluation import blocks
 from efcml.model.learner import Learner
 from efcml.rivals import GlobalRLS, LabelFrequencies
+from efcml.support import pacing
 
 MODELS = {
     "efcml": lambda: EFCMLClassifier(**QUICK),
@@ -31,9 +32,9 @@ def start(name, how, X, Y):
 
 
 def in_blocks_of(monkeypatch, size):
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
-    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
+    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
 
 
 @EACH_MODEL
@@ -83,7 +84,7 @@ def test_labels_that_come_late(name, labels, how, delay):
 def test_block_sizes_follow_the_time(monkeypatch):
     X, Y = problem(n=60)
     sizes = []
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", 4)
 
     def note(learner, X, Y, block, delay, trace):
         sizes.append(block.stop - block.start)
@@ -98,7 +99,7 @@ def test_block_sizes_follow_the_time(monkeypatch):
 def test_blocks_are_long_beside_the_copy(monkeypatch):
     X, Y = problem(n=60)
     sizes, clock = [], iter(np.arange(1000.0))  # every look at the clock takes a second
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", 4)
 
     def note(learner, X, Y, block, delay, trace):
         sizes.append(block.stop - block.start)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
+from efcml.support.pacing import Pace
 from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 
     from efcml.active import ActiveLearner
     from efcml.support.aliases import Floats
-
-FIRST_BLOCK = 32  # rows
-SECONDS_PER_BLOCK = 0.5
-MOST_GROWTH = 4  # of a block over the one before
 
 
 class StreamRun:
@@ -74,15 +71,15 @@ class StreamRun:
 
 def run_to_the_end(run: StreamRun, after_block: Callable[[], object], stop: StopLater) -> None:
     """Run the rest of a stream, or until a stop is wanted; call ``after_block()`` in between."""
-    size = FIRST_BLOCK
+    pace = Pace()
     with progress_bar(len(run.Y), "learning", initial=run.done) as bar:
         while not (run.finished or stop.wanted):
             before, begin = run.done, time.perf_counter()
-            run.go_on(size)
-            spent = max(time.perf_counter() - begin, 1e-9)
+            run.go_on(pace.size)
+            spent = time.perf_counter() - begin
             bar.update(run.done - before)
             after_block()
-            size = max(1, int(size * min(SECONDS_PER_BLOCK / spent, MOST_GROWTH)))
+            pace.follow(run.done - before, spent)
 
 
 class StopLater:

@@ -8,16 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from efcml.model.trace import Trace
+from efcml.support.pacing import Pace
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
     from efcml.support.aliases import Floats
 
-FIRST_BLOCK = 32  # rows
-SECONDS_PER_BLOCK = 0.5  # a progress bar should move about this often
 COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
-MOST_GROWTH = 4  # of a block over the one before
 
 
 def run_learner(
@@ -56,10 +54,10 @@ def in_blocks(
     that block.
     """
     seconds = 0.0
-    low, size = 0, FIRST_BLOCK
+    low, pace = 0, Pace()
     while low < n:
         end = border if low < border else n
-        high = min(low + size, end)
+        high = min(low + pace.size, end)
         begin = time.perf_counter()
         before = learner.copy()
         copying = time.perf_counter() - begin
@@ -67,9 +65,8 @@ def in_blocks(
             spent = run(slice(low, high))
         bar.update(high - low)
         seconds += spent
-        goal = max(SECONDS_PER_BLOCK, COPIES_PER_BLOCK * copying)
-        wanted = goal * (high - low) / max(spent, 1e-9)
-        low, size = high, max(1, int(min(wanted, MOST_GROWTH * size)))
+        pace.follow(high - low, spent, least=COPIES_PER_BLOCK * copying)
+        low = high
     return seconds
 
 
