@@ -95,7 +95,8 @@ def test_settings_have_plain_types(mode):
     assert settings.prior_slope == 7.0
     assert settings.n_steps == 3
     assert settings.vigilance == 2.0
-    numbers = [value for name, value in settings._asdict().items() if name not in ("alpha", "beta")]
+    named = zip(settings._fields, settings.values(), strict=True)
+    numbers = [value for name, value in named if name not in ("alpha", "beta")]
     assert {type(value) for value in numbers} <= {float, int, bool}
     assert settings.alpha.tolist() == [params.alpha]
     assert settings.beta.tolist() == [1.0]

@@ -1,0 +1,123 @@
+"""Measure the structure of the code: rooms, floors, arguments of kernels.
+
+Usage: ``python docs/tools/measure_house.py [CHECKOUT ...]``; prints one table, a column for each
+checkout (this one, if none is named). docs/developers.md has what it said last.
+"""
+
+import ast
+import io
+import sys
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EMPTY = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def code_lines(path):
+    """Return how many lines of a file hold code: no comments, docstrings or empty lines."""
+    text = path.read_text()
+    used = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in EMPTY:
+            used |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            used -= set(range(node.lineno, node.end_lineno + 1))
+    return len(used)
+
+
+def modules_of(folder):
+    """Return the modules of a package by room; those at its top are in the room ''."""
+    rooms = defaultdict(list)
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).parts
+        rooms[parts[0] if len(parts) > 1 else ""].append(path)
+    return rooms
+
+
+def floors_of(folder, rooms):
+    """Return the length of the longest way down from room to room, along imports."""
+    below = {room: set() for room in rooms}
+    for room, paths in rooms.items():
+        for path in paths:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("efcml"):
+                    names = (*(node.module or "").split("."), *(name.name for name in node.names))
+                    below[room] |= {name for name in names[1:3] if name in rooms} - {room, ""}
+    depth = {}
+
+    def down(room, way=()):
+        if room not in depth and room not in way:
+            depth[room] = 1 + max((down(lower, (*way, room)) for lower in below[room]), default=0)
+        return depth.get(room, 0)
+
+    return max(down(room) for room in rooms if room)
+
+
+def kernels_of(folder):
+    """Return the number of arguments of every kernel."""
+    found = []
+    for path in (folder / "kernels").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                names = {getattr(each, "id", "") for each in node.decorator_list}
+                if any(name.startswith("kernel") for name in names):
+                    found.append(len(node.args.args))
+    return found
+
+
+def annotated(folder):
+    """Return how many functions there are, and how many say what they return."""
+    functions = [
+        node
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    return len(functions), sum(node.returns is not None for node in functions)
+
+
+def measure(root):
+    """Return what was measured of a checkout, by name."""
+    folder = root / "efcml"
+    rooms = modules_of(folder)
+    lines = {room: sum(map(code_lines, paths)) for room, paths in rooms.items()}
+    arguments, (functions, typed) = kernels_of(folder), annotated(folder)
+    every = list(root.rglob("*.py"))
+    mine = [path for path in every if not any(part.startswith(".") for part in path.parts[1:])]
+    return {
+        "modules of efcml": sum(map(len, rooms.values())),
+        "code lines of efcml": sum(lines.values()),
+        "modules at the top of efcml": len(rooms.get("", ())),
+        "rooms": len([room for room in rooms if room]),
+        "floors": floors_of(folder, rooms),
+        "kernels": len(arguments),
+        "arguments of a kernel, median and most": f"{median(arguments):g}, {max(arguments)}",
+        "functions annotated": f"{typed} of {functions}",
+        "`fmt: skip`, everywhere": sum("fmt: " + "skip" in path.read_text() for path in mine),
+    } | {
+        f"lines of `{room or 'the top'}`": f"{lines[room]} in {len(rooms[room])}"
+        for room in sorted(rooms)
+    }
+
+
+def main(folders):
+    """Print the table."""
+    found = [measure(Path(folder)) for folder in folders or [ROOT]]
+    names = list(dict.fromkeys(name for one in found for name in one))
+    for name in names:
+        print("| " + " | ".join([name, *(str(one.get(name, "")) for one in found)]) + " |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
