@@ -43,4 +43,5 @@ _HOMES = {
     "warmup": "efcml.model.warm",
 }
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # a checker would take every name for one of these
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

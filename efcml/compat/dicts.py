@@ -1,15 +1,18 @@
 """Dictionaries of features and labels as people bring them, checked before anything is learned."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from math import isfinite, nan
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 
 
-def read_features(x):
+def read_features(x: Mapping[Any, Any]) -> dict[Any, float]:
     """Return the features as floats; all must be finite numbers.
 
     Examples
@@ -28,7 +31,7 @@ def read_features(x):
     return features
 
 
-def as_float(value):
+def as_float(value: Any) -> float:
     """Return a number of any kind as a float; NaN for what is none or too large for one."""
     try:
         return float(value) if isinstance(value, NUMBERS) else nan
@@ -36,7 +39,7 @@ def as_float(value):
         return nan
 
 
-def read_labels(y):
+def read_labels(y: Mapping[Any, Any]) -> dict[Any, float]:
     """Return the known labels as 0.0 and 1.0; None and NaN are unknown.
 
     Examples
@@ -57,14 +60,14 @@ def read_labels(y):
     return known
 
 
-def refuse_others(given, name, content):
+def refuse_others(given: Any, name: str, content: str) -> Mapping[Any, Any]:
     """Return what was given if it is a dictionary."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{name} must be a dictionary of {content}; got {type(given).__name__}.")
     return given
 
 
-def in_order(names):
+def in_order(names: Iterable[Any]) -> list[Any]:
     """Return names in an order that does not depend on the one in which they came.
 
     Examples

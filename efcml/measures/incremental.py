@@ -1,6 +1,6 @@
 """Measures that are updated row by row: over all rows, over a window, or fading.
 
-Each holds two sums, points gained and points possible, as `registry` explains. A window counts
+Each holds two sums, points gained and points possible, as `measure_list` explains. A window counts
 rows of the stream, and fading goes by rows of the stream, whether or not a row has the measure.
 """
 
