@@ -1,6 +1,20 @@
 """Online active learning: which labels of a stream are worth asking for, within a budget."""
 
-from efcml.active.active_learner import ActiveLearner
-from efcml.active.question import Query, Question
+from typing import TYPE_CHECKING
+
+from efcml.support.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from efcml.active.active_learner import ActiveLearner
+    from efcml.active.question import Query, Question
 
 __all__ = ["ActiveLearner", "Query", "Question"]
+
+_HOMES = {
+    "ActiveLearner": "efcml.active.active_learner",
+    "Query": "efcml.active.question",
+    "Question": "efcml.active.question",
+}
+
+# Not at once: the command line reads the criteria, and the rest loads numba.
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -11,11 +11,13 @@ import numpy as np
 from efcml.active import options
 from efcml.active.answers import find_learner, label_names_of, read_answer, read_row
 from efcml.active.asked_stream import run_stream
+from efcml.active.criteria import ADAPTED, CRITERIA, USUAL
 from efcml.active.draws import draws_for
 from efcml.active.question import Asker, Query, Question
 from efcml.active.store import OpenQuestions
 from efcml.kernels import querying
 from efcml.support.checks import check_whole
+from efcml.support.declared import with_words
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
 
 
+@with_words(criteria="\n".join(f'"{word}": {one.meaning}.' for word, one in CRITERIA.items()))
 class ActiveLearner:
     """Chooses rows, or single labels, of a stream to ask for, within a budget.
 
@@ -44,8 +47,8 @@ class ActiveLearner:
     unit : {"samples", "labels"}
         What is counted and asked: whole rows or single labels.
     criteria : str or iterable of str
-        "novelty" (no rule covers the row), "ambiguity" (a score near 0.5), "instability" (learning
-        the row would change a rule much), "random", "all". Any that fires asks.
+        When to ask; any that fires asks.
+        {criteria}
     instability : {"trace", "determinant"}
         Share of the trace over the slopes (the paper; below 1/p for new rules), or of the
         determinant, which does not depend on the number of features.
@@ -85,7 +88,7 @@ class ActiveLearner:
         self,
         budget: float = 0.1,
         unit: str = "samples",
-        criteria: str | Iterable[str] = ("novelty", "ambiguity", "instability"),
+        criteria: str | Iterable[str] = USUAL,
         *,
         instability: str = "trace",
         adaptation: str = "quantile",
@@ -225,7 +228,7 @@ class ActiveLearner:
         _, bits = learner.find_question(scaled, draws, 0, self.steering, state, scores, wanted)
         reasons = options.reasons_of(bits)
         wanted.flags.writeable = scores.flags.writeable = False
-        thresholds = used_thresholds(state)
+        thresholds = options.read_thresholds(state, "USED_")
         return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.asker)
 
     def _was_asked(self, row: int) -> bool:
@@ -248,7 +251,7 @@ class ActiveLearner:
         """Add a question to the log; ``state`` is the one after its row was counted."""
         spent = int(state[querying.SPENT])
         share = spent / float(state[querying.ROOM])
-        thresholds = used_thresholds(state)
+        thresholds = options.read_thresholds(state, "USED_")
         self._log.append(Query(row, reasons, labels.copy(), thresholds, spent, share))
 
     def remember(self) -> tuple[Floats, int]:
@@ -280,11 +283,7 @@ class ActiveLearner:
     @property
     def thresholds(self) -> dict[str, float]:
         """The thresholds for the next row."""
-        state = self.state
-        return {
-            "ambiguity": float(state[querying.AMBIGUITY_THRESHOLD]),
-            "instability": float(state[querying.INSTABILITY_THRESHOLD]),
-        }
+        return options.read_thresholds(self.state)
 
     @property
     def log(self) -> tuple[Query, ...]:
@@ -323,15 +322,14 @@ class ActiveLearner:
                 "row": query.row,
                 "reasons": " ".join(query.reasons),
                 "labels": [names.get(c, c) for c in np.flatnonzero(query.labels).tolist()],
-                "ambiguity_threshold": query.thresholds["ambiguity"],
-                "instability_threshold": query.thresholds["instability"],
+                **{f"{word}_threshold": query.thresholds[word] for word in ADAPTED},
                 "spent": query.spent,
                 "share": query.share,
             }
             for query in self._log
         ]
-        columns = ("row", "reasons", "labels", "ambiguity_threshold", "instability_threshold",
-                   "spent", "share")  # fmt: skip
+        thresholds = [f"{word}_threshold" for word in ADAPTED]
+        columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
         return pandas.DataFrame(lines, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -349,11 +347,3 @@ class ActiveLearner:
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
-
-
-def used_thresholds(state: Floats) -> dict[str, float]:
-    """Return the thresholds by which the last row was judged."""
-    return {
-        "ambiguity": float(state[querying.USED_AMBIGUITY_THRESHOLD]),
-        "instability": float(state[querying.USED_INSTABILITY_THRESHOLD]),
-    }

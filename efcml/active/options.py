@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.active.criteria import ADAPTED, CRITERIA
 from efcml.kernels import querying
 from efcml.model.arguments import Ask
 from efcml.support.checks import check_choice, check_number, check_whole
@@ -15,20 +16,13 @@ from efcml.support.checks import check_choice, check_number, check_whole
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
-CRITERIA = {
-    "novelty": querying.NOVELTY,
-    "ambiguity": querying.AMBIGUITY,
-    "instability": querying.INSTABILITY,
-    "random": querying.CHANCE,
-    "all": querying.ALWAYS,
-}
+BITS = {word: getattr(querying, one.switch.upper()) for word, one in CRITERIA.items()}
 INSTABILITY = {"trace": querying.TRACE, "determinant": querying.DETERMINANT}
 ADAPTATION = {
     "quantile": querying.QUANTILE,
     "multiplicative": querying.MULTIPLICATIVE,
     "none": 0,
 }
-START = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
 
 
 def read_criteria(criteria: str | Iterable[str]) -> tuple[str, ...]:
@@ -57,29 +51,41 @@ def make_ask(
     check_choice("adaptation", adaptation, ADAPTATION)
     check_number("step", step, above=0.0, below=1.0)
     check_whole("window", window, least=1)
+    switches = {one.switch: word in criteria for word, one in CRITERIA.items()}
+    switches["instability"] = INSTABILITY[instability] if switches["instability"] else 0
     return Ask(
         budget=float(budget),
         by_label=unit == "labels",
         window=float(window),
         step=float(step),
         adaptation=ADAPTATION[adaptation],
-        novelty="novelty" in criteria,
-        ambiguity="ambiguity" in criteria,
-        instability=INSTABILITY[instability] if "instability" in criteria else 0,
-        chance="random" in criteria,
-        always="all" in criteria,
+        **switches,
     )
 
 
 def start_state() -> Floats:
     """Return the state before the first row."""
     state = np.zeros(querying.STATE_SIZE)
-    state[querying.AMBIGUITY_THRESHOLD] = START["ambiguity"]
-    state[querying.INSTABILITY_THRESHOLD] = START["instability"]
+    for word in ADAPTED:
+        state[threshold_place(word)] = CRITERIA[word].threshold
     return state
 
 
+<<<<<<< HEAD
 def reasons_of(bits: int) -> tuple[str, ...]:
+=======
+def threshold_place(word, before=""):
+    """Return where in the state the threshold of a criterion is."""
+    return getattr(querying, f"{before}{CRITERIA[word].switch.upper()}_THRESHOLD")
+
+
+def read_thresholds(state, before=""):
+    """Return the thresholds for the next row; before ``"USED_"``, those of the last row."""
+    return {word: float(state[threshold_place(word, before)]) for word in ADAPTED}
+
+
+def reasons_of(bits):
+>>>>>>> declare
     """Return the words of the criteria that fired.
 
     Examples
@@ -87,7 +93,7 @@ def reasons_of(bits: int) -> tuple[str, ...]:
     >>> reasons_of(6)
     ('ambiguity', 'instability')
     """
-    return tuple(word for word, bit in CRITERIA.items() if bits & bit)
+    return tuple(word for word, bit in BITS.items() if bits & bit)
 
 
 def read_seed(random_state: int | None) -> int:

@@ -26,7 +26,7 @@ class Question:
     reasons : tuple of str
         The criteria that fired.
     thresholds : dict
-        "ambiguity" and "instability", as they were when this was decided.
+        By criterion, as they were when this was decided.
     scores : array of shape (K,)
         What the model says of the row.
     """

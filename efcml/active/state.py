@@ -9,6 +9,7 @@ import numpy as np
 
 from efcml.active import options
 from efcml.active.active_learner import ActiveLearner
+from efcml.active.criteria import ADAPTED
 from efcml.active.question import Query, Question
 from efcml.kernels import querying
 from efcml.support.states import nest, pick, to_plain
@@ -21,7 +22,6 @@ OPTIONS = (
     *("budget", "unit", "criteria", "instability", "adaptation", "step", "window"),
     *("open_questions", "random_state"),
 )
-THRESHOLDS = tuple(options.START)
 
 
 def active_state(active: ActiveLearner) -> State:
@@ -83,13 +83,13 @@ def active_from_state(facts: Facts, arrays: Arrays) -> ActiveLearner:
 
 def columns(questions: Sequence[Question | Query], n_labels: int) -> Arrays:
     """Return what a question and a line of the log have in common, one array each."""
-    thresholds = [[question.thresholds[name] for name in THRESHOLDS] for question in questions]
-    bits = [sum(options.CRITERIA[word] for word in question.reasons) for question in questions]
+    thresholds = [[question.thresholds[name] for name in ADAPTED] for question in questions]
+    bits = [sum(options.BITS[word] for word in question.reasons) for question in questions]
     return {
         "row": np.array([question.row for question in questions], dtype=np.int64),
         "reasons": np.array(bits, dtype=np.uint8),
         "labels": table([question.labels for question in questions], n_labels, np.bool_),
-        "thresholds": table(thresholds, len(THRESHOLDS)),
+        "thresholds": table(thresholds, len(ADAPTED)),
     }
 
 
@@ -99,14 +99,14 @@ def column_shapes(n: int, n_labels: int) -> Shapes:
         "row": ("<i8", (n,)),
         "reasons": ("|u1", (n,)),
         "labels": ("|b1", (n, n_labels)),
-        "thresholds": ("<f8", (n, len(THRESHOLDS))),
+        "thresholds": ("<f8", (n, len(ADAPTED))),
     }
 
 
 def lines(columns: Arrays) -> Iterator[tuple[int, tuple[str, ...], Bools, dict[str, float]]]:
     """Yield row, reasons, labels and thresholds of every question."""
     for i, row in enumerate(columns["row"].tolist()):
-        thresholds = dict(zip(THRESHOLDS, columns["thresholds"][i].tolist(), strict=True))
+        thresholds = dict(zip(ADAPTED, columns["thresholds"][i].tolist(), strict=True))
         yield (
             row,
             options.reasons_of(columns["reasons"][i]),

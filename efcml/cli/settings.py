@@ -2,6 +2,7 @@
 
 from difflib import get_close_matches
 
+from efcml.active.criteria import CRITERIA, USUAL
 from efcml.rivals.model_list import MODELS
 
 OFFERED = {name: model for name, model in MODELS.items() if model.offered}
@@ -21,8 +22,10 @@ def add_settings(parser):
                         " labels only, 0 to 1")  # fmt: skip
     parser.add_argument("--unit", choices=("samples", "labels"), help="what is asked for: whole"
                         " rows (default) or single labels")  # fmt: skip
-    parser.add_argument("--criteria", metavar="A,B", help="when to ask: some of novelty, ambiguity,"
-                        " instability (default: these three), random, all")  # fmt: skip
+    words, usual = ", ".join(CRITERIA), ", ".join(USUAL)
+    parser.add_argument(
+        "--criteria", metavar="A,B", help=f"when to ask: some of {words} (default: {usual})"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the criterion random,"
                         " for --set order=random of a chain and for --shuffle; nothing else is"
                         " random (default 0)")  # fmt: skip

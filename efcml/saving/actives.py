@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.active import ActiveLearner
+from efcml.active.options import BITS
 from efcml.active.state import OPTIONS, active_from_state, active_state, state_shapes
 from efcml.kernels import querying
 from efcml.saving.file_checks import WHOLE, check_all, check_finite, check_whole, take
@@ -57,9 +58,10 @@ def check(facts: Facts, arrays: Arrays) -> None:
     check_all(rows < arrays["state"][querying.ROWS], "the log has rows that did not come yet")
     if np.isin(opened["row"], arrays["expired"]).any():
         raise ValueError("a question is open and expired")
+    every = np.bitwise_or.reduce([*BITS.values()]).astype(np.uint8)
     for part in (asked, opened):
         bits = part["reasons"]
-        check_all((bits >= 1) & (bits < 2 * querying.ALWAYS), "the log has unknown reasons")
+        check_all((bits > 0) & (bits & ~every == 0), "the log has unknown reasons")
         check_all(part["labels"].any(axis=1), "the log has questions about nothing")
 
 

@@ -20,7 +20,6 @@ from efcml.support.checks import (
 )
 
 UNSET = object()  # None is a value
-MARK = "{parameters}"  # stands in a docstring for the entries of all parameters
 WIDTH = 88
 
 
@@ -88,9 +87,22 @@ def with_parameters(cls):
         if not isinstance(default, Field):
             setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    if cls.__doc__:  # there is none in optimised programs
-        cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(MARK, entries(cls))
-    return cls
+    return with_words(parameters=entries(cls))(cls)
+
+
+def with_words(**words):
+    """Put words in place of ``{their name}`` in the docstring of a class, each on a line alone."""
+
+    def fill(cls):
+        lines = inspect.cleandoc(cls.__doc__ or "").splitlines()  # none in optimised programs
+        for i, line in enumerate(lines):
+            name = line.strip()
+            if name[1:-1] in words and name == f"{{{name[1:-1]}}}":
+                lines[i] = indent(words[name[1:-1]], line[: -len(name)])
+        cls.__doc__ = "\n".join(lines)
+        return cls
+
+    return fill
 
 
 def facts_of(cls):
