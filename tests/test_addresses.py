@@ -181,6 +181,20 @@ def test_an_edited_callee_is_compiled_anew(floors):
     assert made["add_up"] > 0
 
 
+def test_a_callee_that_returns_another_type_is_not_called(floors):
+    """Code from the cache would look for a kernel that is not there any more."""
+    compiled_in(floors)
+    path = floors / "ground.py"
+    path.write_text(path.read_text().replace("value // 3, value % 3", "value / 3, value % 3"))
+    stamp = path.stat().st_mtime_ns + 10**10
+    os.utime(path, ns=(stamp, stamp))
+    process = start(floors, SHOW)
+    told = process.communicate(timeout=600)[1]
+    assert process.returncode == 1  # not ended by a signal
+    assert "ground.split returns another type than when its callers were compiled" in told
+    assert run(floors, EFCML_CACHE="0")[0] == 5
+
+
 def test_two_processes_share_a_folder(floors):
     both = [start(floors, SHOW) for _ in range(2)]
     found = [result_of(process) for process in both]
