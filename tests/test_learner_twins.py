@@ -13,9 +13,11 @@ from helpers.streams import (
     random_rows,
     unscaled_learner,
 )
+from naive.cases import similarity
 from numpy.testing import assert_allclose
 
 from efcml.model.divergence import DivergenceWarning
+from efcml.model.fields import CASE_FIELDS, FIELDS
 
 VARIANTS = {
     "base": {},
@@ -72,15 +74,38 @@ def assert_same_tests(rules, tested):
 
 
 def assert_same_cases(cases, twin):
-    """Compare the remembered rows, their expected errors and covariance, oldest first."""
-    fields = cases.state()
-    order = np.argsort(fields["age"])
-    assert np.array_equal(fields["age"][order], twin.age)
-    assert np.array_equal(fields["rows"][order], twin.rows)
-    K = fields["kernel"]
-    u, C = K @ fields["weights"], K @ fields["covariance"] @ K
-    assert_allclose(u[order], twin.u, rtol=1e-6, atol=1e-8)
-    assert_allclose(C[np.ix_(order, order)], twin.C, rtol=1e-6, atol=1e-8)
+    """Compare the remembered rows, oldest first; of the weights what they say of the cases."""
+    found = cases.state()
+    order = np.argsort(found["age"])
+    K = similarity(twin.rows, twin.rows, twin.width)
+    expected = {
+        "rows": twin.rows,
+        "age": twin.age,
+        "kernel": K,
+        "inverse": np.linalg.inv(K),
+        "weights": twin.u,
+        "covariance": twin.C,
+        "count": [len(twin.rows), twin.changes, twin.wait],
+    }
+    similar = found["kernel"]
+    found["weights"] = similar @ found["weights"]
+    found["covariance"] = similar @ found["covariance"] @ similar
+    for field in CASE_FIELDS:
+        value, wanted = found[field.name], expected[field.name]
+        for axis in range(field.dims.count("m")):
+            value = value.take(order, axis=axis)
+        if field.name in ("rows", "age", "count"):
+            assert np.array_equal(value, wanted), field.name
+        else:
+            assert_allclose(value, wanted, rtol=1e-6, atol=1e-8, err_msg=field.name)
+
+
+def assert_same(learner, twin):
+    """Compare everything that the two remember."""
+    assert_same_rules(learner.rules, twin.rules)
+    assert_same_tests(learner.rules, twin.tested)
+    assert not learner.rules.stale.any()  # between rows every P is derived that is to be
+    assert_same_cases(learner.cases, twin.cases)
 
 
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
@@ -91,14 +116,12 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
     for x, y in zip(X, Y, strict=True):
         twin.learn_row(x, y)
         learner.learn(x[None], y[None])
-        assert_same_rules(learner.rules, twin.rules)
-        assert_same_tests(learner.rules, twin.tested)
+        assert_same(learner, twin)
         assert_balanced(learner)
     assert learner.counts["births"] == twin.births
     assert learner.counts["merges"] == twin.merges
     assert learner.rows_seen == twin.row
     assert learner.rules.n_groups == twin.groups
-    assert_same_cases(learner.cases, twin.cases)
     expected = [twin.score(x) for x in X[:5]]
     assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)
     return learner, twin
@@ -131,3 +154,42 @@ def test_longer_and_wider_streams(mode, share):
     changes = {"correlation": mode, "vigilance": 0.5, "bandwidth": 6.0}
     learner, _ = run_both(3, 6, 5, share, rows=300, **changes)
     assert learner.counts["births"] > 5
+
+
+# Is every field compared?
+
+
+@pytest.fixture(scope="module")
+def learned_pair():
+    return run_both(0, share=0.7, rows=30, cases=4, forgetting=0.95)
+
+
+def assert_noticed(learner, twin, array, index):
+    """See that a change of one entry does not pass."""
+    before = array[index]
+    array[index] = before + 1 if array.dtype.kind == "i" else before + 0.1 + abs(before)
+    with pytest.raises(AssertionError):
+        assert_same(learner, twin)
+    array[index] = before
+    assert_same(learner, twin)
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+def test_every_field_of_a_rule_is_compared(learned_pair, field):
+    learner, twin = learned_pair
+    assert learner.rules.n_groups == 3
+    assert learner.n_rules > 1
+    array = getattr(learner.rules.arrays, field.name)
+    index = (1, *(0 for _ in field.dims))  # the lower triangle; of a pair of rules the second
+    assert_noticed(learner, twin, array, index)
+
+
+@pytest.mark.parametrize("field", CASE_FIELDS, ids=lambda field: field.name)
+def test_every_field_of_the_cases_is_compared(learned_pair, field):
+    learner, twin = learned_pair
+    assert learner.cases.n_cases == 4
+    array = getattr(learner.cases.arrays, field.name)
+    for index in np.ndindex((3,) if field.name == "count" else (1,)):
+        if field.name == "count" and index == (0,):
+            continue  # the number of cases: the others have as many rows
+        assert_noticed(learner, twin, array, index + (0,) * (len(field.dims) - 1))

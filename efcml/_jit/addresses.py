@@ -80,7 +80,7 @@ class Kernel:
         convention = context.call_conv
         kind = convention.get_function_type(sig.return_type, sig.args)
         function = cgutils.get_or_insert_function(builder.module, kind, name)
-        placing = Placing(self.__module__, self.__name__, sig.args)
+        placing = Placing(self.__module__, self.__name__, sig.args, name)
         context.active_code_library._reload_init.add(placing)
         status, value = convention.call_function(builder, function, sig.return_type, sig.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
@@ -102,10 +102,16 @@ class Placing:
     module: str
     name: str
     args: tuple
+    symbol: str = ""  # under which the code that is loaded will look for it
 
     def __call__(self):
-        """Load or compile the kernel."""
-        getattr(import_module(self.module), self.name).place(self.args)
+        """Load or compile the kernel; code that looks for another one must not run."""
+        found = getattr(import_module(self.module), self.name).place(self.args)[0]
+        if self.symbol not in ("", found):
+            raise RuntimeError(
+                f"{self.module}.{self.name} returns another type than when its callers were "
+                "compiled: delete the cache of numba, or set EFCML_CACHE=0."
+            )
 
 
 class KernelType(types.Callable):

@@ -5,6 +5,7 @@ import numpy as np
 RENEWAL = 5
 LEAST_NOVELTY = 1e-3
 FAR = 3.0
+REFRESH = 1000
 
 
 def similarity(A, B, width):
@@ -31,6 +32,7 @@ class NaiveCases:
         self.u = np.zeros((0, K))
         self.C = np.zeros((0, 0))
         self.wait = 0
+        self.changes = 0  # since the inverse was derived
 
     def share(self, x):
         """How the cases predict the error at x, and what they leave open."""
@@ -59,6 +61,7 @@ class NaiveCases:
         self.C = np.block([[self.C, covariance[:, None]], [covariance[None], variance]])
         self.rows = np.vstack([self.rows, np.clip(x, -FAR, FAR)])
         self.age = np.append(self.age, number)
+        self.changes = (self.changes + 1) % REFRESH
 
     def observe(self, x, errors):
         """Condition on the errors at x, NaN where unknown."""

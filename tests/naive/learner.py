@@ -251,6 +251,7 @@ def soft_threshold(V, amount):
 
 
 MARGIN = 1.1  # power iteration estimates from below
+CHECK_EVERY = 256  # updates of a P between two looks at it
 
 
 def power_iteration(G, Delta, v, r):
@@ -475,6 +476,7 @@ class Rule:
     W: np.ndarray
     D: np.ndarray
     weight: float
+    use: float
     label_weight: np.ndarray
     label_mean: np.ndarray
     label_cov: np.ndarray
@@ -484,6 +486,7 @@ class Rule:
     uncorrected: float
     curvature: np.ndarray
     curvature_direction: np.ndarray
+    unchecked: np.ndarray
     stopped: int
     uid: int
     born: int
@@ -498,7 +501,7 @@ class Rule:
 
 
 FIELD_NAMES = tuple(field.name for field in fields(Rule))
-GROUPED = ("P", "G", "Delta", "curvature", "curvature_direction")
+GROUPED = ("P", "G", "Delta", "curvature", "curvature_direction", "unchecked")
 
 
 def stack_rules(rules):
@@ -509,6 +512,7 @@ def stack_rules(rules):
 def unstack_rules(arrays):
     """Rules from arrays by field name, leading axis = rule."""
     plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
+    plain |= {"use": float}
     plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
     plain |= {"stopped": int, "uid": int, "born": int}
     rules = []
@@ -737,6 +741,7 @@ class NaiveLearner:
             W=np.array(W),
             D=np.zeros((d, K)),
             weight=0.0,
+            use=0.0,
             label_weight=np.zeros((g, K)),
             label_mean=np.zeros((g, K)),
             label_cov=np.zeros((K, K)),
@@ -746,6 +751,7 @@ class NaiveLearner:
             uncorrected=0.0,
             curvature=np.full(g, self.prior.max()),
             curvature_direction=np.zeros((g, d)),
+            unchecked=np.zeros(g),
             stopped=0,
             uid=uid,
             born=self.row,
@@ -793,6 +799,8 @@ class NaiveLearner:
                 rule.P[g], rule.G[g], B, D, rule.Delta[g], W, r, y[columns], psi, self.forgetting
             )
             rule.P[g], rule.G[g], rule.Delta[g] = P, G, Delta
+            if psi > 0.0:
+                rule.unchecked[g] = (rule.unchecked[g] + 1) % CHECK_EVERY
             rule.B[:, columns], rule.D[:, columns], rule.W[:, columns] = B, D, W
 
     def hold_prior(self, rule):
@@ -803,11 +811,13 @@ class NaiveLearner:
                 D, W, W_prior = (a[:, columns] for a in (rule.D, rule.W, rule.W_prior))
                 restored = restore_prior(rule.G[g], rule.Delta[g], D, W, W_prior, self.prior)
                 rule.P[g], rule.Delta[g], rule.D[:, columns] = restored
+                rule.unchecked[:] = 0  # P of every group is derived anew
 
     def learn_moments(self, rule, y, known, psi):
         """Weight and label moments, shared or per pair."""
         forget = self.forgetting**psi
         rule.weight = forget * rule.weight + psi
+        rule.use += psi
         rule.penalty_slack = forget * rule.penalty_slack + psi
         if len(rule.P) == 1:
             weight, mean, rule.label_cov = label_moments(
@@ -962,6 +972,7 @@ class NaiveLearner:
             W=W,
             D=D,
             weight=weight,
+            use=one.use + two.use,
             label_weight=label_weight,
             label_mean=label_mean,
             label_cov=label_cov,
@@ -973,6 +984,7 @@ class NaiveLearner:
             # G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
             curvature=one.curvature + two.curvature,
             curvature_direction=one.curvature_direction.copy(),
+            unchecked=np.zeros(len(G)),  # P was just derived
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
             born=min(one.born, two.born),
