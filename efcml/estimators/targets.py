@@ -9,8 +9,9 @@ from efcml.support.masks import fill_mask
 
 def is_sparse(values):
     """Tell whether values are a sparse matrix of scipy, which nobody has who did not load it."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and sparse.issparse(values)
+    # A thread may be in the middle of loading it: then it has no function yet.
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and issparse(values)
 
 
 def refuse_complex(array, name):

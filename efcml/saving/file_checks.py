@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from efcml.support.blas import one_blas_thread
+
 INT64 = range(2**63)
 WHOLE = range(2**53)  # whole numbers that floats hold exactly; sums of some stay below 2**63
 SIZE = range(1, 2**20)  # features or labels; matrices of more would not fit into memory
@@ -91,6 +93,7 @@ def check_definite(arrays, *names):
     check_symmetric(arrays, *names)
     for name in names:
         try:
-            np.linalg.cholesky(arrays[name])
+            with one_blas_thread():
+                np.linalg.cholesky(arrays[name])
         except np.linalg.LinAlgError:
             raise ValueError(f"{name} is not positive definite") from None
