@@ -6,7 +6,7 @@ Modules are looked at, not clocks: in a process of its own, after the command ha
 import json
 
 import pytest
-from helpers.cli_files import shell, write_csv
+from helpers.cli_files import run_arguments, shell, write_csv
 
 import efcml
 from efcml.cli.settings import OFFERED, parameter_names
@@ -16,7 +16,7 @@ from efcml.saving import tabular as estimators
 
 pytestmark = pytest.mark.plain
 
-SLOW = {"joblib", "matplotlib", "numba", "pandas", "scipy", "sklearn"}
+SLOW = {"joblib", "matplotlib", "numba", "pandas", "scipy", "scipy.stats", "sklearn"}
 CODE = """
 import json, sys
 from efcml.cli import main
@@ -111,8 +111,13 @@ def test_predict_loads_the_learner_alone(model_file):
 
 
 def test_explain_loads_no_pictures(model_file):
-    code, loaded, _ = ends(["explain", model_file], model_file.parent)
-    assert (code, loaded & {"numba", "matplotlib"}) == (0, {"numba"})
+    assert ends(["explain", model_file], model_file.parent)[:2] == (0, {"numba", "scipy"})
+
+
+def test_run_needs_no_scikit_learn(tmp_path):
+    arguments = run_arguments(write_csv(tmp_path), "--out", tmp_path / "out")
+    code, loaded, _ = ends(arguments, tmp_path)
+    assert (code, loaded & {"sklearn", "pandas", "scipy.stats"}) == (0, set())
 
 
 @pytest.mark.parametrize("model", OFFERED)

@@ -71,21 +71,17 @@ def start_state() -> Floats:
     return state
 
 
-<<<<<<< HEAD
-def reasons_of(bits: int) -> tuple[str, ...]:
-=======
-def threshold_place(word, before=""):
+def threshold_place(word: str, before: str = "") -> int:
     """Return where in the state the threshold of a criterion is."""
     return getattr(querying, f"{before}{CRITERIA[word].switch.upper()}_THRESHOLD")
 
 
-def read_thresholds(state, before=""):
+def read_thresholds(state: Floats, before: str = "") -> dict[str, float]:
     """Return the thresholds for the next row; before ``"USED_"``, those of the last row."""
     return {word: float(state[threshold_place(word, before)]) for word in ADAPTED}
 
 
-def reasons_of(bits):
->>>>>>> declare
+def reasons_of(bits: int) -> tuple[str, ...]:
     """Return the words of the criteria that fired.
 
     Examples

@@ -3,29 +3,21 @@
 from contextlib import contextmanager
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from efcml.estimators.features import check_table
+from efcml.estimators.light import LightBase, take_bases
 from efcml.estimators.probability import squash
-from efcml.estimators.targets import (
-    as_array,
-    column_names,
-    is_flat,
-    read_binary,
-    read_labels,
-    refuse_complex,
-    refuse_text,
-)
+from efcml.estimators.seeds import read_random_state
+from efcml.estimators.targets import as_array, column_names, is_flat, read_binary, read_labels
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Params
 from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
-from efcml.support.masks import refuse_mask
 
 
-class MultiLabelFace(ClassifierMixin, BaseEstimator):
+@take_bases
+class MultiLabelFace(LightBase):
     """A scikit-learn estimator in front of a learner, which trusts its arrays.
 
     A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
@@ -96,7 +88,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
         """
         if not learn:
-            check_is_fitted(self, "learner_")
+            self._check_fitted()
         fresh = not hasattr(self, "learner_")
         with self._no_trace_of_errors():
             X, Y, found, flat = self._check_rows(X, y, reset=fresh, classes=classes)
@@ -108,13 +100,13 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     @one_at_a_time
     def check_features(self, X):
         """Return rows without labels, checked as in `predict`, as floats for the learner."""
-        check_is_fitted(self, "learner_")
-        return self._check_features(X, reset=False)
+        self._check_fitted()
+        return check_table(self, X, reset=False)
 
     @one_at_a_time
     def check_labels(self, y, n_rows):
         """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         y, flat = self._check_target(y, n_rows, reset=False)
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
@@ -139,7 +131,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         >>> clf.name_columns(["tempo"], ["happy", "calm"]).label_names_.tolist()
         ['happy', 'calm']
         """
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         counts = {"feature": self.n_features_in_, "label": self.learner_.n_labels}
         given = {"feature": feature_names, "label": label_names}
         given = {
@@ -176,7 +168,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         >>> clf.add_labels(1).partial_fit([[1.5]], [[0, 1, 1]]).predict([[9.0]]).shape
         (1, 3)
         """
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         if self._binary:
             raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
         names = getattr(self, "label_names_", None)
@@ -212,23 +204,11 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         if hasattr(y, "columns"):
             self.label_names_ = column_names(y)
 
-    def _check_features(self, X, *, reset):
-        """Return finite floats."""
-        if not (issparse(X) or hasattr(X, "columns")):
-            if refuse_complex(np.asarray(refuse_mask(X, "X")), "X").ndim < 2:
-                raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
-        try:
-            X = validate_data(
-                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-            )
-        except ValueError as error:
-            if "could not convert string" in str(error):
-                refuse_text(X)
-            raise
-        if not np.isfinite(X).all():
-            at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
-            raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
-        return X
+    def _check_fitted(self):
+        if not hasattr(self, "learner_"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "learner_")
 
     def _check_target(self, y, n_rows, *, reset):
         """Return y as an array, and whether it is a single binary target."""
@@ -250,7 +230,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X, y, *, reset, classes=None):
         """Return features, labels as floats, the classes, and whether the target is flat."""
-        X = self._check_features(X, reset=reset)
+        X = check_table(self, X, reset=reset)
         y, flat = self._check_target(y, len(X), reset=reset)
         known = None if reset else self.classes_
         Y, found = (read_binary if flat else read_labels)(y, known, classes)
@@ -261,8 +241,8 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     @one_at_a_time
     def decision_function(self, X):
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
-        check_is_fitted(self, "learner_")
-        decision = self.learner_.score(self._check_features(X, reset=False)) - 0.5
+        self._check_fitted()
+        decision = self.learner_.score(check_table(self, X, reset=False)) - 0.5
         return decision[:, 0] if self._binary else decision
 
     @one_at_a_time
@@ -312,7 +292,8 @@ class EngineFace(MultiLabelFace):
     """A face whose parameters are those of the rule engine."""
 
     def _params(self):
-        check_random_state(self.random_state)
+        if self.random_state is not None:
+            read_random_state(self.random_state)
         params = Params(**{name: getattr(self, name) for name in Params.names()})
         params.check_together()
         return params
@@ -320,7 +301,7 @@ class EngineFace(MultiLabelFace):
     @property
     def n_rules_(self):
         """Number of rules now; 0 while warm-up rows are held."""
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         return self.learner_.n_rules
 
     def column_names(self):
@@ -328,7 +309,7 @@ class EngineFace(MultiLabelFace):
 
         A 1-D target is called by its second class.
         """
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         return getattr(self, "feature_names_in_", None), names_of_labels(self)
 
 

@@ -1,11 +1,17 @@
 """Targets and single rows as people bring them, turned into arrays; used by every estimator."""
 
+import sys
+
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
 
 from efcml.support.masks import fill_mask
+
+
+def is_sparse(values):
+    """Tell whether values are a sparse matrix of scipy, which nobody has who did not load it."""
+    # A thread may be in the middle of loading it: then it has no function yet.
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and issparse(values)
 
 
 def refuse_complex(array, name):
@@ -45,9 +51,11 @@ def as_array(y):
     """Return targets of any supported kind as an array, not yet checked."""
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
-    if issparse(y):
+    if is_sparse(y):
         raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
+        from sklearn.utils.validation import check_array
+
         y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
     return refuse_complex(np.asarray(fill_mask(y)), "y")
 
@@ -76,6 +84,13 @@ def read_labels(y, known, classes):
     return Y, np.arange(Y.shape[1])
 
 
+def is_pair(y):
+    """Tell whether an array clearly holds at most two classes: whole numbers or strings."""
+    if y.dtype.kind not in "biufU" or (y.dtype.kind == "f" and (y != np.floor(y)).any()):
+        return False
+    return len(np.unique(y)) <= 2
+
+
 def read_binary(y, known, classes):
     """Return a 1-D binary target as one float column, and its class labels."""
     y = y.reshape(-1)
@@ -83,7 +98,10 @@ def read_binary(y, known, classes):
         raise ValueError("Input y contains NaN or infinity; a 1-D y must be complete.")
     if y.dtype.kind == "O" and not all(isinstance(value, str) for value in y):
         raise ValueError("Unknown label type: a 1-D y must hold numbers only or strings only.")
-    check_classification_targets(y)
+    if not is_pair(y):
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(y)
     if classes is not None and known is not None and set(np.unique(classes)) != set(known):
         raise ValueError(f"classes must be {known.tolist()}, as in the first call.")
     if known is None:

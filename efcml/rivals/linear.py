@@ -1,8 +1,7 @@
 """GlobalRLS and FourierRLS: one plane for all rows, by recursive least squares."""
 
-from sklearn.utils.validation import check_is_fitted, check_random_state
-
 from efcml.estimators.base import MultiLabelFace
+from efcml.estimators.seeds import read_random_state
 from efcml.model.params import Params
 from efcml.rivals.least_squares import LeastSquaresLearner
 from efcml.support.checks import check_number, check_whole
@@ -55,7 +54,7 @@ class GlobalRLS(MultiLabelFace):
     @property
     def ridge_(self):
         """The ridge in use; None while warm-up rows are held."""
-        check_is_fitted(self, "learner_")
+        self._check_fitted()
         return self.learner_.ridge_chosen
 
 
@@ -97,5 +96,5 @@ class FourierRLS(GlobalRLS):
 
     def _options(self):
         check_whole("n_fourier", self.n_fourier, least=1)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = read_random_state(self.random_state).randint(2**31 - 1)
         return super()._options() | {"n_fourier": self.n_fourier, "seed": seed}

@@ -4,10 +4,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.base import EngineFace
 from efcml.estimators.classifier import SEED, UNUSED_SEED
+from efcml.estimators.seeds import read_random_state
 from efcml.explain import name_all, read_rules
 from efcml.model.params import Parameters
 from efcml.rivals.model_list import LEAST_SQUARES
@@ -130,7 +130,7 @@ def read_order(order, n_labels, random_state):
     if order is None:
         return np.arange(n_labels)
     if isinstance(order, str) and order == "random":
-        return check_random_state(random_state).permutation(n_labels)
+        return read_random_state(random_state).permutation(n_labels)
     whole = not isinstance(order, str) and np.ndim(order) == 1
     whole = whole and all(isinstance(label, Integral) for label in order)
     if not whole or sorted(order) != list(range(n_labels)):

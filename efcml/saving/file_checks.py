@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.support.blas import one_blas_thread
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -101,6 +103,7 @@ def check_definite(arrays: Arrays, *names: str) -> None:
     check_symmetric(arrays, *names)
     for name in names:
         try:
-            np.linalg.cholesky(arrays[name])
+            with one_blas_thread():
+                np.linalg.cholesky(arrays[name])
         except np.linalg.LinAlgError:
             raise ValueError(f"{name} is not positive definite") from None

@@ -1,0 +1,54 @@
+"""Tables of features as people bring them, turned into finite floats."""
+
+import numpy as np
+
+from efcml.estimators.targets import is_sparse, refuse_complex, refuse_text
+from efcml.support.masks import refuse_mask
+
+
+def check_table(estimator, X, *, reset):
+    """Return the rows as floats, and note their number of features, or compare it.
+
+    Numbers in arrays and lists are checked here. All else is left to scikit-learn.
+    """
+    array = None
+    if not (is_sparse(X) or hasattr(X, "columns")):
+        array = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")
+        if array.ndim < 2:
+            raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
+    if type(X) in (np.ndarray, list, tuple) and is_usual(estimator, array, reset=reset):
+        X = np.asarray(array, dtype=np.float64, order="C")
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+    else:
+        X = read_table(estimator, X, reset=reset)
+    if not np.isfinite(X).all():
+        at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
+        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+    return X
+
+
+def is_usual(estimator, array, *, reset):
+    """Tell whether scikit-learn would neither refuse an array nor warn of it."""
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf":
+        return False
+    if reset:
+        return True
+    return not hasattr(estimator, "feature_names_in_") and (
+        array.shape[1] == estimator.n_features_in_
+    )
+
+
+def read_table(estimator, X, *, reset):
+    """Return what scikit-learn makes of a table."""
+    from sklearn.utils.validation import validate_data
+
+    try:
+        return validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+        )
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            refuse_text(X)
+        raise

@@ -1,0 +1,62 @@
+"""Do something as soon as a package is loaded, whoever loads it."""
+
+import sys
+from importlib import import_module
+
+
+def when_loaded(name, action):
+    """Call ``action(module)`` when the module of this name has been loaded; at once if it is.
+
+    The call comes before anybody else gets the module. It may come twice if threads import at
+    the same time.
+
+    Examples
+    --------
+    >>> when_loaded("json", lambda module: print(module.__name__))
+    json
+    """
+    watch = Watch(name, action)
+    sys.meta_path.insert(0, watch)  # before the look below: a thread may import in between
+    if name in sys.modules:
+        watch.end(import_module(name))  # waits for a thread that is in the middle of it
+
+
+class Watch:
+    """A finder that finds what the ones behind it find, and acts when that has been executed."""
+
+    def __init__(self, name, action):
+        self.name, self.action = name, action
+
+    def find_spec(self, name, path=None, target=None):
+        """Return the spec of the module that is waited for, as the finders behind give it."""
+        if name != self.name:
+            return None
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                spec.loader = WatchedLoader(spec.loader, self)
+                return spec
+        return None
+
+    def end(self, module):
+        """Act, and watch no longer."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        self.action(module)
+
+
+class WatchedLoader:
+    """A loader for one import; it leaves no trace in the module."""
+
+    def __init__(self, loader, watch):
+        self.loader, self.watch = loader, watch
+
+    def create_module(self, spec):
+        """Return the module to be executed, or None for a usual one."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        """Execute the module with its own loader, then act."""
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.watch.end(module)
