@@ -51,7 +51,7 @@ def make_ask(
     check_choice("adaptation", adaptation, ADAPTATION)
     check_number("step", step, above=0.0, below=1.0)
     check_whole("window", window, least=1)
-    switches = {one.switch: word in criteria for word, one in CRITERIA.items()}
+    switches: dict[str, Any] = {one.switch: word in criteria for word, one in CRITERIA.items()}
     switches["instability"] = INSTABILITY[instability] if switches["instability"] else 0
     return Ask(
         budget=float(budget),

@@ -52,7 +52,7 @@ class EFCMLClassifier(EngineFace, Parameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
-    random_state: Any = other(None, *UNUSED_SEED)
+    random_state: Any = other(*UNUSED_SEED, default=None)
 
     @classmethod
     def paper(cls, **changes):

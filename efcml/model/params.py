@@ -30,205 +30,205 @@ class Parameters:
     """
 
     vigilance: float = number(
-        0.7,
         "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
         "raise it if births never end.",
+        default=0.7,
         above=0.0,
         paper=0.5,
     )
     alpha: float = number(
-        0.0,
         "Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features "
         "say nothing.",
+        default=0.0,
         least=0.0,
         most=MOST,
         paper=0.1,
     )
     beta: float = number(
-        0.1,
         "Weight of the correlation penalty. 0 switches it off, which saves time; try more if "
         "labels depend on each other.",
+        default=0.1,
         least=0.0,
         most=MOST,
         paper=1.0,
     )
     correlation: str = choice(
-        "shift",
-        CORRELATIONS,
         'What the label correlation of a rule does to its planes. "paper" is the printed form, '
         'which is not convex. "none" leaves recursive least squares alone (no L1 either): the '
         "quickest, and a good first comparison.",
+        default="shift",
+        allowed=CORRELATIONS,
         paper="paper",
     )
     bandwidth: float | str = number(
-        "dimension",
         'Width of the activation. "dimension" averages squared distances over the features, 1.0'
         " sums them (the paper), which makes one rule win everything when there are many "
         "features. Take 1 to 4 if there are few features, or clear groups.",
+        default="dimension",
         least=LEAST,
         words=("dimension",),
         paper=1.0,
     )
     activation: str = choice(
-        "density",
-        ("density", "distance"),
         "What a rule's activation goes by: its Gaussian density, or the distance to its center "
         "alone (the paper), by which a wide rule drowns a narrow one. Change it only to "
         "compare.",
+        default="density",
+        allowed=("density", "distance"),
         paper="distance",
     )
     lipschitz: str = choice(
-        "exact",
-        ("exact", "paper"),
         'Step length of the proximal steps. "paper" diverges on most data; it is there to compare.',
+        default="exact",
+        allowed=("exact", "paper"),
         paper="paper",
     )
     n_steps: int = whole(
-        1,
         "Proximal steps at a time. More follow `alpha` and `beta` more closely and cost time.",
+        default=1,
         least=1,
         paper=1,
     )
     step_interval: float = number(
-        1.0,
         "Activation that a rule gathers before it takes proximal steps again, counted in whole "
         "rows. 0 takes them with every row (the paper), which costs up to twice the time and "
         "changes next to nothing.",
+        default=1.0,
         least=0.0,
         paper=0.0,
     )
     forgetting: float = number(
-        1.0,
         "1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. "
         "Leave it at 1 if nothing drifts.",
+        default=1.0,
         above=0.0,
         most=1.0,
         paper=1.0,
     )
     prior: float | str = number(
-        "auto",
         'Strength with which the planes of a rule are held to flat ones. "auto" picks it by '
         "cross-validation on the initial rows, and also whether rules are held to one plane for"
         " all rows instead. Give a number if these rows are few, or unlike the stream: larger "
         "for many features and few rows.",
+        default="auto",
         least=LEAST,
         most=MOST,
         words=("auto",),
         paper=1.0,
     )
     birth_width: float = number(
-        0.2,
         "Variance of a new rule, as a share of range times standard deviation of each feature. "
         "Lower it if groups are narrow compared with the range.",
+        default=0.2,
         least=LEAST,
         most=MOST,
         paper=0.1,
     )
     variance_floor: float = number(
-        0.1,
         "Share of the birth variance that a rule never falls below. Raise it if old rules "
         "reject everything and births do not end.",
+        default=0.1,
         least=0.0,
         most=MOST,
         paper=0.0,
     )
     merging: bool = flag(
-        True,
         "Whether rules that have grown together become one. Switch it off to compare, or if "
         "rules must keep their identity.",
+        default=True,
     )
     merge_overlap: float = number(
-        0.8,
         "Least overlap of two rules that are merged. Lower it for fewer rules.",
+        default=0.8,
         above=0.0,
         most=1.0,
     )
     merge_volume: float | str = number(
-        1.0,
         "How much larger than both together a merged rule may be, per dimension of the "
         'bandwidth. "paper" is the printed test. Raise it for more merges.',
+        default=1.0,
         above=0.0,
         words=("paper",),
         paper="paper",
     )
     merge_consequents: str = choice(
-        "exact",
-        ("exact", "paper"),
         "Planes of a merged rule: the least-squares solution on the data of both, or the "
         "printed average. Change it only to compare.",
+        default="exact",
+        allowed=("exact", "paper"),
         paper="paper",
     )
     product_space: bool = flag(
-        True,
         "Whether labels take part in forming rules. Switch it off if labels are many, or noisy.",
+        default=True,
     )
     max_rules: int = whole(
-        20,
         "Cap on the number of rules. At the cap the most similar pair is merged or the least "
         "used rule dropped; a single rule takes every row. Time and memory grow with it; raise "
         "it if rules are dropped that you miss.",
+        default=20,
         least=1,
     )
     activation_floor: float = number(
-        1e-4,
         "Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets "
         "all of them learn.",
+        default=1e-4,
         least=0.0,
         below=1.0,
         paper=0.0,
     )
     clip: float = number(
-        6.0,
         "Features are standardised by the initial rows and clipped at this many deviations. "
         "Raise it if far values carry meaning, or the stream moves far away from the initial "
         "rows.",
+        default=6.0,
         above=0.0,
         most=MOST,
     )
     warmup_rows: int = whole(
-        200,
         "Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it "
         "to have rules sooner, raise it for a better scale and prior.",
+        default=200,
         least=1,
     )
     birth_learning: bool = flag(
-        True,
         "Whether the other rules learn the sample that a rule was born from. False is the paper.",
+        default=True,
         paper=False,
     )
     birth_plane: str = choice(
-        "nearest",
-        ("nearest", "blend"),
         "What a rule that is born in the stream starts with: the planes of the nearest rule, or"
         ' those of all rules as they fire at its center. "blend" is better after a small '
         "initial part.",
+        default="nearest",
+        allowed=("nearest", "blend"),
         paper="nearest",
     )
     cases: int = whole(
-        400,
         "Rows that are remembered besides the rules. They learn what the rules get wrong near "
         "them and correct the answer of similar rows. 0 leaves the rules alone, which is easier"
         " to read and less accurate; raise it if rows are many and errors go on.",
+        default=400,
         least=0,
         most=MOST_CASES,
         paper=0,
     )
     case_width: float = number(
-        0.25,
         "How far a case reaches: variance of its similarity, per scaled feature. Lower it if "
         "what the rules get wrong changes over short distances.",
+        default=0.25,
         least=LEAST,
     )
     case_noise: float = number(
-        1.0,
         "How much of an error is taken for chance: the larger, the more similar rows must agree"
         " before they correct. Raise it if labels are noisy.",
+        default=1.0,
         least=LEAST_CASE_NOISE,
     )
     weight_limit: float = number(
-        1e6,
         "A rule with a larger absolute weight stops its proximal steps, with a warning. Only "
         "printed formulas get there. Infinity takes the guard away.",
+        default=1e6,
         above=0.0,
         infinite=True,
     )

@@ -73,7 +73,7 @@ class OneVsRestEFC(PerLabelFace):
     (40, 5)
     """
 
-    random_state: Any = other(None, *UNUSED_SEED)
+    random_state: Any = other(*UNUSED_SEED, default=None)
 
     def _new_learner(self, n_features, n_labels):
         return OneVsRestLearner(self._params(), n_features, n_labels)
@@ -113,11 +113,11 @@ class ChainEFC(PerLabelFace):
     """
 
     order: Any = other(
-        None,
         'None, sequence of int or "random"',
         "Labels in the order of the chain. None is the order of the columns.",
+        default=None,
     )
-    random_state: Any = other(None, SEED, 'For ``order="random"``.')
+    random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
 
     def _new_learner(self, n_features, n_labels):
         params = self._params()

@@ -4,11 +4,11 @@ A class with such lines, or one that inherits them, is decorated with `with_para
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from textwrap import indent, wrap
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from efcml.support.checks import (
     check_choice,
@@ -19,6 +19,7 @@ from efcml.support.checks import (
     whole_range,
 )
 
+T = TypeVar("T")
 UNSET = object()  # None is a value
 WIDTH = 88
 
@@ -38,35 +39,43 @@ class Facts:
     paper: Any = UNSET
 
 
-def _declare(default, *facts) -> Any:
+def _declare(default: Any, *facts: Any) -> Any:
     return field(default=default, metadata={"facts": Facts(default, *facts)})
 
 
-def number(default, meaning, *, paper=UNSET, words=(), infinite=False, **limits) -> Any:
+def number(
+    meaning: str,
+    *,
+    default: Any,
+    paper: Any = UNSET,
+    words: tuple[str, ...] = (),
+    infinite: bool = False,
+    **limits: float,
+) -> Any:
     """Declare a number; the limits are those of `check_number`."""
     kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
     check = partial(check_number, words=words, infinite=infinite, **limits)
     return _declare(default, kind, meaning, check, paper)
 
 
-def whole(default, meaning, *, paper=UNSET, **limits) -> Any:
+def whole(meaning: str, *, default: int, paper: Any = UNSET, **limits: int) -> Any:
     """Declare a whole number."""
     check = partial(check_whole, **limits)
     return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper)
 
 
-def flag(default, meaning, *, paper=UNSET) -> Any:
+def flag(meaning: str, *, default: bool, paper: Any = UNSET) -> Any:
     """Declare a switch."""
     return _declare(default, "bool", meaning, check_flag, paper)
 
 
-def choice(default, allowed, meaning, *, paper=UNSET) -> Any:
+def choice(meaning: str, *, default: str, allowed: Iterable[str], paper: Any = UNSET) -> Any:
     """Declare one of some words."""
     kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
     return _declare(default, kind, meaning, partial(check_choice, allowed=tuple(allowed)), paper)
 
 
-def other(default, kind, meaning) -> Any:
+def other(kind: str, meaning: str, *, default: Any) -> Any:
     """Declare a value that its user checks."""
     return _declare(default, kind, meaning)
 
@@ -74,7 +83,7 @@ def other(default, kind, meaning) -> Any:
 @dataclass_transform(
     kw_only_default=True, eq_default=False, field_specifiers=(number, whole, flag, choice, other)
 )
-def with_parameters(cls):
+def with_parameters(cls: type[T]) -> type[T]:
     """Give a class an ``__init__`` that keeps its parameters, all of them keywords.
 
     The signature is a real one: scikit-learn, river, ``help`` and editors read it. ``{parameters}``
@@ -90,10 +99,10 @@ def with_parameters(cls):
     return with_words(parameters=entries(cls))(cls)
 
 
-def with_words(**words):
+def with_words(**words: str) -> Callable[[type[T]], type[T]]:
     """Put words in place of ``{their name}`` in the docstring of a class, each on a line alone."""
 
-    def fill(cls):
+    def fill(cls: type[T]) -> type[T]:
         lines = inspect.cleandoc(cls.__doc__ or "").splitlines()  # none in optimised programs
         for i, line in enumerate(lines):
             name = line.strip()
@@ -105,23 +114,24 @@ def with_words(**words):
     return fill
 
 
-def facts_of(cls):
+def facts_of(cls: type) -> dict[str, Facts]:
     """Return the facts of every parameter of a class, by name, in order."""
     return {each.name: each.metadata["facts"] for each in fields(cls)}
 
 
-def check_parameters(values):
+def check_parameters(values: Any) -> None:
     """Refuse the first parameter that is out of its range."""
     for name, facts in facts_of(type(values)).items():
-        facts.check(name, getattr(values, name))
+        if facts.check is not None:
+            facts.check(name, getattr(values, name))
 
 
-def printed(cls):
+def printed(cls: type) -> dict[str, Any]:
     """Return the values that the paper prints, by name."""
     return {n: facts.paper for n, facts in facts_of(cls).items() if facts.paper is not UNSET}
 
 
-def entries(cls):
+def entries(cls: type) -> str:
     """Return the entries of a docstring's section on parameters."""
     lines = []
     for each in fields(cls):
