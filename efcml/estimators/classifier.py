@@ -1,4 +1,4 @@
-"""EFCMLClassifier: the scikit-learn face of the learner, with its parameters and their meaning."""
+"""EFCMLClassifier: the scikit-learn face of the learner. Its parameters are in model/params.py."""
 
 from copy import copy
 from typing import Any
