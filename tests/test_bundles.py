@@ -11,8 +11,7 @@ from helpers.streams import COMPILED
 from numba import typeof
 
 from efcml._jit import kernel
-from efcml.model.arguments import Settings
-from efcml.model.params import Params
+from efcml.model.params import Params, Settings
 from efcml.support.bundles import Bundle, bundle
 
 compiled = pytest.mark.skipif(not COMPILED, reason="only compiled kernels read tables")

@@ -1,4 +1,7 @@
-"""What kernels are given besides single arrays: bundles of what travels together."""
+"""What kernels are given besides single arrays: bundles of what travels together.
+
+One more, `Settings`, is made from the parameters (efcml/model/params.py).
+"""
 
 from efcml.model.fields import CASE_FIELDS, FIELDS
 from efcml.model.scratch import CASE_SCRATCH, SCRATCH
@@ -12,16 +15,6 @@ Cases = bundle(
 )
 
 Scratch = bundle("Scratch", [field.name for field in SCRATCH], __name__)
-
-# alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
-# tells whether any is above zero.
-Settings = bundle(
-    "Settings",
-    "vigilance bandwidth density joint_bandwidth forgetting max_support activation_floor "
-    "variance_floor product_space alpha beta corrects correlation exact_length n_steps "
-    "step_interval weight_limit birth_learning merging merge_overlap prior_slope",
-    __name__,
-)
 
 # Everything that learns. `start_variance` is S_0.
 Model = bundle("Model", "rules cases settings scratch start_variance", __name__)

@@ -6,8 +6,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from efcml.kernels import constants
-from efcml.model.arguments import Settings
-from efcml.support.declared import check_parameters, choice, flag, number, whole, with_parameters
+from efcml.support.bundles import bundle
+from efcml.support.declared import (
+    check_parameters,
+    choice,
+    facts_of,
+    flag,
+    number,
+    whole,
+    with_parameters,
+)
 
 CORRELATIONS = {
     "shift": constants.SHIFT,
@@ -88,6 +96,7 @@ class Parameters:
         default=1,
         least=1,
         paper=1,
+        kernels=True,
     )
     step_interval: float = number(
         "Activation that a rule gathers before it takes proximal steps again, counted in whole "
@@ -96,6 +105,7 @@ class Parameters:
         default=1.0,
         least=0.0,
         paper=0.0,
+        kernels=True,
     )
     forgetting: float = number(
         "1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. "
@@ -104,6 +114,7 @@ class Parameters:
         above=0.0,
         most=1.0,
         paper=1.0,
+        kernels=True,
     )
     prior: float | str = number(
         'Strength with which the planes of a rule are held to flat ones. "auto" picks it by '
@@ -131,17 +142,20 @@ class Parameters:
         least=0.0,
         most=MOST,
         paper=0.0,
+        kernels=True,
     )
     merging: bool = flag(
         "Whether rules that have grown together become one. Switch it off to compare, or if "
         "rules must keep their identity.",
         default=True,
+        kernels=True,
     )
     merge_overlap: float = number(
         "Least overlap of two rules that are merged. Lower it for fewer rules.",
         default=0.8,
         above=0.0,
         most=1.0,
+        kernels=True,
     )
     merge_volume: float | str = number(
         "How much larger than both together a merged rule may be, per dimension of the "
@@ -161,6 +175,7 @@ class Parameters:
     product_space: bool = flag(
         "Whether labels take part in forming rules. Switch it off if labels are many, or noisy.",
         default=True,
+        kernels=True,
     )
     max_rules: int = whole(
         "Cap on the number of rules. At the cap the most similar pair is merged or the least "
@@ -176,6 +191,7 @@ class Parameters:
         least=0.0,
         below=1.0,
         paper=0.0,
+        kernels=True,
     )
     clip: float = number(
         "Features are standardised by the initial rows and clipped at this many deviations. "
@@ -195,6 +211,7 @@ class Parameters:
         "Whether the other rules learn the sample that a rule was born from. False is the paper.",
         default=True,
         paper=False,
+        kernels=True,
     )
     birth_plane: str = choice(
         "What a rule that is born in the stream starts with: the planes of the nearest rule, or"
@@ -231,7 +248,21 @@ class Parameters:
         default=1e6,
         above=0.0,
         infinite=True,
+        kernels=True,
     )
+
+
+IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if facts.kernels}
+
+# What kernels are steered by: parameters as they are, and what follows from parameters and sizes.
+# alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
+# tells whether any is above zero.
+Settings = bundle(
+    "Settings",
+    [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha"]
+    + ["beta", "corrects", "correlation", "exact_length", "prior_slope"],
+    __name__,
+)
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -282,28 +313,22 @@ class Params(Parameters):
         ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
         """
         alpha, beta = np.array(pairs or [(self.alpha, self.beta)], dtype=float).T.copy()
+        as_they_are = {
+            name: type(facts.default)(getattr(self, name)) for name, facts in IN_KERNELS.items()
+        }
         return Settings(
+            **as_they_are,
             # A single rule takes every row: whatever replaced it would know nothing yet.
             vigilance=np.inf if self.max_rules == 1 else float(self.vigilance),
             bandwidth=self.input_bandwidth(n_features),
             density=self.activation == "density",
             joint_bandwidth=self.merge_width(n_features, n_labels),
-            forgetting=float(self.forgetting),
             max_support=self.max_support,
-            activation_floor=float(self.activation_floor),
-            variance_floor=float(self.variance_floor),
-            product_space=bool(self.product_space),
             alpha=alpha,
             beta=beta,
             corrects=self.correlation != "none" and bool(alpha.any() or beta.any()),
             correlation=CORRELATIONS[self.correlation],
             exact_length=self.lipschitz == "exact",
-            n_steps=int(self.n_steps),
-            step_interval=float(self.step_interval),
-            weight_limit=float(self.weight_limit),
-            birth_learning=bool(self.birth_learning),
-            merging=bool(self.merging),
-            merge_overlap=float(self.merge_overlap),
             prior_slope=float(prior_slope),
         )
 

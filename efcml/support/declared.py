@@ -37,6 +37,7 @@ class Facts:
     meaning: str
     check: Callable | None = None
     paper: Any = UNSET
+    kernels: bool = False  # whether kernels get it as it is
 
 
 def _declare(default: Any, *facts: Any) -> Any:
@@ -50,23 +51,26 @@ def number(
     paper: Any = UNSET,
     words: tuple[str, ...] = (),
     infinite: bool = False,
+    kernels: bool = False,
     **limits: float,
 ) -> Any:
     """Declare a number; the limits are those of `check_number`."""
     kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
     check = partial(check_number, words=words, infinite=infinite, **limits)
-    return _declare(default, kind, meaning, check, paper)
+    return _declare(default, kind, meaning, check, paper, kernels)
 
 
-def whole(meaning: str, *, default: int, paper: Any = UNSET, **limits: int) -> Any:
+def whole(
+    meaning: str, *, default: int, paper: Any = UNSET, kernels: bool = False, **limits: int
+) -> Any:
     """Declare a whole number."""
     check = partial(check_whole, **limits)
-    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper)
+    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper, kernels)
 
 
-def flag(meaning: str, *, default: bool, paper: Any = UNSET) -> Any:
+def flag(meaning: str, *, default: bool, paper: Any = UNSET, kernels: bool = False) -> Any:
     """Declare a switch."""
-    return _declare(default, "bool", meaning, check_flag, paper)
+    return _declare(default, "bool", meaning, check_flag, paper, kernels)
 
 
 def choice(meaning: str, *, default: str, allowed: Iterable[str], paper: Any = UNSET) -> Any:
