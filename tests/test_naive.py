@@ -41,9 +41,9 @@ def top_curvature(G, Delta):
     return np.linalg.eigvalsh(G + np.diag(Delta))[-1:]
 
 
-def assert_same_rules(actual, expected, rtol=1e-8, atol=1e-9):
+def assert_same_rules(actual, expected, rtol=1e-8, atol=1e-9, without=()):
     assert len(actual["support"]) == len(expected["support"])
-    for name in naive.FIELD_NAMES:
+    for name in [name for name in naive.FIELD_NAMES if name not in without]:
         assert_allclose(actual[name], expected[name], rtol=rtol, atol=atol, err_msg=name)
 
 
@@ -958,7 +958,8 @@ def test_rivals_are_the_naive_learner(rival, mode, setting):
     shared = (*naive.GROUPED, "label_weight", "label_mean")
     expected = {k: v[:, 0] if k in shared else v for k, v in expected.items()}
     actual = {name: getattr(other, name) for name in naive.FIELD_NAMES}
-    assert_same_rules(actual, expected, rtol=1e-7, atol=1e-8)
+    counts = ("use", "unchecked")  # rivals drop no rule and derive no P anew
+    assert_same_rules(actual, expected, rtol=1e-7, atol=1e-8, without=counts)
 
 
 @pytest.mark.parametrize("rival", [naive.BatchedNumpyLearner, naive.LoopNumpyLearner])
