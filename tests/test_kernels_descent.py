@@ -29,7 +29,8 @@ def test_proposed_steps(rng, K, d):
     V[1, 0, 0] = D[1, 0, 0] / lipschitz[1, 0]  # within the threshold
     new, residuals = np.full_like(V, np.nan), np.full(len(V), np.nan)
     workspace = np.full((K, d), np.nan)
-    size = descent.propose_all(V, D, M, alpha, beta, lipschitz, workspace, new, residuals)
+    strengths = np.column_stack([alpha, beta])
+    size = descent.propose_all(V, D, M, strengths, lipschitz, workspace, new, residuals)
     for m in range(len(PAIRS)):
         slopes = np.append(np.ones(d - 1), 0.0)
         gradient = D[m] + beta[m] * (M @ V[m]) * slopes
@@ -74,7 +75,8 @@ def test_pairs_are_minimised_as_if_alone(rng, groups):
     start = np.tile(start, (len(PAIRS), 1, 1))
     top = np.linalg.eigvalsh(hessians)[:, -1].max() * np.ones((len(PAIRS), K))
     alpha, beta = np.array(PAIRS).T.copy()
-    strengths = alpha, beta, top + beta[:, None] * np.linalg.eigvalsh(M)[-1]
+    lipschitz = top + beta[:, None] * np.linalg.eigvalsh(M)[-1]
+    strengths = np.column_stack([alpha, beta]), lipschitz
     W, D = batch.minimise(start, hessians, M, strengths, 1e6)
     for m in range(len(PAIRS)):
         part = tuple(np.ascontiguousarray(s[m : m + 1]) for s in strengths)
@@ -90,7 +92,7 @@ def test_the_last_iterate_is_kept_when_there_is_no_end(rng, monkeypatch):
     monkeypatch.setattr(batch, "MAX_ITERATIONS", 2)
     hessians = np.diag([100.0, 1.0, 1.0])[None]
     start = rng.normal(size=(1, 2, 3))
-    strengths = np.array([0.1]), np.array([0.0]), np.full((1, 2), 100.0)
+    strengths = np.array([[0.1, 0.0]]), np.full((1, 2), 100.0)
     W, D = batch.minimise(start, hessians, np.zeros((2, 2)), strengths, 1e6)
     assert not np.array_equal(W, start)
     assert_allclose(D[0], (W[0] - start[0]) @ hessians[0], atol=1e-12)

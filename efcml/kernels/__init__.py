@@ -2,7 +2,7 @@
 
 Rules of the folder
 -------------------
-* Every function is a ``@kernel`` or one of its kin (efcml/_jit.py; ``@kernel_fast`` lets sums be
+* Every function is a ``@kernel`` or one of its kin (efcml/_jit/decorators.py; ``@kernel_fast`` lets sums be
   reordered so that they vectorise): arrays and numbers in, results written into arrays given by
   the caller.
 * No allocation, no Python objects, no exceptions: a kernel that needs Python returns a status.

@@ -32,20 +32,23 @@ def shrink_step(V, D, MV, alpha, beta, lipschitz, new):
 
 
 @kernel
-def propose_all(V, D, penalty, alpha, beta, lipschitz, MV, new, residuals):
+def propose_all(V, D, penalty, strengths, lipschitz, MV, new, residuals):
     """Write the proximal steps of all pairs into ``new`` and their residuals; MV is a workspace.
+
+    ``strengths`` (pairs, 2) are alpha and beta.
 
     Returns the largest ``|new|``: steps that run away pass any limit long before they overflow.
     """
     largest = 0.0
     for m in range(V.shape[0]):
-        if beta[m] > 0.0:
+        alpha, beta = strengths[m, 0], strengths[m, 1]
+        if beta > 0.0:
             multiply_into(penalty, V[m], MV)
         else:
             for c in range(MV.shape[0]):
                 for i in range(MV.shape[1]):
                     MV[c, i] = 0.0
-        residual, size = shrink_step(V[m], D[m], MV, alpha[m], beta[m], lipschitz[m], new[m])
+        residual, size = shrink_step(V[m], D[m], MV, alpha, beta, lipschitz[m], new[m])
         residuals[m] = residual
         largest = max(largest, size)
     return largest

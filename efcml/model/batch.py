@@ -191,7 +191,7 @@ def optimise(rules, r, hessians, settings):
     lipschitz = np.array(np.broadcast_to(lipschitz, start.shape[:2]))
     if not settings.exact_length:
         lipschitz = np.sqrt(lipschitz)
-    strengths = settings.alpha, settings.beta, lipschitz
+    strengths = np.column_stack([settings.alpha, settings.beta]), lipschitz
     solution = minimise(start, hessians, arrays.penalty[r], strengths, settings.weight_limit)
     if solution is None:
         return False
@@ -204,7 +204,7 @@ def minimise(start, hessians, penalty, strengths, weight_limit):
 
     The momentum of a pair is dropped whenever it points uphill (O'Donoghue and Candes 2015), which
     gives linear convergence on these strongly convex problems. A pair that has converged is done.
-    ``strengths`` are alpha, beta and the bound of the curvature, for each pair.
+    ``strengths`` are (alpha, beta) and the bound of the curvature, for each pair.
     """
     target = multiply(start[:1], hessians)[0]  # least squares: (G + Delta) W_0 = B + Delta W_prior
     goal = RESIDUAL * max(1.0, np.abs(target).max())
