@@ -1,6 +1,7 @@
 """What happens while a kernel is compiled: people are told, and no garbage is collected."""
 
 import gc
+from collections.abc import Callable
 
 try:
     from numba.core import event
@@ -8,7 +9,7 @@ except ImportError:  # documented in its source only
     event = None
 
 
-def on_first_compilation(tell):
+def on_first_compilation(tell: Callable[[], object]) -> None:
     """Call ``tell()`` when a kernel is compiled for the first time in this process.
 
     Never, if all of them are found in the cache, or run uncompiled.

@@ -1,11 +1,15 @@
 """The compile options of the package, all of them."""
 
 import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from numba import njit
 
 from efcml._jit.addresses import compile_by_address
 from efcml._jit.undocumented import if_known
+
+Function: TypeAlias = Callable[..., Any]
 
 CACHE = os.environ.get("EFCML_CACHE", "1") != "0"
 
@@ -25,12 +29,12 @@ _OPTIONS |= if_known(no_cfunc_wrapper=True)
 _NO_COUNTING, _COUNTING = if_known(_nrt=False), if_known(_nrt=True)
 
 
-def kernel(function):
+def kernel(function: Function) -> Function:
     """Compile a pure function over arrays, operations in the order written."""
     return compile_by_address(function, _OPTIONS | _NO_COUNTING)
 
 
-def kernel_fast(function):
+def kernel_fast(function: Function) -> Function:
     """Compile like `kernel`, but let sums be reordered so that they vectorise.
 
     The last digits then depend on the processor. Results stay the same from run to run.
@@ -39,7 +43,7 @@ def kernel_fast(function):
     return compile_by_address(function, options | _OPTIONS | _NO_COUNTING)
 
 
-def kernel_fused(function):
+def kernel_fused(function: Function) -> Function:
     """Compile like `kernel`, but let a product and the sum that it goes into round once.
 
     The order of sums stays, so that carrying out several of them together changes nothing.
@@ -47,11 +51,11 @@ def kernel_fused(function):
     return compile_by_address(function, {"fastmath": {"contract"}} | _OPTIONS | _NO_COUNTING)
 
 
-def kernel_part(function):
+def kernel_part(function: Function) -> Function:
     """Compile like `kernel`, into its callers: for a few lines that would cost more as a call."""
     return njit(**_OPTIONS, **_NO_COUNTING)(function)
 
 
-def kernel_numpy(function):
+def kernel_numpy(function: Function) -> Function:
     """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
     return compile_by_address(function, _OPTIONS | _COUNTING)

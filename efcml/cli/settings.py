@@ -1,15 +1,24 @@
 """The model that the arguments of ``efcml run`` describe, and who asks for its labels."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.rivals.model_list import MODELS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from efcml.active import ActiveLearner
 
 OFFERED = {name: model for name, model in MODELS.items() if model.offered}
 ASKING = [name for name, model in OFFERED.items() if model.asks]
 
 
-def add_settings(parser):
+def add_settings(parser: ArgumentParser) -> None:
     """Add the arguments that choose and set the model."""
     titles = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
     parser.add_argument(
@@ -31,7 +40,7 @@ def add_settings(parser):
                         " random (default 0)")  # fmt: skip
 
 
-def read_settings(options):
+def read_settings(options: Namespace) -> dict[str, Any]:
     """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
     from efcml.model.params import Params
 
@@ -42,21 +51,21 @@ def read_settings(options):
     return given
 
 
-def parameter_names(model):
+def parameter_names(model: str) -> list[str]:
     """Return the names of the parameters that can be set."""
     from efcml.model.params import Params
 
     return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
 
 
-def make_estimator(options, given):
+def make_estimator(options: Namespace, given: dict[str, Any]) -> Any:
     """Return the new estimator with these parameters."""
     from efcml.rivals import make_model
 
     return make_model(options.model, random_state=options.seed, **given)
 
 
-def read_setting(text, allowed):
+def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
     """Return name and value of one ``NAME=VALUE``."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not value:
@@ -68,7 +77,7 @@ def read_setting(text, allowed):
     return name, read_value(value)
 
 
-def read_value(text):
+def read_value(text: str) -> Any:
     """Return a truth value, a whole number, a number, a list of whole numbers, or the word.
 
     Examples
@@ -86,7 +95,7 @@ def read_value(text):
     return text
 
 
-def check_asking(options):
+def check_asking(options: Namespace) -> None:
     """Refuse options of an active learner that do not fit the others."""
     if options.budget is None:
         for name in ("unit", "criteria"):
@@ -98,13 +107,13 @@ def check_asking(options):
         )
 
 
-def make_asker(options):
+def make_asker(options: Namespace) -> ActiveLearner | None:
     """Return the active learner, or None if every label is given."""
     if options.budget is None:
         return None
     from efcml.active import ActiveLearner  # not above: it takes seconds to import
 
-    words = {}
+    words: dict[str, Any] = {}
     if options.criteria is not None:
         words["criteria"] = [word.strip() for word in options.criteria.split(",")]
     unit = options.unit or "samples"

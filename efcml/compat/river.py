@@ -2,12 +2,14 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.compat.dicts import in_order, read_features, read_labels
 from efcml.estimators.probability import squash
-from efcml.explain import explain_row, read_rules
+from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.model.scaler import Scaler
@@ -18,6 +20,9 @@ from efcml.support.interrupts import interrupts_held
 
 with extra_for("RiverEFCML"):
     from river import base
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 
 @with_parameters
@@ -63,16 +68,16 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     {'AND': False, 'OR': True, 'XOR': True}
     """
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         params = Params(**vars(self))
         params.check_together()
         self.learner = Learner(params, 0, 0)
-        self.unknown_features_ = Counter()
-        self._columns = {}  # of each feature
-        self._labels = {}  # column of each label
+        self.unknown_features_ = Counter[Any]()
+        self._columns: dict[Any, int] = {}  # of each feature
+        self._labels: dict[Any, int] = {}  # column of each label
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"warmup_rows": 20, "prior": 1.0}  # the checks of river bring 50 rows
         yield {}
 
@@ -80,7 +85,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     @one_at_a_time
     @interrupts_held()
-    def learn_one(self, x, y):
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
         """Learn one row; a row without any known label changes nothing.
 
         Parameters
@@ -107,7 +112,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             row = self._fill_gaps(row)
         learner.learn(row, target)
 
-    def _meet_features(self, features):
+    def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""
         new = in_order(features.keys() - self._columns.keys())
         if not new:
@@ -126,14 +131,14 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         gap = np.full(len(new), np.nan)
         self.learner.held = [(np.append(row, gap), target) for row, target in self.learner.held]
 
-    def _meet_labels(self, labels):
+    def _meet_labels(self, labels: dict[Any, float]) -> None:
         """Take in new labels."""
         new = in_order(labels.keys() - self._labels.keys())
         if new:
             self._labels |= {name: column for column, name in enumerate(new, len(self._labels))}
             self.learner.add_labels(len(new))
 
-    def _row(self, features):
+    def _row(self, features: dict[Any, float]) -> "Floats":
         """Return the features as an array (1, p); missing ones are means, NaN in the warm-up."""
         scaler = self.learner.scaler
         row = np.full(len(self._columns), np.nan) if scaler is None else scaler.mean.copy()
@@ -142,7 +147,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
                 row[self._columns[name]] = value
         return row[None]
 
-    def _fill_gaps(self, last):
+    def _fill_gaps(self, last: "Floats") -> "Floats":
         """Put means where warm-up rows lack a feature, also in the last one, which is returned."""
         learner = self.learner
         X = np.vstack([*(row for row, _ in learner.held), last])
@@ -155,7 +160,13 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         ]
         return X[-1:]
 
-    def take_state(self, learner, feature_names, label_names, unknown_features):
+    def take_state(
+        self,
+        learner: Learner,
+        feature_names: Iterable[Any],
+        label_names: Iterable[Any],
+        unknown_features: Iterable[tuple[Any, int]],
+    ) -> None:
         """Go on from a learner and the names of its columns, as `efcml.load` does."""
         self.learner = learner
         self._columns = {name: column for column, name in enumerate(feature_names)}
@@ -164,18 +175,18 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _score(self, x):
+    def _score(self, x: Mapping[Any, Any]) -> "Floats":
         """Return the score of every label, in the order of labels."""
         features = read_features(x)
         return self.learner.score(self._row(features))[0] if self._labels else np.empty(0)
 
     @one_at_a_time
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, bool]:
         """Return True or False for every label that has been seen; ``{}`` before the first."""
         return dict(zip(self._labels, (self._score(x) >= 0.5).tolist(), strict=True))
 
     @one_at_a_time
-    def predict_proba_one(self, x):
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, dict[bool, float]]:
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
         probability = squash(self._score(x)).tolist()
         return {
@@ -186,35 +197,35 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     # -- reading ----------------------------------------------------------------------------
 
     @property
-    def n_rules(self):
+    def n_rules(self) -> int:
         """Number of rules now; 0 during the warm-up."""
         return self.learner.n_rules
 
     @property
-    def feature_names(self):
+    def feature_names(self) -> tuple[Any, ...]:
         """Names of the features that the model uses, as the columns of the learner."""
         return tuple(self._columns)
 
     @property
-    def label_names(self):
+    def label_names(self) -> tuple[Any, ...]:
         """Names of the labels, as the columns of the learner."""
         return tuple(self._labels)
 
     @property
     @one_at_a_time
-    def rules(self):
+    def rules(self) -> RuleList:
         """The rules now, strongest first, to be read or printed: a `RuleList`."""
         self._refuse_unlearned()
         return read_rules(self.learner, self.feature_names, self.label_names)
 
     @one_at_a_time
-    def explain_one(self, x):
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`."""
         features = read_features(x)
         self._refuse_unlearned()
         names = self.feature_names, self.label_names
         return explain_row(self.learner, self._row(features), *names)
 
-    def _refuse_unlearned(self):
+    def _refuse_unlearned(self) -> None:
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")

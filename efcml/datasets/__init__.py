@@ -9,7 +9,7 @@ Dataset('drifting-clusters': 6000 rows (600 initial + 5400 stream), 10 features,
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -291,4 +291,8 @@ def _read_arrays(record: Record, path: Path) -> Loaded:
     return X, Y, feature_names, label_names
 
 
-_READERS = {"split": _read_split, "amounts": _read_amounts, "arrays": _read_arrays}
+_READERS: dict[str, Callable[..., Loaded]] = {
+    "split": _read_split,
+    "amounts": _read_amounts,
+    "arrays": _read_arrays,
+}

@@ -1,6 +1,10 @@
 """What all estimators share: they check, name and convert, and hand arrays to a learner."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -15,6 +19,11 @@ from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Array, Floats, Names, TableLike
+
 
 @take_bases
 class MultiLabelFace(LightBase):
@@ -25,7 +34,14 @@ class MultiLabelFace(LightBase):
     ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
     """
 
-    def __sklearn_tags__(self):
+    learner_: Any
+    n_features_in_: int
+    label_names_: Array
+    _binary: bool  # whether y was 1-D
+    _pair: Any  # then its classes, else None
+    _new_learner: Callable[[int, int], Any]
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
@@ -33,14 +49,14 @@ class MultiLabelFace(LightBase):
         return tags
 
     @property
-    def classes_(self):
+    def classes_(self) -> Array:
         """Label indices 0..K-1; for 1-D targets the two class labels."""
         return self._pair if self._binary else np.arange(self.learner_.n_labels)
 
     # -- learning ---------------------------------------------------------------------------
 
     @one_at_a_time
-    def fit(self, X, y, **refused):
+    def fit(self, X: TableLike, y: TableLike, **refused: Any) -> Self:
         """Learn an initial batch from nothing.
 
         Parameters
@@ -62,7 +78,9 @@ class MultiLabelFace(LightBase):
         return self
 
     @one_at_a_time
-    def partial_fit(self, X, y, classes=None, **refused):
+    def partial_fit(
+        self, X: TableLike, y: TableLike, classes: ArrayLike | None = None, **refused: Any
+    ) -> Self:
         """Learn rows of a stream in order; any split into calls gives the same state.
 
         Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and label
@@ -82,7 +100,9 @@ class MultiLabelFace(LightBase):
         return self
 
     @one_at_a_time
-    def begin_stream(self, X, y, classes=None, *, learn=True):
+    def begin_stream(
+        self, X: TableLike, y: TableLike, classes: ArrayLike | None = None, *, learn: bool = True
+    ) -> tuple[Any, Floats, Floats]:
         """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop.
 
         A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
@@ -98,20 +118,20 @@ class MultiLabelFace(LightBase):
         return self.learner_, X, Y
 
     @one_at_a_time
-    def check_features(self, X):
+    def check_features(self, X: TableLike) -> Floats:
         """Return rows without labels, checked as in `predict`, as floats for the learner."""
         self._check_fitted()
         return check_table(self, X, reset=False)
 
     @one_at_a_time
-    def check_labels(self, y, n_rows):
+    def check_labels(self, y: TableLike, n_rows: int) -> Floats:
         """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
         self._check_fitted()
         y, flat = self._check_target(y, n_rows, reset=False)
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
     @one_at_a_time
-    def name_columns(self, feature_names=None, label_names=None):
+    def name_columns(self, feature_names: Names = None, label_names: Names = None) -> Self:
         """Name the columns of a model that was fitted with arrays, as data frames would have done.
 
         Parameters
@@ -133,12 +153,8 @@ class MultiLabelFace(LightBase):
         """
         self._check_fitted()
         counts = {"feature": self.n_features_in_, "label": self.learner_.n_labels}
-        given = {"feature": feature_names, "label": label_names}
-        given = {
-            kind: [str(name) for name in names]
-            for kind, names in given.items()
-            if names is not None
-        }
+        pairs = {"feature": feature_names, "label": label_names}.items()
+        given = {kind: [str(name) for name in names] for kind, names in pairs if names is not None}
         for kind, names in given.items():
             if len(names) != counts[kind] or len(set(names)) != len(names):
                 raise ValueError(f"{kind}_names must be {counts[kind]} different names.")
@@ -148,7 +164,7 @@ class MultiLabelFace(LightBase):
         return self
 
     @one_at_a_time
-    def add_labels(self, labels):
+    def add_labels(self, labels: int | Sequence[str]) -> Self:
         """Take in labels that appear late; every row so far counts as not having them.
 
         Parameters
@@ -171,22 +187,22 @@ class MultiLabelFace(LightBase):
         self._check_fitted()
         if self._binary:
             raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
-        names = getattr(self, "label_names_", None)
+        names, given = getattr(self, "label_names_", None), cast(Any, labels)
         if names is None:
             check_whole("labels, for a model without names of labels,", labels, least=1)
         else:
-            new = list(labels) if np.ndim(labels) == 1 else []
+            new = list(given) if np.ndim(labels) == 1 else []
             words = all(isinstance(name, str) for name in new)
             if not new or not words or len({*names, *new}) < len(names) + len(new):
                 raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
-            self.learner_.add_labels(int(labels) if names is None else len(new))
+            self.learner_.add_labels(int(given) if names is None else len(new))
             if names is not None:
                 self.label_names_ = np.array([*names, *new], dtype=object)
         return self
 
     @contextmanager
-    def _no_trace_of_errors(self):
+    def _no_trace_of_errors(self) -> Iterator[None]:
         """Put all attributes back if the block raises: a refused call changes nothing."""
         before = dict(vars(self))
         try:
@@ -196,7 +212,7 @@ class MultiLabelFace(LightBase):
             vars(self).update(before)
             raise
 
-    def _remember(self, y, classes, flat, learner):
+    def _remember(self, y: TableLike, classes: Array, flat: bool, learner: Any) -> None:
         self._binary = flat
         self._pair = classes if flat else None
         self.learner_ = learner
@@ -204,13 +220,13 @@ class MultiLabelFace(LightBase):
         if hasattr(y, "columns"):
             self.label_names_ = column_names(y)
 
-    def _check_fitted(self):
+    def _check_fitted(self) -> None:
         if not hasattr(self, "learner_"):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self, "learner_")
 
-    def _check_target(self, y, n_rows, *, reset):
+    def _check_target(self, y: Any, n_rows: int, *, reset: bool) -> tuple[Array, bool]:
         """Return y as an array, and whether it is a single binary target."""
         names = column_names(y)
         y = as_array(y)
@@ -228,7 +244,9 @@ class MultiLabelFace(LightBase):
             raise ValueError(f"y must have the columns {list(expected)}, in this order.")
         return y, flat
 
-    def _check_rows(self, X, y, *, reset, classes=None):
+    def _check_rows(
+        self, X: Any, y: Any, *, reset: bool, classes: Any = None
+    ) -> tuple[Floats, Floats, Array, bool]:
         """Return features, labels as floats, the classes, and whether the target is flat."""
         X = check_table(self, X, reset=reset)
         y, flat = self._check_target(y, len(X), reset=reset)
@@ -239,14 +257,14 @@ class MultiLabelFace(LightBase):
     # -- answers ----------------------------------------------------------------------------
 
     @one_at_a_time
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
         self._check_fitted()
         decision = self.learner_.score(check_table(self, X, reset=False)) - 0.5
         return decision[:, 0] if self._binary else decision
 
     @one_at_a_time
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Array:
         """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets."""
         positive = self.decision_function(X) >= 0.0
         if self._binary:
@@ -254,7 +272,7 @@ class MultiLabelFace(LightBase):
         return positive.astype(int)
 
     @one_at_a_time
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return scores in [0, 1]: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
 
         The score itself between 0.05 and 0.95. Beyond, it is bent: a score above 1 or below 0 comes
@@ -269,7 +287,7 @@ class MultiLabelFace(LightBase):
         return np.column_stack([1.0 - probability, probability])
 
     @one_at_a_time
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: TableLike, y: TableLike, sample_weight: ArrayLike | None = None) -> float:
         """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
 
         Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
@@ -291,7 +309,9 @@ class MultiLabelFace(LightBase):
 class EngineFace(MultiLabelFace):
     """A face whose parameters are those of the rule engine."""
 
-    def _params(self):
+    random_state: Any
+
+    def _params(self) -> Params:
         if self.random_state is not None:
             read_random_state(self.random_state)
         params = Params(**{name: getattr(self, name) for name in Params.names()})
@@ -299,12 +319,12 @@ class EngineFace(MultiLabelFace):
         return params
 
     @property
-    def n_rules_(self):
+    def n_rules_(self) -> int:
         """Number of rules now; 0 while warm-up rows are held."""
         self._check_fitted()
         return self.learner_.n_rules
 
-    def column_names(self):
+    def column_names(self) -> tuple[Any, Sequence[str] | None]:
         """Return the names of features and of labels, None where there are none.
 
         A 1-D target is called by its second class.
@@ -313,7 +333,7 @@ class EngineFace(MultiLabelFace):
         return getattr(self, "feature_names_in_", None), names_of_labels(self)
 
 
-def _refuse_keywords(refused):
+def _refuse_keywords(refused: dict[str, Any]) -> None:
     for name in refused:
         why = ": every row counts alike" if name == "sample_weight" else ""
         raise TypeError(f"{name} is not supported{why}.")

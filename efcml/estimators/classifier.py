@@ -1,13 +1,17 @@
 """EFCMLClassifier: the scikit-learn face of the learner. Its parameters are in model/params.py."""
 
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from efcml.estimators.base import EngineFace
 from efcml.estimators.targets import one_row
-from efcml.explain import explain_row, read_rules
+from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.params import Parameters
 from efcml.support.declared import other, printed, with_parameters
+
+if TYPE_CHECKING:
+    from efcml.model.learner import Learner
+    from efcml.support.aliases import TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
@@ -55,7 +59,7 @@ class EFCMLClassifier(EngineFace, Parameters):
     random_state: Any = other(*UNUSED_SEED, default=None)
 
     @classmethod
-    def paper(cls, **changes):
+    def paper(cls, **changes: Any) -> Self:
         """Return a classifier with every formula as printed; keywords override single parameters.
 
         A rule whose weights run away (the printed step length and penalty do that) stops its
@@ -63,7 +67,7 @@ class EFCMLClassifier(EngineFace, Parameters):
         """
         return cls(**(printed(cls) | changes))
 
-    def _new_learner(self, n_features, n_labels):
+    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
         from efcml.model.learner import Learner  # not above: it loads numba
 
         return Learner(self._params(), n_features, n_labels)
@@ -71,12 +75,12 @@ class EFCMLClassifier(EngineFace, Parameters):
     # -- reading ----------------------------------------------------------------------------
 
     @property
-    def rules_(self):
+    def rules_(self) -> RuleList:
         """The rules now, strongest first, to be read or printed: a `RuleList`."""
         names = self.column_names()
         return read_rules(self.learner_, *names)
 
-    def explain(self, x):
+    def explain(self, x: "TableLike") -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`.
 
         Parameters
@@ -92,14 +96,14 @@ class EFCMLClassifier(EngineFace, Parameters):
         x = checker.check_features(x)
         return explain_row(self.learner_, x, *self.column_names())
 
-    def _rules_html(self):
+    def _rules_html(self) -> str:
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
 
     # scikit-learn shows its estimators with one or the other, depending on the program.
-    def _repr_html_inner(self):
-        return super()._repr_html_inner() + self._rules_html()
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._rules_html()  # type: ignore[misc]
 
-    def _repr_mimebundle_(self, **options):
+    def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle = super()._repr_mimebundle_(**options)
         if "text/html" in bundle:
             bundle["text/html"] += self._rules_html()

@@ -1,17 +1,24 @@
 """Tables of features as people bring them, turned into finite floats."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml.estimators.targets import is_sparse, refuse_complex, refuse_text
 from efcml.support.masks import refuse_mask
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Floats
 
-def check_table(estimator, X, *, reset):
+
+def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return the rows as floats, and note their number of features, or compare it.
 
     Numbers in arrays and lists are checked here. All else is left to scikit-learn.
     """
-    array = None
+    array: Any = None
     if not (is_sparse(X) or hasattr(X, "columns")):
         array = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")
         if array.ndim < 2:
@@ -29,7 +36,7 @@ def check_table(estimator, X, *, reset):
     return X
 
 
-def is_usual(estimator, array, *, reset):
+def is_usual(estimator: Any, array: Array, *, reset: bool) -> bool:
     """Tell whether scikit-learn would neither refuse an array nor warn of it."""
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf":
         return False
@@ -40,7 +47,7 @@ def is_usual(estimator, array, *, reset):
     )
 
 
-def read_table(estimator, X, *, reset):
+def read_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return what scikit-learn makes of a table."""
     from sklearn.utils.validation import validate_data
 

@@ -1,11 +1,18 @@
 """Scores as probabilities."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 TAIL = 0.05  # width of the bent ends
 
 
-def squash(score):
+def squash(score: Floats) -> Floats:
     """Map scores into [0, 1], rising: straight in the middle, hyperbolic at the ends.
 
     The ends are approached and, by rounding, reached: scores from about 5e13 on give 1.

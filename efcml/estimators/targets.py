@@ -1,27 +1,33 @@
 """Targets and single rows as people bring them, turned into arrays; used by every estimator."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.support.masks import fill_mask
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Floats
 
-def is_sparse(values):
+
+def is_sparse(values: Any) -> bool:
     """Tell whether values are a sparse matrix of scipy, which nobody has who did not load it."""
     # A thread may be in the middle of loading it: then it has no function yet.
     issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
     return issparse is not None and issparse(values)
 
 
-def refuse_complex(array, name):
+def refuse_complex(array: Array, name: str) -> Array:
     """Return the array unless it holds complex numbers."""
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     return array
 
 
-def refuse_text(X):
+def refuse_text(X: Any) -> None:
     """Refuse a table whose first entry that is no number can be named."""
     table = X.to_numpy(dtype=object) if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
     for (row, column), value in np.ndenumerate(table):
@@ -33,7 +39,7 @@ def refuse_text(X):
             ) from None
 
 
-def is_number(text):
+def is_number(text: str | bytes) -> bool:
     """Tell whether a text can be read as a number, as arrays of texts are."""
     try:
         float(text)
@@ -42,12 +48,12 @@ def is_number(text):
     return True
 
 
-def column_names(y):
+def column_names(y: Any) -> Any:
     """Return the names of a DataFrame's columns, or None."""
     return np.array([str(c) for c in y.columns], dtype=object) if hasattr(y, "columns") else None
 
 
-def as_array(y):
+def as_array(y: Any) -> Array:
     """Return targets of any supported kind as an array, not yet checked."""
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
@@ -60,14 +66,14 @@ def as_array(y):
     return refuse_complex(np.asarray(fill_mask(y)), "y")
 
 
-def is_flat(y):
+def is_flat(y: Array) -> bool:
     """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
     if y.ndim != 2 or y.shape[1] != 1:
         return y.ndim == 1
     return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
-def read_labels(y, known, classes):
+def read_labels(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Array]:
     """Return a 2-D label array as fresh floats, and the label indices."""
     try:
         if y.dtype.kind not in "biuf" and any(isinstance(value, str | bytes) for value in y.flat):
@@ -84,14 +90,14 @@ def read_labels(y, known, classes):
     return Y, np.arange(Y.shape[1])
 
 
-def is_pair(y):
+def is_pair(y: Array) -> bool:
     """Tell whether an array clearly holds at most two classes: whole numbers or strings."""
     if y.dtype.kind not in "biufU" or (y.dtype.kind == "f" and (y != np.floor(y)).any()):
         return False
     return len(np.unique(y)) <= 2
 
 
-def read_binary(y, known, classes):
+def read_binary(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Array]:
     """Return a 1-D binary target as one float column, and its class labels."""
     y = y.reshape(-1)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -118,7 +124,7 @@ def read_binary(y, known, classes):
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
 
 
-def one_row(values, name):
+def one_row(values: Any, name: str) -> Any:
     """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T

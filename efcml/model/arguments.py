@@ -1,33 +1,36 @@
 """What kernels are given besides single arrays: bundles of what travels together.
 
-One more, `Settings`, is made from the parameters (efcml/model/params.py).
+One more, `Settings`, is made from the parameters (efcml/model/params.py). To a type checker they
+are Any: most of their fields come from tables.
 """
+
+from typing import Any
 
 from efcml.model.fields import CASE_FIELDS, FIELDS
 from efcml.model.scratch import CASE_SCRATCH, SCRATCH
 from efcml.support.bundles import bundle
 
-Rules = bundle("Rules", [field.name for field in FIELDS], __name__)
+Rules: Any = bundle("Rules", [field.name for field in FIELDS], __name__)
 
 # Remembered rows: state, the two numbers that steer them, and scratch arrays.
-Cases = bundle(
+Cases: Any = bundle(
     "Cases", [field.name for field in CASE_FIELDS + CASE_SCRATCH] + ["width", "noise"], __name__
 )
 
-Scratch = bundle("Scratch", [field.name for field in SCRATCH], __name__)
+Scratch: Any = bundle("Scratch", [field.name for field in SCRATCH], __name__)
 
 # Everything that learns. `start_variance` is S_0.
-Model = bundle("Model", "rules cases settings scratch start_variance", __name__)
+Model: Any = bundle("Model", "rules cases settings scratch start_variance", __name__)
 
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
-Watch = bundle("Watch", "rows scores own", __name__)
+Watch: Any = bundle("Watch", "rows scores own", __name__)
 
 # What an active learner wants; the words behind the numbers are in kernels/querying.py.
-Ask = bundle(
+Ask: Any = bundle(
     "Ask",
     "budget by_label window step adaptation novelty ambiguity instability chance always",
     __name__,
 )
 
 # The state of an active learner, and the labels that it wants to know of a row.
-Asking = bundle("Asking", "ask state wanted", __name__)
+Asking: Any = bundle("Asking", "ask state wanted", __name__)

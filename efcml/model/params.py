@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -257,7 +258,7 @@ IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if fac
 # What kernels are steered by: parameters as they are, and what follows from parameters and sizes.
 # alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
 # tells whether any is above zero.
-Settings = bundle(
+Settings: Any = bundle(
     "Settings",
     [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha"]
     + ["beta", "corrects", "correlation", "exact_length", "prior_slope"],

@@ -25,4 +25,5 @@ _HOMES = {
 }
 
 # Not at once: learners are read from files without scikit-learn.
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # a checker would take every name for one of these
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

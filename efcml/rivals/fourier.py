@@ -1,8 +1,14 @@
 """Random Fourier features of a Gaussian kernel (Rahimi and Recht 2007), beside the features."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 MOST_ROWS = 500  # for the median distance
 
@@ -11,21 +17,21 @@ MOST_ROWS = 500  # for the median distance
 class FourierMap:
     """Appends sqrt(2) cos(F x + b) to a row; each of them has about unit mean square."""
 
-    frequencies: np.ndarray  # (count, p)
-    phases: np.ndarray  # (count,)
+    frequencies: Floats  # (count, p)
+    phases: Floats  # (count,)
 
     @classmethod
-    def draw(cls, X, count, random):
+    def draw(cls, X: Floats, count: int, random: np.random.Generator) -> Self:
         """Draw frequencies for a kernel as wide as the median distance between rows."""
         frequencies = random.normal(size=(count, X.shape[1])) / median_distance(X)
         return cls(frequencies, random.uniform(0.0, 2.0 * np.pi, size=count))
 
-    def __call__(self, x):
+    def __call__(self, x: Floats) -> Floats:
         """Return the widened row."""
         return np.concatenate([x, np.sqrt(2.0) * np.cos(self.frequencies @ x + self.phases)])
 
 
-def median_distance(X):
+def median_distance(X: Floats) -> float:
     """Return the median distance between evenly spaced rows; 1 if there is none."""
     X = X[np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(int)]
     squares = (X**2).sum(axis=1)

@@ -1,10 +1,18 @@
 """Running label frequencies: the line that every model has to beat."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from efcml.estimators.base import MultiLabelFace
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.interrupts import interrupts_held
+
+if TYPE_CHECKING:
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Floats
 
 
 class FrequencyLearner(Guarded):
@@ -13,23 +21,23 @@ class FrequencyLearner(Guarded):
     n_rules = 0
     fitted = True
 
-    def __init__(self, n_features, n_labels):
+    def __init__(self, n_features: int, n_labels: int) -> None:
         self.n_features = n_features
         self.n_labels = n_labels
-        self.counts = {}
+        self.counts: dict[str, int] = {}
         self.rows_seen = 0
         self.ones = np.zeros(n_labels)
         self.known = np.zeros(n_labels)
 
     @one_at_a_time
-    def fit(self, X, Y):
+    def fit(self, X: Floats, Y: Floats) -> Self:
         """Count an initial batch from nothing."""
         self.rows_seen, self.ones, self.known = 0, np.zeros(self.n_labels), np.zeros(self.n_labels)
         return self.learn(X, Y)
 
     @one_at_a_time
     @interrupts_held()
-    def learn(self, X, Y, trace=None):
+    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
         """Count rows in order."""
         known = ~np.isnan(Y)
         ones = np.vstack([self.ones, np.where(known, Y, 0.0)]).cumsum(axis=0)
@@ -42,19 +50,19 @@ class FrequencyLearner(Guarded):
         return self
 
     @one_at_a_time
-    def score(self, X):
+    def score(self, X: Floats) -> Floats:
         """Return the frequencies, once per row."""
         return np.tile(self.ones / np.maximum(self.known, 1.0), (len(X), 1))
 
     @one_at_a_time
-    def add_labels(self, count):
+    def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.ones = np.append(self.ones, np.zeros(count))
         self.known = np.append(self.known, np.full(count, float(self.rows_seen)))
 
     @one_at_a_time
-    def copy(self):
+    def copy(self) -> FrequencyLearner:
         """Return an independent learner in the same state."""
         other = FrequencyLearner(self.n_features, self.n_labels)
         vars(other).update(vars(self), counts={})  # arrays are replaced, never written to
@@ -72,10 +80,10 @@ class LabelFrequencies(MultiLabelFace):
     array([[1, 0]])
     """
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _new_learner(self, n_features, n_labels):
+    def _new_learner(self, n_features: int, n_labels: int) -> FrequencyLearner:
         return FrequencyLearner(n_features, n_labels)

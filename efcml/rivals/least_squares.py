@@ -4,6 +4,10 @@ Rows are taken one after the other with the same operations whatever the split i
 split changes no bit.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
 import numpy as np
 from scipy.linalg import blas
 
@@ -15,6 +19,10 @@ from efcml.rivals.ridge import choose_ridge
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.interrupts import interrupts_held
 
+if TYPE_CHECKING:
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Floats
+
 
 class LeastSquaresLearner(Guarded):
     """Recursive least squares with a ridge, on scaled features and perhaps Fourier features.
@@ -25,7 +33,17 @@ class LeastSquaresLearner(Guarded):
 
     n_rules = 0
 
-    def __init__(self, n_features, n_labels, *, ridge, clip, warmup_rows, n_fourier=0, seed=0):
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        *,
+        ridge: float | str,
+        clip: float,
+        warmup_rows: int,
+        n_fourier: int = 0,
+        seed: int = 0,
+    ) -> None:
         self.n_features = n_features
         self.n_labels = n_labels
         self.ridge = ridge
@@ -33,22 +51,22 @@ class LeastSquaresLearner(Guarded):
         self.warmup_rows = warmup_rows
         self.n_fourier = n_fourier
         self.seed = seed
-        self.counts = {}
+        self.counts: dict[str, int] = {}
         self.rows_seen = 0
-        self.scaler = None
-        self.fourier = None
-        self.ridge_chosen = None
-        self.W = None  # (K, d)
-        self.P = []  # one matrix, or one per label; lower triangles
-        self.held = []  # warm-up rows
+        self.scaler: Any = None  # Scaler, once there are planes
+        self.fourier: FourierMap | None = None
+        self.ridge_chosen: Any = None  # a number, likewise
+        self.W: Any = None  # (K, d), likewise
+        self.P: list[Floats] = []  # one matrix, or one per label; lower triangles
+        self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
 
     @property
-    def fitted(self):
+    def fitted(self) -> bool:
         """Whether planes exist; before, label frequencies answer."""
         return self.W is not None
 
     @one_at_a_time
-    def fit(self, X, Y):
+    def fit(self, X: Floats, Y: Floats) -> Self:
         """Learn an initial batch from nothing."""
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y = X[labelled], Y[labelled]
@@ -66,7 +84,7 @@ class LeastSquaresLearner(Guarded):
         self.rows_seen = len(X)
         return self
 
-    def _solve(self, R, Y):
+    def _solve(self, R: Floats, Y: Floats) -> None:
         delta = precision(self.ridge_chosen, R.shape[1] - 1)
         known = ~np.isnan(Y)
         target = R.T @ np.where(known, Y, 0.0) + delta[:, None] * prior_planes(Y, len(delta) - 1).T
@@ -78,7 +96,7 @@ class LeastSquaresLearner(Guarded):
             self.W = np.array([P @ b for P, b in zip(self.P, target.T, strict=True)])
 
     @one_at_a_time
-    def learn(self, X, Y, trace=None):
+    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
         """Learn rows in order; any split into calls gives the same state."""
         for t in range(len(X)):
             if trace is not None:
@@ -93,7 +111,7 @@ class LeastSquaresLearner(Guarded):
         return self
 
     @interrupts_held()
-    def _hold(self, x, y):
+    def _hold(self, x: Floats, y: Floats) -> None:
         """Keep a warm-up row; fit when there are enough."""
         if not np.isnan(y).all():
             self.held.append((x.copy(), y.copy()))
@@ -101,7 +119,7 @@ class LeastSquaresLearner(Guarded):
             self.fit(*(np.array(part) for part in zip(*self.held, strict=True)))
 
     @interrupts_held()
-    def _learn_row(self, r, y):
+    def _learn_row(self, r: Floats, y: Floats) -> None:
         known = ~np.isnan(y)
         if not known.any():
             return
@@ -116,15 +134,15 @@ class LeastSquaresLearner(Guarded):
             gain, self.P[c] = gain_and_update(self.P[c], r)
             self.W[c] += (y[c] - self.W[c] @ r) * gain
 
-    def _read(self, x):
+    def _read(self, x: Floats) -> Floats:
         return self._extend(self.scaler.transform(x))
 
-    def _extend(self, x):
+    def _extend(self, x: Floats) -> Floats:
         """Return the regressors of one scaled row: features, Fourier features, 1."""
         return np.append(x if self.fourier is None else self.fourier(x), 1.0)
 
     @one_at_a_time
-    def score(self, X):
+    def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs, row by row as in a stream."""
         if self.fitted:
             scores = [self.W @ self._read(x) for x in X]
@@ -133,12 +151,12 @@ class LeastSquaresLearner(Guarded):
         return np.tile(label_means(held), (len(X), 1))
 
     @one_at_a_time
-    def add_labels(self, count):
+    def add_labels(self, count: int) -> NoReturn:
         """Refuse: the rows so far are gone, and a new plane would need them."""
         raise NotImplementedError("least squares cannot take in late labels: fit again with all.")
 
     @one_at_a_time
-    def copy(self):
+    def copy(self) -> Self:
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), counts={}, held=list(self.held))
@@ -148,13 +166,13 @@ class LeastSquaresLearner(Guarded):
         return other
 
 
-def invert(H):
+def invert(H: Floats) -> Floats:
     """Return the inverse of a definite matrix, symmetric to the last bit, in Fortran order."""
     P = np.linalg.inv(H)
     return np.asfortranarray(0.5 * (P + P.T))
 
 
-def gain_and_update(P, r):
+def gain_and_update(P: Floats, r: Floats) -> tuple[Floats, Floats]:
     """Return ``P r / (1 + r'P r)`` and the updated P; only the lower triangle counts."""
     v = blas.dsymv(1.0, P, r, lower=1)
     scale = 1.0 + r @ v

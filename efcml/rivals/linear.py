@@ -1,5 +1,9 @@
 """GlobalRLS and FourierRLS: one plane for all rows, by recursive least squares."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from efcml.estimators.base import MultiLabelFace
 from efcml.estimators.seeds import read_random_state
 from efcml.model.params import Params
@@ -39,20 +43,26 @@ class GlobalRLS(MultiLabelFace):
     (200, 5)
     """
 
-    def __init__(self, *, ridge="auto", clip=Params.clip, warmup_rows=Params.warmup_rows):
+    def __init__(
+        self,
+        *,
+        ridge: float | str = "auto",
+        clip: float = Params.clip,
+        warmup_rows: int = Params.warmup_rows,
+    ) -> None:
         self.ridge, self.clip, self.warmup_rows = ridge, clip, warmup_rows
 
-    def _new_learner(self, n_features, n_labels):
+    def _new_learner(self, n_features: int, n_labels: int) -> LeastSquaresLearner:
         return LeastSquaresLearner(n_features, n_labels, **self._options())
 
-    def _options(self):
+    def _options(self) -> dict[str, Any]:
         check_number("ridge", self.ridge, above=0.0, words=("auto",))
         check_number("clip", self.clip, above=0.0)
         check_whole("warmup_rows", self.warmup_rows, least=1)
         return {"ridge": self.ridge, "clip": self.clip, "warmup_rows": self.warmup_rows}
 
     @property
-    def ridge_(self):
+    def ridge_(self) -> float | None:
         """The ridge in use; None while warm-up rows are held."""
         self._check_fitted()
         return self.learner_.ridge_chosen
@@ -88,13 +98,18 @@ class FourierRLS(GlobalRLS):
     """
 
     def __init__(
-        self, *, n_fourier=500, ridge="auto", clip=Params.clip, warmup_rows=Params.warmup_rows,
-        random_state=0,
-    ):  # fmt: skip
+        self,
+        *,
+        n_fourier: int = 500,
+        ridge: float | str = "auto",
+        clip: float = Params.clip,
+        warmup_rows: int = Params.warmup_rows,
+        random_state: Any = 0,
+    ) -> None:
         super().__init__(ridge=ridge, clip=clip, warmup_rows=warmup_rows)
         self.n_fourier, self.random_state = n_fourier, random_state
 
-    def _options(self):
+    def _options(self) -> dict[str, Any]:
         check_whole("n_fourier", self.n_fourier, least=1)
         seed = read_random_state(self.random_state).randint(2**31 - 1)
         return super()._options() | {"n_fourier": self.n_fourier, "seed": seed}

@@ -3,10 +3,13 @@
 Nothing slow is imported here: an estimator is, when it is first made.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
-LEAST_SQUARES = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
+LEAST_SQUARES: dict[str, Any] = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 CLASSIFIER = "efcml.estimators.classifier.EFCMLClassifier"
 
 
@@ -21,28 +24,28 @@ class Model:
 
     title: str
     home: str
-    parameters: dict = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
     learn: bool = True
     further: tuple[str, ...] = ()
     offered: bool = False
 
     @property
-    def module(self):
+    def module(self) -> str:
         """Name of the module of its class."""
         return self.home.rpartition(".")[0]
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """Name of its class."""
         return self.home.rpartition(".")[2]
 
     @property
-    def estimator(self):
+    def estimator(self) -> Any:
         """Its class."""
         return getattr(import_module(self.module), self.kind)
 
     @property
-    def asks(self):
+    def asks(self) -> bool:
         """Whether an active learner works with it."""
         return self.home == CLASSIFIER and self.learn
 
@@ -65,7 +68,7 @@ MODELS = {
 }
 
 
-def make_model(name, **parameters):
+def make_model(name: str, **parameters: Any) -> Any:
     """Return a new estimator; keywords override its parameters.
 
     Give ``MODELS[name].learn`` to `prequential`: it is false for "static".

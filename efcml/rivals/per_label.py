@@ -5,6 +5,11 @@ A block of rows is run through one label's learner after the other, so the loop 
 inside the kernels. An interrupt takes effect between blocks, so all have seen the same rows.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
 import numpy as np
 
 from efcml.model.learner import Learner
@@ -12,10 +17,14 @@ from efcml.model.trace import Trace, learn_in_blocks
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.states import nest, pick
 
+if TYPE_CHECKING:
+    from efcml.model.params import Params
+    from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
+
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
 
-def split_uid(uid):
+def split_uid(uid: int) -> tuple[int, int]:
     """Return label and rule that the uid of an event stands for.
 
     Examples
@@ -29,41 +38,41 @@ def split_uid(uid):
 class OneVsRestLearner(Guarded):
     """K learners that know nothing of each other; each has its own rules in [x, y_c]."""
 
-    def __init__(self, params, n_features, n_labels):
+    def __init__(self, params: Params, n_features: int, n_labels: int) -> None:
         self.params = params
         self.n_features = n_features
         self.n_labels = n_labels
         self.order = np.arange(n_labels)  # label of each learner
         self.models = self._new_models()
 
-    def _new_models(self):
+    def _new_models(self) -> list[Learner]:
         return [Learner(self.params, self.n_features, 1) for _ in self.order]
 
     # -- what all learners say --------------------------------------------------------------
 
     @property
-    def fitted(self):
+    def fitted(self) -> bool:
         """Whether every label has rules; before, label frequencies answer for the others."""
         return all(model.fitted for model in self.models)
 
     @property
-    def n_rules(self):
+    def n_rules(self) -> int:
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int]:
         """Births, merges, drops and repairs, over all labels."""
         names = self.models[0].counts
         return {name: sum(model.counts[name] for model in self.models) for name in names}
 
     @property
-    def rows_seen(self):
+    def rows_seen(self) -> int:
         """Rows learned so far, by the label that has seen most."""
         return max(model.rows_seen for model in self.models)
 
     @one_at_a_time
-    def copy(self):
+    def copy(self) -> Self:
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
@@ -71,16 +80,16 @@ class OneVsRestLearner(Guarded):
         return other
 
     @one_at_a_time
-    def state(self):
+    def state(self) -> State:
         """Return facts and arrays for saving."""
         states = [model.state() for model in self.models]
-        facts = {"n_features": self.n_features, "order": self.order.tolist()}
+        facts: Facts = {"n_features": self.n_features, "order": self.order.tolist()}
         facts["models"] = [part for part, _ in states]
         facts["params"] = [part.pop("params") for part in facts["models"]][0]  # all have the same
         return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
 
     @classmethod
-    def from_state(cls, facts, arrays):
+    def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
         """Build a learner from what :meth:`state` returned."""
         shared = {"params": facts["params"]}
         models = [
@@ -93,7 +102,7 @@ class OneVsRestLearner(Guarded):
         return learner
 
     @one_at_a_time
-    def add_labels(self, count):
+    def add_labels(self, count: int) -> NoReturn:
         """Refuse: the rows so far are gone, and a new label's rules would need them."""
         raise NotImplementedError(
             "models with one learner per label cannot take in late labels: fit again with all."
@@ -102,7 +111,7 @@ class OneVsRestLearner(Guarded):
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
-    def fit(self, X, Y):
+    def fit(self, X: Floats, Y: Floats) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         self.models = self._new_models()
         for model, label in zip(self.models, self.order, strict=True):
@@ -110,14 +119,14 @@ class OneVsRestLearner(Guarded):
         return self
 
     @one_at_a_time
-    def learn(self, X, Y, trace=None):
+    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
         """Learn rows in order; any split into calls gives the same state."""
         learn_in_blocks(self._learn_block, X, Y, trace)
         return self
 
-    def _learn_block(self, X, Y, trace):
+    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
         rows = None if trace is None else trace.rows
-        parts = []
+        parts: list[Any] = []
         for model, label in zip(self.models, self.order, strict=True):
             part = None if trace is None else watch(len(X), rows)
             model.learn(X, Y[:, [label]], part)
@@ -126,11 +135,11 @@ class OneVsRestLearner(Guarded):
             self._join(parts, trace)
 
     @one_at_a_time
-    def score(self, X):
+    def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs."""
         return np.hstack([model.score(X) for model in self.models])
 
-    def _join(self, parts, trace):
+    def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
         trace.rules[:] = sum(part.rules for part in parts)
         events = []
@@ -147,17 +156,19 @@ class ChainLearner(OneVsRestLearner):
     value is unknown, the decision of the chain before it learns that row stands in.
     """
 
-    def __init__(self, params, n_features, n_labels, order=None):
+    def __init__(
+        self, params: Params, n_features: int, n_labels: int, order: Ints | None = None
+    ) -> None:
         super().__init__(params, n_features, n_labels)
         if order is not None:
             self.order = np.array(order)
 
-    def _new_models(self):
+    def _new_models(self) -> list[Learner]:
         sizes = range(self.n_features, self.n_features + self.n_labels)
         return [Learner(self.params, size, 1) for size in sizes]
 
     @one_at_a_time
-    def fit(self, X, Y):
+    def fit(self, X: Floats, Y: Floats) -> Self:
         """Learn an initial batch; the fitted chain stands in for labels that are unknown."""
         self.models = self._new_models()
         true, own = X, X
@@ -169,7 +180,7 @@ class ChainLearner(OneVsRestLearner):
             true = np.hstack([true, np.where(np.isnan(y), decided, y)])
         return self
 
-    def _learn_block(self, X, Y, trace):
+    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
         unknown = np.isnan(Y[:, self.order[:-1]]).any()
         # Rows that are to be scored, each table widened by the chain's own decisions: those that
         # are learned, if decisions must stand in for labels; and last, those of the trace.
@@ -188,7 +199,7 @@ class ChainLearner(OneVsRestLearner):
             self._join(parts, trace)
 
     @one_at_a_time
-    def score(self, X):
+    def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs; each label sees the decisions before it."""
         scores = np.empty((len(X), self.n_labels))
         for model, label in zip(self.models, self.order, strict=True):
@@ -198,25 +209,25 @@ class ChainLearner(OneVsRestLearner):
         return scores
 
 
-def decide(scores):
+def decide(scores: Floats) -> Floats:
     """Return hard labels."""
     return (scores >= 0.5).astype(float)
 
 
-def watch(n, rows):
+def watch(n: int, rows: Floats | None) -> Trace:
     """Return an empty trace of one label."""
     trace = Trace.for_rows(n, 1)
     trace.rows = rows
     return trace
 
 
-def fit_known(model, X, y):
+def fit_known(model: Learner, X: Floats, y: Floats) -> None:
     """Fit one label unless it is never known."""
     if not np.isnan(y).all():
         model.fit(X, y)
 
 
-def learn_watched(model, X, y, tables):
+def learn_watched(model: Learner, X: Floats, y: Floats, tables: Sequence[Floats]) -> list[Trace]:
     """Learn rows and return one trace per table of rows to be scored.
 
     A learner scores one row per row that it learns. For all tables but the last a copy does it.

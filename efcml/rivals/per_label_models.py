@@ -1,18 +1,21 @@
 """OneVsRestEFC and ChainEFC: what EFC-ML is compared with, on the same engine."""
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.estimators.base import EngineFace
 from efcml.estimators.classifier import SEED, UNUSED_SEED
 from efcml.estimators.seeds import read_random_state
-from efcml.explain import name_all, read_rules
+from efcml.explain import RuleList, name_all, read_rules
 from efcml.model.params import Parameters
 from efcml.rivals.model_list import LEAST_SQUARES
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.support.declared import other, with_parameters
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Ints
 
 
 @with_parameters
@@ -24,7 +27,7 @@ class PerLabelFace(EngineFace, Parameters):
     beta: float = LEAST_SQUARES["beta"]
 
     @property
-    def rules_(self):
+    def rules_(self) -> dict[str, RuleList]:
         """The rules now, a `RuleList` for the name of each label.
 
         In a chain, the labels before a label are features of its rules.
@@ -75,7 +78,7 @@ class OneVsRestEFC(PerLabelFace):
 
     random_state: Any = other(*UNUSED_SEED, default=None)
 
-    def _new_learner(self, n_features, n_labels):
+    def _new_learner(self, n_features: int, n_labels: int) -> OneVsRestLearner:
         return OneVsRestLearner(self._params(), n_features, n_labels)
 
 
@@ -119,13 +122,13 @@ class ChainEFC(PerLabelFace):
     )
     random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
 
-    def _new_learner(self, n_features, n_labels):
+    def _new_learner(self, n_features: int, n_labels: int) -> ChainLearner:
         params = self._params()
         order = read_order(self.order, n_labels, self.random_state)
         return ChainLearner(params, n_features, n_labels, order)
 
 
-def read_order(order, n_labels, random_state):
+def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":
     """Return the order of a chain as an array of label indices."""
     if order is None:
         return np.arange(n_labels)

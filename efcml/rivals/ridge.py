@@ -1,16 +1,23 @@
 """Choose the ridge of one global plane by cross-validation on the initial rows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.model.batch import label_means
 from efcml.support.folds import contiguous_folds, without
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
 
 
-def choose_ridge(X, Y):
+def choose_ridge(X: Floats, Y: Floats) -> float:
     """Return the ridge with the least squared error over contiguous folds.
 
     The intercept is not penalised. An unknown label counts as the mean of its label when planes
@@ -29,7 +36,7 @@ def choose_ridge(X, Y):
     return RIDGES[int(np.argmin(losses))]
 
 
-def fold_errors(X, Y, X_new, Y_new):
+def fold_errors(X: Floats, Y: Floats, X_new: Floats, Y_new: Floats) -> Floats:
     """Return the errors on new rows for every ridge, from one decomposition."""
     x_mean, y_mean = X.mean(axis=0), Y.mean(axis=0)
     centered = X - x_mean

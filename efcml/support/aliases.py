@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+
+TableLike: TypeAlias = "ArrayLike | DataFrame"  # rows as people bring them
+Names: TypeAlias = Sequence[str] | None
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

@@ -1,10 +1,18 @@
 """Checks of single values: each refuses what is not allowed, naming the value and the range."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Collection
 from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+Limit: TypeAlias = float | None
 
 
-def number_range(*, above=None, least=None, below=None, most=None):
+def number_range(
+    *, above: Limit = None, least: Limit = None, below: Limit = None, most: Limit = None
+) -> str:
     """Return a range in words.
 
     Examples
@@ -16,12 +24,20 @@ def number_range(*, above=None, least=None, below=None, most=None):
     return " and ".join(f"{sign}{limit:g}" for sign, limit in limits if limit is not None)
 
 
-def whole_range(*, least, most=None):
+def whole_range(*, least: int, most: int | None = None) -> str:
     """Return a range of whole numbers in words."""
     return f">= {least}" if most is None else f"from {least} to {most}"
 
 
-def check_number(name, value, *, words=(), infinite=False, **limits):
+def check_number(
+    name: str,
+    value: Any,
+    /,
+    *,
+    words: Collection[str] = (),
+    infinite: bool = False,
+    **limits: float,
+) -> None:
     """Refuse a value that is not a number in the range.
 
     ``limits`` are some of ``above``, ``least``, ``below`` and ``most``; ``words`` may stand for a
@@ -37,7 +53,14 @@ def check_number(name, value, *, words=(), infinite=False, **limits):
         raise ValueError(f"{name} must be {wanted}; got {value!r}.")
 
 
-def _is_within(value, *, above=None, least=None, below=None, most=None):
+def _is_within(
+    value: Any,
+    *,
+    above: Limit = None,
+    least: Limit = None,
+    below: Limit = None,
+    most: Limit = None,
+) -> bool:
     return (
         (above is None or value > above)
         and (least is None or value >= least)
@@ -46,7 +69,7 @@ def _is_within(value, *, above=None, least=None, below=None, most=None):
     )
 
 
-def check_whole(name, value, *, least, most=None):
+def check_whole(name: str, value: Any, /, *, least: int, most: int | None = None) -> None:
     """Refuse a value that is not a whole number of at least ``least``, and at most ``most``."""
     good = isinstance(value, Integral) and not isinstance(value, bool)
     if not (good and _is_within(value, least=least, most=most)):
@@ -54,13 +77,13 @@ def check_whole(name, value, *, least, most=None):
         raise ValueError(f"{name} must be a whole number {wanted}; got {value!r}.")
 
 
-def check_flag(name, value):
+def check_flag(name: str, value: Any) -> None:
     """Refuse a value that is neither true nor false."""
     if value not in (True, False):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
-def check_choice(name, value, allowed):
+def check_choice(name: str, value: Any, allowed: Collection[str]) -> None:
     """Refuse a value that is not one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
