@@ -1,6 +1,6 @@
 """The criteria of active learning, each once. Nothing slow is imported: the command line reads it.
 
-A criterion has a switch, which is its field of ``Ask`` (kernels/records.py). In capitals it is its
+A criterion has a switch, which is its field of ``Ask`` (model/arguments.py). In capitals it is its
 bit in kernels/querying.py; so are the places of its threshold in the state, if it has one.
 """
 

@@ -14,7 +14,7 @@ CLASSIFIER = "efcml.estimators.classifier.EFCMLClassifier"
 
 
 @dataclass(frozen=True)
-class Model:
+class Rival:
     """One line of a comparison.
 
     ``home`` is where its class is, ``parameters`` are those that differ from the defaults of the
@@ -51,20 +51,20 @@ class Model:
 
 
 MODELS = {
-    "efcml": Model("EFC-ML", CLASSIFIER, offered=True),
-    "rules": Model("EFC-ML, rules alone", CLASSIFIER, {"cases": 0}),
-    "ovr": Model("one-versus-rest", "efcml.rivals.per_label_models.OneVsRestEFC", offered=True),
-    "chain": Model(
+    "efcml": Rival("EFC-ML", CLASSIFIER, offered=True),
+    "rules": Rival("EFC-ML, rules alone", CLASSIFIER, {"cases": 0}),
+    "ovr": Rival("one-versus-rest", "efcml.rivals.per_label_models.OneVsRestEFC", offered=True),
+    "chain": Rival(
         "classifier chain",
         "efcml.rivals.per_label_models.ChainEFC",
         further=("order",),
         offered=True,
     ),
-    "static": Model("EFC-ML, initial part only", CLASSIFIER, learn=False, offered=True),
-    "rfwls": Model("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, offered=True),
-    "frequencies": Model("label frequencies", "efcml.rivals.label_frequencies.LabelFrequencies"),
-    "rls": Model("one global plane", "efcml.rivals.linear.GlobalRLS"),
-    "rff": Model("one global plane, Fourier features", "efcml.rivals.linear.FourierRLS"),
+    "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False, offered=True),
+    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, offered=True),
+    "frequencies": Rival("label frequencies", "efcml.rivals.label_frequencies.LabelFrequencies"),
+    "rls": Rival("one global plane", "efcml.rivals.linear.GlobalRLS"),
+    "rff": Rival("one global plane, Fourier features", "efcml.rivals.linear.FourierRLS"),
 }
 
 
