@@ -11,7 +11,7 @@ PYTEST := $(PY) -m pytest
 OLDEST := .venv-oldest
 BENCH := experiments/benchmarks
 BENCHED := experiments/results/benchmarks
-SOAKED := $(addprefix tests/test_,fuzz.py guard.py disk.py hostile_files.py cli_checkpoint.py)
+SOAKED := $(addprefix tests/test_,addresses.py fuzz.py guard.py disk.py hostile_files.py cli_checkpoint.py)
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help

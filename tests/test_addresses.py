@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.amounts import SOAK
 from helpers.streams import COMPILED
 
 from efcml._jit import addresses
@@ -301,6 +302,7 @@ def flat(found):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SOAK, reason="compiles the learner five times: make soak")
 def test_the_learner_from_the_cache_and_without_the_hook(tmp_path):
     first, made = run(tmp_path, LEARN)
     assert made > 0
@@ -318,6 +320,7 @@ def test_the_learner_from_the_cache_and_without_the_hook(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SOAK, reason="compiles the learner five times: make soak")
 def test_two_processes_compile_the_learner_at_once(tmp_path):
     both = [start(tmp_path, LEARN) for _ in range(2)]
     one, two = (result_of(process)[0] for process in both)
