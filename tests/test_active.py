@@ -24,8 +24,12 @@ def fitted(labels=Y):
 def everything_of(active, clf):
     """All that an error must leave alone."""
     return (
-        active.state.copy(), len(active.log), active.open, active.expired, state_of(clf.learner_),
-    )  # fmt: skip
+        active.state.copy(),
+        len(active.log),
+        active.open,
+        active.expired,
+        state_of(clf.learner_),
+    )
 
 
 def assert_unchanged(active, clf, before):
@@ -226,9 +230,13 @@ def test_bad_answers_change_nothing():
         ([1.0, 2.0], None, None, "features"),
         ([1.0, 2.0, np.inf], None, None, "NaN or infinity"),
         (X[:2], None, None, "x must be one row; got 2 rows"),
-        (X[t], np.array([1, 0, 5]) if asks_now else np.ones(3), None,
-         "0, 1 or NaN" if asks_now else "asks for nothing: y must be None"),
-    ]:  # fmt: skip
+        (
+            X[t],
+            np.array([1, 0, 5]) if asks_now else np.ones(3),
+            None,
+            "0, 1 or NaN" if asks_now else "asks for nothing: y must be None",
+        ),
+    ]:
         with pytest.raises((ValueError, TypeError), match=words):
             active.tell(clf, x, y, row=row)
         assert_unchanged(active, clf, before)

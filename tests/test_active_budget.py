@@ -27,12 +27,15 @@ def shares(queried):
 
 
 @given(
-    seed=st.integers(0, 1000), n=st.integers(1, 60), K=st.integers(1, 4),
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 60),
+    K=st.integers(1, 4),
     budget=st.one_of(st.sampled_from([0.1, 0.3, 1 / 3, 1.0]), st.floats(0.01, 1.0)),
-    unit=st.sampled_from(["samples", "labels"]), criteria=st.sampled_from(MIXES),
+    unit=st.sampled_from(["samples", "labels"]),
+    criteria=st.sampled_from(MIXES),
     adaptation=st.sampled_from(["quantile", "multiplicative", "none"]),
     window=st.integers(1, 150),
-)  # fmt: skip
+)
 def test_no_prefix_passes_the_budget(seed, n, K, budget, unit, criteria, adaptation, window):
     learner, X, Y = stream(seed, n, K=K)
     active = ActiveLearner(

@@ -23,8 +23,15 @@ from efcml.support.progress import progress_bar
 
 ROWS, START, P, K = 70 if COMPILED else 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")
-CRITERIA = [EVERY, ("novelty",), ("ambiguity",), ("instability",), ("random",), ("all",),
-            ("ambiguity", "random")]  # fmt: skip
+CRITERIA = [
+    EVERY,
+    ("novelty",),
+    ("ambiguity",),
+    ("instability",),
+    ("random",),
+    ("all",),
+    ("ambiguity", "random"),
+]
 VARIANTS = [
     {"unit": unit, "criteria": criteria, "adaptation": adaptation}
     for unit, criteria in itertools.product(("samples", "labels"), CRITERIA)
@@ -113,8 +120,11 @@ def test_chunks_and_single_rows_ask_the_same(rng, variant, first, monkeypatch):
     assert np.array_equal(np.concatenate([part[1] for part in some]), queried)
     assert np.array_equal(np.concatenate([part[0].scores for part in some]), trace.scores)
     assert_identical(state_of(twice), state_of(single))
-    births = [event for part, add in zip(some, (0, 22), strict=True)
-              for event in [(row + add, *rest) for row, *rest in part[0].events]]  # fmt: skip
+    births = [
+        event
+        for part, add in zip(some, (0, 22), strict=True)
+        for event in [(row + add, *rest) for row, *rest in part[0].events]
+    ]
     assert births == trace.events
 
 

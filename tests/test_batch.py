@@ -259,11 +259,8 @@ def test_fit_is_rules_then_statistics_then_weights(rng, share):
     Y = Y[labelled]
     centers = rules.center[:, :P_]
     psi = np.array(
-        [
-            naive.activations(naive.densities(z, centers, rules.input_precision), 2.0)
-            for z in Z
-        ]
-    )  # fmt: skip
+        [naive.activations(naive.densities(z, centers, rules.input_precision), 2.0) for z in Z]
+    )
     psi[psi < 1e-4] = 0.0
     R = batch.extended(Z)
     base = np.zeros((P_ + 1, K_))

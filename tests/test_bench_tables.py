@@ -24,11 +24,17 @@ def model(pa, ms, title="other", rows=100, **ours):
     """Return the record of a model; ours are given as (pa, ms)."""
     ours = ours or {"efcml": (0.80, 1.0)}
     return {
-        "title": title, "pa": pa, "ap": 0.5, "ms": ms, "rows": rows, "made_of": {"trees": 6},
+        "title": title,
+        "pa": pa,
+        "ap": 0.5,
+        "ms": ms,
+        "rows": rows,
+        "made_of": {"trees": 6},
         "versions": {"python": "3", "river": "0.26"},
-        "ours": {name.replace("_", "-"): {"pa": own, "ms": time}
-                 for name, (own, time) in ours.items()},
-    }  # fmt: skip
+        "ours": {
+            name.replace("_", "-"): {"pa": own, "ms": time} for name, (own, time) in ours.items()
+        },
+    }
 
 
 def a_set(**models):
@@ -70,11 +76,19 @@ def test_inactive_rules_do_not_fire(benchmarks):
 @pytest.mark.parametrize(("slope", "good"), [(0.4, True), (1.14, True), (1.16, False)])
 def test_growth_holds_up_to_its_tolerance(slope, good):
     line = {
-        "line": "rules", "changed": "rules", "cases": 0, "sizes": [5, 40], "ms": [0.25, 2.0],
-        "slope": slope, "error": 0.02, "allowed": 1.0, "tolerance": 0.15, "rules": [5, 40],
+        "line": "rules",
+        "changed": "rules",
+        "cases": 0,
+        "sizes": [5, 40],
+        "ms": [0.25, 2.0],
+        "slope": slope,
+        "error": 0.02,
+        "allowed": 1.0,
+        "tolerance": 0.15,
+        "rules": [5, 40],
         "active": [5, 40],
         "others": {"p": 100, "K": 10, "rules": 20, "active": None},
-    }  # fmt: skip
+    }
     row = tables.scaling_part({"lines": [line]}).splitlines()[2]
     assert row.startswith("| rules | 5 | 40 | p = 100, K = 10, 5 to 40 rules, 5 to 40 active | 0 |")
     assert row.endswith("| yes |" if good else "| **no** |")
@@ -109,15 +123,25 @@ def test_room_is_that_of_the_rule_base(benchmarks):
 
 @pytest.mark.parametrize(
     ("counted", "resident", "end"),
-    [(1.05e6, 0.95e6, "+5.0% | -5.0% | yes |"), (1.0e6, 1.11e6, "+0.0% | +11.0% | **no** |"),
-     (0.85e6, 1.0e6, "-15.0% | +0.0% | **no** |")],
-)  # fmt: skip
+    [
+        (1.05e6, 0.95e6, "+5.0% | -5.0% | yes |"),
+        (1.0e6, 1.11e6, "+0.0% | +11.0% | **no** |"),
+        (0.85e6, 1.0e6, "-15.0% | +0.0% | **no** |"),
+    ],
+)
 def test_memory_is_off_by_the_larger_difference(counted, resident, end):
     one = {
-        "size": "yeast", "p": 103, "K": 14, "rules": 20, "room": 32, "groups": 1,
-        "used_bytes": 0.7e6, "predicted_bytes": 1e6, "counted_bytes": counted,
+        "size": "yeast",
+        "p": 103,
+        "K": 14,
+        "rules": 20,
+        "room": 32,
+        "groups": 1,
+        "used_bytes": 0.7e6,
+        "predicted_bytes": 1e6,
+        "counted_bytes": counted,
         "resident_bytes": resident,
-    }  # fmt: skip
+    }
     row = tables.memory_part({"within": 0.1, "sizes": [one]}).splitlines()[2]
     assert row == f"| yeast | 103 | 14 | 20 | 32 | 1.00 | {end} 0.700 |"
     grouped = tables.memory_part({"within": 0.1, "sizes": [one | {"groups": 14}]})
@@ -143,9 +167,12 @@ def test_only_models_near_ours_are_compared():
 
 def test_a_loss_names_our_settings_that_are_ahead():
     ours = {
-        "efcml": (0.80, 1.0), "efcml_five": (0.79, 0.2), "efcml_rules": (0.795, 0.3),
-        "efcml_plane": (0.70, 0.01), "efcml_ovr": (0.82, 5.0),
-    }  # fmt: skip
+        "efcml": (0.80, 1.0),
+        "efcml_five": (0.79, 0.2),
+        "efcml_rules": (0.795, 0.3),
+        "efcml_plane": (0.70, 0.01),
+        "efcml_ovr": (0.82, 5.0),
+    }
     other = model(0.795, 0.4, "A", **ours)
     assert tables.faster_settings(other) == ["efcml-rules", "efcml-five"]
     titles = {name.replace("_", "-"): model(0.8, 1.0, name) for name in ours}
@@ -214,9 +241,11 @@ def test_figures_of_a_cut_come_from_whole_turns(benchmarks):
     peers = benchmarks("peers")
     Y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     child = SimpleNamespace(
-        name="efcml", scores=[[0.9, 0.1], [0.6, 0.7], [0.1, 0.2], [0.0, 1.0]],
-        turns=[(2, 0.004), (2, 0.01)], facts={"made_of": {}},
-    )  # fmt: skip
+        name="efcml",
+        scores=[[0.9, 0.1], [0.6, 0.7], [0.1, 0.2], [0.0, 1.0]],
+        turns=[(2, 0.004), (2, 0.01)],
+        facts={"made_of": {}},
+    )
     first = peers.measure(child, Y, 2)
     assert first == pytest.approx({"pa": 0.75, "ap": 1.0, "ms": 2.0})
     short = SimpleNamespace(name="other", scores=[[0.9, 0.1]] * 2, turns=[(2, 0.1)], facts={})

@@ -217,8 +217,9 @@ def test_unknown_command(capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "says"), [(KeyboardInterrupt(), 130, "interrupted"), (ValueError("a\nb"), 2,
-    "efcml: a b\n")])  # fmt: skip
+    ("error", "code", "says"),
+    [(KeyboardInterrupt(), 130, "interrupted"), (ValueError("a\nb"), 2, "efcml: a b\n")],
+)
 def test_how_it_ends(capsys, monkeypatch, error, code, says):
     def fail(name):
         raise error

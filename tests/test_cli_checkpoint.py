@@ -89,8 +89,10 @@ def test_says_where_it_goes_on(songs, tmp_path, capsys, monkeypatch):
         interrupt_after(patched, 1)
         assert main(arguments) == 130
     assert "going on" not in capsys.readouterr().err
-    for said in ("10 of 20 rows are done, the next is row 34", "20 of 20 rows are done, nothing is"
-                 " left"):  # fmt: skip
+    for said in (
+        "10 of 20 rows are done, the next is row 34",
+        "20 of 20 rows are done, nothing is left",
+    ):
         assert main(arguments) == 0
         captured = capsys.readouterr()
         assert captured.err == f"efcml: going on from {path}: {said}\n"
@@ -208,9 +210,12 @@ def kill_again_and_again(options, tmp_path, rng):
     done = [-1]
     for number in range(KILLS):
         process = subprocess.Popen(
-            [sys.executable, "-c", EAGER, *parts], cwd=tmp_path, env=env,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-c", EAGER, *parts],
+            cwd=tmp_path,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         early = number % 5 == 4  # before anything is written, perhaps before the file is read
         wait_for_writings(process, tmp_path / "c.npz", 0 if early else int(rng.integers(2, 12)))
         time.sleep(rng.uniform(0.0, 1.5 if early else 0.03))

@@ -67,9 +67,7 @@ def test_columns_in_any_order_and_only_those_needed(fitted, model_file, tmp_path
     answer = json.loads(captured.out)
     scores = fitted[0].learner_.score(np.array([[-1.0, 0.25]]))
     decisions = (scores >= 0.5).astype(int)
-    assert answer == {
-        "labels": NAMES, "scores": scores.tolist(), "decisions": decisions.tolist(),
-    }  # fmt: skip
+    assert answer == {"labels": NAMES, "scores": scores.tolist(), "decisions": decisions.tolist()}
 
 
 def test_long_lists_of_columns_are_cut(model_file, tmp_path, capsys):

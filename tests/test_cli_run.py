@@ -95,8 +95,10 @@ def test_all_files(songs, tmp_path, capsys):
     assert summary["pa"] == result.pa
     assert summary["ap"] == result.ap
     assert (summary["births"], summary["merges"], summary["drops"]) == (
-        result.births, result.merges, result.drops,
-    )  # fmt: skip
+        result.births,
+        result.merges,
+        result.drops,
+    )
     assert cells["births/merges/drops"] == f"{result.births}/{result.merges}/{result.drops}"
     assert summary["rules"] == clf.n_rules_
     assert summary["parameters"] == clf.get_params() | {"random_state": 0}
@@ -201,8 +203,9 @@ def test_shuffle_keeps_the_initial_part(songs, tmp_path, capsys, no_pictures):
     assert sorted(orders[0]) == list(range(24, ROWS))
 
 
-def test_quick_takes_the_rows_around_the_start_of_the_stream(monkeypatch, songs, tmp_path, capsys,
-                                                             no_pictures):  # fmt: skip
+def test_quick_takes_the_rows_around_the_start_of_the_stream(
+    monkeypatch, songs, tmp_path, capsys, no_pictures
+):
     monkeypatch.setattr(source, "QUICK_ROWS", 15)
     summary = numbers(run_arguments(songs, "--quick", "--out", tmp_path), capsys)
     assert (summary["n_initial"], summary["n_stream"]) == (15, 15)
@@ -289,8 +292,9 @@ def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypat
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_person_learns_that_results_are_written(songs, tmp_path, capsys, monkeypatch,
-                                                  no_pictures):  # fmt: skip
+def test_a_person_learns_that_results_are_written(
+    songs, tmp_path, capsys, monkeypatch, no_pictures
+):
     monkeypatch.setattr(run, "is_watched", lambda: True)
     small_blocks(monkeypatch, 6)
     interrupt_after(monkeypatch, 0)
@@ -303,8 +307,9 @@ def test_a_person_learns_that_results_are_written(songs, tmp_path, capsys, monke
 
 
 @pytest.mark.parametrize("step", ["summarise", "write_results"])
-def test_an_interruption_after_the_last_row_loses_nothing(step, songs, tmp_path, capsys,
-                                                          monkeypatch, no_pictures):  # fmt: skip
+def test_an_interruption_after_the_last_row_loses_nothing(
+    step, songs, tmp_path, capsys, monkeypatch, no_pictures
+):
     original = getattr(run, step)
 
     def interrupted(*given):
@@ -347,8 +352,9 @@ def test_an_ignored_interrupt_stays_ignored():
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("options", [[], ["--budget", "0.4"], ["--model", "chain"],
-                                     ["--model", "static"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "options", [[], ["--budget", "0.4"], ["--model", "chain"], ["--model", "static"]]
+)
 def test_blocks_change_no_bit(options, songs, tmp_path, capsys, monkeypatch, no_pictures):
     files = []
     for size in (100, 7, 1):

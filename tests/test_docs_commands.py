@@ -108,8 +108,11 @@ def server(tmp_path, monkeypatch):
         record,
         files={file: hashlib.sha256(content).hexdigest() for file, content in contents.items()},
         sizes={file: len(content) for file, content in contents.items()},
-        n=len(ds), p=4, K=3, n_initial=60,
-    )  # fmt: skip
+        n=len(ds),
+        p=4,
+        K=3,
+        n_initial=60,
+    )
     monkeypatch.setitem(CATALOG, "emotions", changed)
     handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "far"))
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *words: None)

@@ -49,9 +49,14 @@ def test_several_scores_at_once():
     scoring = {"hamming": metrics.make_scorer(metrics.hamming_loss), "own": None, "rank": ranking}
     scoring["own"] = lambda clf, X, Y: clf.score(X, Y)
     result = cross_validate(
-        EFCMLClassifier(**QUICK), X, Y.astype(int), scoring=scoring, cv=KFold(2),
-        return_estimator=True, error_score="raise",
-    )  # fmt: skip
+        EFCMLClassifier(**QUICK),
+        X,
+        Y.astype(int),
+        scoring=scoring,
+        cv=KFold(2),
+        return_estimator=True,
+        error_score="raise",
+    )
     np.testing.assert_allclose(result["test_own"], 1.0 - result["test_hamming"])
     for (_, test), clf, rank in zip(
         KFold(2).split(X), result["estimator"], result["test_rank"], strict=True

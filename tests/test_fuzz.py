@@ -25,15 +25,30 @@ FEATURES = ("normal", "constant", "copy", "sum", "huge", "tiny", "two values", "
 LABELS = ("plane", "never", "always", "copy", "opposite", "late")
 UNKNOWN = ("none", "some", "rows", "one label")
 NEXT_TO_NO_PRIOR = {  # P loses digits with the first rows, while only the prior holds it
-    "seed": 53, "features": ["constant", "constant", "huge", "two values"], "labels": ["plane"],
-    "unknown": "none", "n": 12, "initial": 0, "shuffled": True, "edges": [],
+    "seed": 53,
+    "features": ["constant", "constant", "huge", "two values"],
+    "labels": ["plane"],
+    "unknown": "none",
+    "n": 12,
+    "initial": 0,
+    "shuffled": True,
+    "edges": [],
     "params": {
-        "vigilance": 0.05, "forgetting": 1.0, "max_rules": 2, "alpha": 0.0, "beta": 0.0,
-        "correlation": "shift", "bandwidth": "dimension", "activation": "density",
-        "product_space": False, "merge_overlap": 0.5, "prior": 1e-06, "birth_plane": "nearest",
+        "vigilance": 0.05,
+        "forgetting": 1.0,
+        "max_rules": 2,
+        "alpha": 0.0,
+        "beta": 0.0,
+        "correlation": "shift",
+        "bandwidth": "dimension",
+        "activation": "density",
+        "product_space": False,
+        "merge_overlap": 0.5,
+        "prior": 1e-06,
+        "birth_plane": "nearest",
         "warmup_rows": 1,
     },
-}  # fmt: skip
+}
 
 
 def draw_features(rng, n, kinds):

@@ -418,9 +418,13 @@ def test_processes_that_fill_one_empty_cache(tmp_path):
 
     def start():
         return subprocess.Popen(
-            [sys.executable, "-c", program], env=env, cwd=tmp_path, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-c", program],
+            env=env,
+            cwd=tmp_path,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     with counted("processes with one empty cache") as figures:
         running = [start() for _ in range(amount(3, 6))]

@@ -27,10 +27,13 @@ PROGRAM = "from efcml.cli import main; raise SystemExit(main())"
 def interrupt_when(ready, arguments, cwd, code=PROGRAM, **env):
     """Run a command, send Ctrl-C when something is the case, return code, output and errors."""
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, text=True,
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=cwd,
+        text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | env,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     until = time.monotonic() + 120.0
     while not ready():
         assert process.poll() is None, process.communicate()
@@ -111,9 +114,12 @@ def test_reproduce(tmp_path):
     done = [json.loads(line)["key"] for line in records.read_text().splitlines()]
     assert len(set(done)) == len(done) >= 3
     everything = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], cwd=tmp_path, text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=tmp_path,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
     assert everything.returncode == 0, everything.stderr
     assert f"({len(done)} are there)" in everything.stdout
     assert {json.loads(line)["key"] for line in records.read_text().splitlines()} > set(done)

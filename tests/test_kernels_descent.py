@@ -70,8 +70,11 @@ def test_pairs_are_minimised_as_if_alone(rng, groups):
     hessians = A @ A.swapaxes(1, 2) + np.eye(d)
     M = naive.penalty(random_correlation(rng, K), "shift")[0]
     target = rng.normal(size=(K, d))
-    start = np.linalg.solve(hessians, target[:, :, None])[:, :, 0] if groups > 1 else (
-        np.linalg.solve(hessians[0], target.T).T)  # fmt: skip
+    start = (
+        np.linalg.solve(hessians, target[:, :, None])[:, :, 0]
+        if groups > 1
+        else (np.linalg.solve(hessians[0], target.T).T)
+    )
     start = np.tile(start, (len(PAIRS), 1, 1))
     top = np.linalg.eigvalsh(hessians)[:, -1].max() * np.ones((len(PAIRS), K))
     alpha, beta = np.array(PAIRS).T.copy()

@@ -19,8 +19,15 @@ EVERY = ("novelty", "ambiguity", "instability")
 KINDS = {"trace": querying.TRACE, "determinant": querying.DETERMINANT}
 
 
-def ask_for(budget=0.1, unit="samples", criteria=EVERY, instability="trace",
-            adaptation="quantile", step=0.01, window=100):  # fmt: skip
+def ask_for(
+    budget=0.1,
+    unit="samples",
+    criteria=EVERY,
+    instability="trace",
+    adaptation="quantile",
+    step=0.01,
+    window=100,
+):
     return make_ask(budget, unit, criteria, instability, adaptation, step, window)
 
 
@@ -73,9 +80,11 @@ def test_a_fresh_rule_is_less_unstable_than_one_over_p():
 
 @given(
     budget=st.one_of(st.sampled_from([0.1, 0.29, 0.3, 1 / 3, 0.57, 1.0]), st.floats(0.001, 1.0)),
-    rows=st.integers(0, 3000), K=st.integers(1, 7), by_label=st.booleans(),
+    rows=st.integers(0, 3000),
+    K=st.integers(1, 7),
+    by_label=st.booleans(),
     used=st.floats(0.0, 1.0),
-)  # fmt: skip
+)
 def test_allowance_is_the_most_that_the_budget_permits(budget, rows, K, by_label, used):
     size = K if by_label else 1
     ask = ask_for(budget, "labels" if by_label else "samples")

@@ -145,8 +145,9 @@ def test_a_cap_in_the_batch_fit(rng):
 
 
 def test_a_newborn_answers_as_the_others_do_where_it_is(rng):
-    learner = learner_with_rules(rng, 3, 2, 2, vigilance=0.01, merging=False, activation_floor=0.9,
-                                 birth_plane="blend")  # fmt: skip
+    learner = learner_with_rules(
+        rng, 3, 2, 2, vigilance=0.01, merging=False, activation_floor=0.9, birth_plane="blend"
+    )
     learner.rules.arrays.W[:3] = rng.normal(size=(3, 2, 3))
     X, Y = np.array([[2.0, -3.0]]), np.array([[1.0, 0.0]])
     before = learner.score(X)[0]

@@ -31,8 +31,10 @@ def test_a_stream_holds_and_can_be_taken_up(tmp_path):
             del one[name]
     assert parts == figures
     assert {path.name for path in tmp_path.glob("parts*")} == {
-        "parts-24000.npz", "parts-figures.json", "parts-frozen.npz",
-    }  # fmt: skip
+        "parts-24000.npz",
+        "parts-figures.json",
+        "parts-frozen.npz",
+    }
 
 
 @pytest.mark.slow
@@ -47,11 +49,19 @@ def test_without_forgetting_nothing_is_repaired(tmp_path):
 
 
 GOOD = {
-    "finite": True, "least_eigenvalue": 1e-6, "inverse_off": 1e-9,
-    "cases_off": 1e-12, "cases_least": 1e-3, "most_rules": 30, "memory_growth": 0.01,
-    "forgetting": 0.999, "first_pa": 0.8, "second_pa": 0.815, "late_pa": 0.81,
+    "finite": True,
+    "least_eigenvalue": 1e-6,
+    "inverse_off": 1e-9,
+    "cases_off": 1e-12,
+    "cases_least": 1e-3,
+    "most_rules": 30,
+    "memory_growth": 0.01,
+    "forgetting": 0.999,
+    "first_pa": 0.8,
+    "second_pa": 0.815,
+    "late_pa": 0.81,
     "frozen_late_pa": 0.6,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,11 @@ EMPTY = {
 
 def test_every_picture_is_tested():
     names = {f"draw_{name}" for name in DRAW}
-    assert names == {name for name in plots.__all__ if name.startswith("draw_")} == {
-        f"draw_{name}" for name in EMPTY
-    }  # fmt: skip
+    assert (
+        names
+        == {name for name in plots.__all__ if name.startswith("draw_")}
+        == {f"draw_{name}" for name in EMPTY}
+    )
 
 
 @pytest.mark.parametrize("kind", DRAW)

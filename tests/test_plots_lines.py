@@ -230,8 +230,12 @@ def test_words_of_the_spending_stay_apart():
     reasons = {"novelty": [1, 2], "ambiguity": [], "instability": [2], "random": [3]}
     ax = plots.draw_spending([(1, 0.05), (9, 0.1)], budget=0.1, reasons=reasons, unit="labels")
     assert words(ax) == [
-        "budget: 0.1", "novelty (2)", "ambiguity (0)", "instability (1)", "random (1)"
-    ]  # fmt: skip
+        "budget: 0.1",
+        "novelty (2)",
+        "ambiguity (0)",
+        "instability (1)",
+        "random (1)",
+    ]
     assert not overlaps(ax.texts)
     assert ax.get_ylabel() == "share of labels asked"
     assert min(ax.get_yticks()) == 0

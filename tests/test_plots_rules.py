@@ -45,9 +45,11 @@ def test_flat_rules_are_drawn_as_lines():
 def test_the_panel_keeps_its_shape(units, own, rng):
     points = units * rng.random((50, 2))
     ax = plots.draw_ellipses(
-        [0.5 * np.array(units)], [np.diag(0.04 * np.square(units))], points=points,
+        [0.5 * np.array(units)],
+        [np.diag(0.04 * np.square(units))],
+        points=points,
         ax=None if own else plots.new_axes(8, 4),
-    )  # fmt: skip
+    )
     ax.figure.draw_without_rendering()
     assert ax.bbox.width == pytest.approx(ax.bbox.height, rel=0.01)
     assert ax.bbox.width > 0.6 * min(ax.figure.bbox.size)
@@ -70,10 +72,13 @@ def test_axes_of_ellipses_have_names():
 
 def test_ellipses_name_what_they_show():
     ax = plots.draw_ellipses(
-        [[0, 0], [2, 2]], [np.eye(2), np.eye(2)], used=[True, False],
-        points=[[0, 0], [1, 1]], present=[True, False],
+        [[0, 0], [2, 2]],
+        [np.eye(2), np.eye(2)],
+        used=[True, False],
+        points=[[0, 0], [1, 1]],
+        present=[True, False],
         region=([0, 1], [0, 1], [[0.0, 1.0], [np.nan, 1.0]]),
-    )  # fmt: skip
+    )
     assert ax.get_legend_handles_labels()[1] == [
         "label predicted",
         "label absent",

@@ -242,9 +242,19 @@ def test_at_most_four_terms_the_most_distinctive_ones():
 
 @pytest.mark.parametrize(
     ("z", "word"),
-    [(-1.51, "very low"), (-1.49, "low"), (-0.51, "low"), (-0.49, "medium"), (0.0, "medium"),
-     (0.49, "medium"), (0.5, "high"), (1.49, "high"), (1.5, "very high"), (99.0, "very high")],
-)  # fmt: skip
+    [
+        (-1.51, "very low"),
+        (-1.49, "low"),
+        (-0.51, "low"),
+        (-0.49, "medium"),
+        (0.0, "medium"),
+        (0.49, "medium"),
+        (0.5, "high"),
+        (1.49, "high"),
+        (1.5, "very high"),
+        (99.0, "very high"),
+    ],
+)
 def test_levels(z, word):
     assert level(z, 1.0) == word
     assert level(z, 0.5) == ("narrowly medium" if word == "medium" else word)

@@ -155,8 +155,14 @@ def test_page_is_sound(write):
     assert found.one("meta", name="viewport").get("content").startswith("width=device-width")
     assert [heading.tag for heading in found.all("h1", "h2", "h3")] == ["h1"] + 7 * ["h2"]
     assert [part.get("id") for part in found.all("section")] == [
-        "summary", "figures", "by-label", "rules", "all", "settings", "method",
-    ]  # fmt: skip
+        "summary",
+        "figures",
+        "by-label",
+        "rules",
+        "all",
+        "settings",
+        "method",
+    ]
     ids = [element.get("id") for element in found.found if element.get("id")]
     assert len(set(ids)) == len(ids)
     for element in found.found:
@@ -243,11 +249,16 @@ def test_large_numbers_stand_with_the_constant_answer(write, plain):
 @pytest.mark.parametrize(
     ("key", "value", "shown"),
     [
-        ("pa", float("nan"), "none"), ("budget", 0.1, "0.1"), ("x", None, "none"),
-        ("x", np.True_, "yes"), ("x", 12345678, "12345678"), ("x", 1e-4, "0.0001"),
-        ("ms_per_sample", 12.3456, "12.3"), ("queried_share", 0.0999, "10.0%"),
+        ("pa", float("nan"), "none"),
+        ("budget", 0.1, "0.1"),
+        ("x", None, "none"),
+        ("x", np.True_, "yes"),
+        ("x", 12345678, "12345678"),
+        ("x", 1e-4, "0.0001"),
+        ("ms_per_sample", 12.3456, "12.3"),
+        ("queried_share", 0.0999, "10.0%"),
     ],
-)  # fmt: skip
+)
 def test_values_are_written_short(key, value, shown):
     assert words.show(key, value) == shown
 
@@ -404,11 +415,18 @@ def test_names_are_escaped(write):
     line = {"pa": 0.5, "ap": 0.25, "rules": 3, "births": 1, "merges": 0, "ms_per_sample": 0.125}
     text = write(
         {
-            "dataset": EVIL, "model": EVIL, "version": EVIL, EVIL: EVIL, "findings": [EVIL],
-            "parameters": {EVIL: EVIL}, "models": {EVIL: line | {"name": EVIL}},
+            "dataset": EVIL,
+            "model": EVIL,
+            "version": EVIL,
+            EVIL: EVIL,
+            "findings": [EVIL],
+            "parameters": {EVIL: EVIL},
+            "models": {EVIL: line | {"name": EVIL}},
         },
-        rules=EVIL, figures={EVIL: ax.figure, "own": ax.figure}, captions={"own": EVIL},
-    )  # fmt: skip
+        rules=EVIL,
+        figures={EVIL: ax.figure, "own": ax.figure},
+        captions={"own": EVIL},
+    )
     found = Page(text)
     assert not found.all("script")
     assert len(found.all("img")) == 2
@@ -533,8 +551,10 @@ def test_trends_begin_when_there_is_a_mean(plain):
     assert precision.get_ylabel() == "average precision"
     assert accuracy.get_xlabel() == ""
     assert [line.get_label() for line in accuracy.lines] == [
-        "so far", "last 15 rows", "constant answer",
-    ]  # fmt: skip
+        "so far",
+        "last 15 rows",
+        "constant answer",
+    ]
     so_far, recent, constant = (line.get_xydata() for line in accuracy.lines)
     assert (so_far[0, 0], recent[0, 0], constant[0, 0]) == (43, 54, 43)
     assert so_far[-1].tolist() == [99, result.pa]

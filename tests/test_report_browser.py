@@ -16,9 +16,15 @@ from efcml.report import write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-quic",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+)
 
 pytestmark = pytest.mark.slow
 
@@ -54,9 +60,14 @@ def folder(tmp_path_factory):
     summary["models"] = {name: line | {"name": name} for name in ("EFC-ML, narrow rules", "plane")}
     (folder / "summary.json").write_text(json.dumps(summary))
     write_report(
-        folder / "report.html", summary=summary, result=result, classifier=classifier,
-        active=active, dataset=ds, rules=classifier.rules_,
-    )  # fmt: skip
+        folder / "report.html",
+        summary=summary,
+        result=result,
+        classifier=classifier,
+        active=active,
+        dataset=ds,
+        rules=classifier.rules_,
+    )
     return folder
 
 

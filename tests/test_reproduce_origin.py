@@ -10,8 +10,12 @@ from efcml_paper import machine
 from efcml_paper.origin import age_note, methods_in
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORD_FILES = ("experiments/results/**/*.jsonl", "experiments/results/**/tuned.json",
-                "experiments/results/benchmarks/*.json", "docs/results/*.json")  # fmt: skip
+RECORD_FILES = (
+    "experiments/results/**/*.jsonl",
+    "experiments/results/**/tuned.json",
+    "experiments/results/benchmarks/*.json",
+    "docs/results/*.json",
+)
 
 
 @pytest.fixture(scope="module")

@@ -73,13 +73,19 @@ def test_keys_tell_runs_apart():
     run = make_run("emotions", vigilance=0.4)
     asking = Asking(0.1, "labels", ("novelty", "ambiguity"))
     others = [
-        replace(run, dataset="birds"), replace(run, model="ovr"), replace(run, parameters=()),
-        replace(run, start="small"), run.in_order(2), replace(run, asking=asking),
+        replace(run, dataset="birds"),
+        replace(run, model="ovr"),
+        replace(run, parameters=()),
+        replace(run, start="small"),
+        run.in_order(2),
+        replace(run, asking=asking),
         replace(run, asking=replace(asking, budget=0.2)),
         replace(run, asking=replace(asking, unit="samples")),
         replace(run, asking=replace(asking, criteria=("random",))),
-        replace(run, initial_limit=9), replace(run, stream_limit=9), replace(run, alone=True),
-    ]  # fmt: skip
+        replace(run, initial_limit=9),
+        replace(run, stream_limit=9),
+        replace(run, alone=True),
+    ]
     assert len({one.key for one in [run, *others]}) == 1 + len(others)
     assert make_run("emotions", alpha=0.0, vigilance=0.4) == make_run(
         "emotions", vigilance=0.4, alpha=0.0
@@ -103,8 +109,10 @@ def test_a_record_holds_what_prequential_gives():
     assert record["rules"] == result.rules[-1]
     assert record["most_rules"] == result.rules.max()
     assert (record["births"], record["merges"], record["drops"]) == (
-        result.births, result.merges, result.drops,
-    )  # fmt: skip
+        result.births,
+        result.merges,
+        result.drops,
+    )
     right = ((result.scores >= 0.5) == result.Y).sum(axis=1)
     assert unpack(record["right"], "u1")[order - 20].tolist() == right.tolist()
     assert unpack(record["curve"], "u2").tolist() == result.rules.tolist()
@@ -271,8 +279,12 @@ def test_the_ablation_changes_one_thing_or_a_pair(tmp_path):
     both = lines["yeast"]["no merging + input space"].run
     assert both == make_run("yeast", merging=False, product_space=False)
     assert list(lines["drifting-clusters"]) == [
-        "default", "forgetting .999", "forgetting .995", "no cases", "no cases + forgetting .995",
-    ]  # fmt: skip
+        "default",
+        "forgetting .999",
+        "forgetting .995",
+        "no cases",
+        "no cases + forgetting .995",
+    ]
     printed = dict(lines["yeast"]["all as printed"].run.parameters)
     assert EFCMLClassifier(**printed).get_params() == EFCMLClassifier.paper().get_params()
     keys = [line.run.key for line in lines["yeast"].values()]

@@ -160,8 +160,11 @@ def test_aims_are_reached_or_not(findings):
         for more, slack in ((0.004, 0.005), (0.006, 0.005), (0.001, 0.0), (-0.001, 0.0))
     ]
     assert [cell.partition(", ")[2] for cell in cells] == [
-        "reached", "not reached", "not reached", "reached",
-    ]  # fmt: skip
+        "reached",
+        "not reached",
+        "not reached",
+        "reached",
+    ]
 
 
 @pytest.mark.parametrize("experiment", IDS)
@@ -287,10 +290,14 @@ def test_one_experiment(tmp_path, capsys):
     assert "lack records." in out
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {
-        "records/runs.jsonl", "records/tuned.json", "records/defaults.json",
-        "tables/rule-counts.md", "tables/verdicts.md", "figures/rule-counts.png",
+        "records/runs.jsonl",
+        "records/tuned.json",
+        "records/defaults.json",
+        "tables/rule-counts.md",
+        "tables/verdicts.md",
+        "figures/rule-counts.png",
         "figures/rule-counts.svg",
-    }  # fmt: skip
+    }
     assert (tmp_path / "figures" / "rule-counts.png").read_bytes().startswith(b"\x89PNG")
     assert "EFC-ML" in (tmp_path / "figures" / "rule-counts.svg").read_text()
     assert run(tmp_path, "rule-counts") == 0

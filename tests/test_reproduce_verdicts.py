@@ -102,10 +102,16 @@ class Lines(Findings):
     def give(self, dataset, name, values, place, **fields):
         line = Line(make_run(dataset, vigilance=0.1 + place), tuple(range(len(values))))
         for run, own in zip(line.runs, values, strict=True):
-            self.records.by_key[run.key] = made_up(run) | {
-                "labels": 10, "right": pack(np.round(10 * np.asarray(own)), "u1"),
-                "ap_rows": pack_shares(own), "pa": float(np.mean(own)),
-            } | fields  # fmt: skip
+            self.records.by_key[run.key] = (
+                made_up(run)
+                | {
+                    "labels": 10,
+                    "right": pack(np.round(10 * np.asarray(own)), "u1"),
+                    "ap_rows": pack_shares(own),
+                    "pa": float(np.mean(own)),
+                }
+                | fields
+            )
         self.given.setdefault(dataset, {})[name] = line
 
     def lines(self, experiment):

@@ -35,9 +35,7 @@ SAME_RIDGE = {"emotions": 30.0, "water-quality": 30.0, "yeast": 100.0, "birds": 
 
 # One rule base per label takes long on the wider sets: there the prior is given, and the stream
 # ends after some rows. Of these runs there are no records; this is what they gave.
-QUICKER = {
-    "yeast": {"prior": 30.0, "max_rules": 15}, "birds": {"prior": 100.0, "max_rules": 10},
-}  # fmt: skip
+QUICKER = {"yeast": {"prior": 30.0, "max_rules": 15}, "birds": {"prior": 100.0, "max_rules": 10}}
 ROWS = {"yeast": 100, "birds": 40}
 QUICKER_SCORES = {
     ("ovr", "yeast"): (0.8036, 0.7662),
@@ -45,8 +43,11 @@ QUICKER_SCORES = {
     ("chain", "yeast"): (0.7950, 0.7440),
     ("chain", "birds"): (0.9684, 0.7752),
 }
-RECORDED = [(name, dataset) for name in ("ovr", "chain", "static", "rfwls")
-            for dataset in ("emotions", "water-quality")]  # fmt: skip
+RECORDED = [
+    (name, dataset)
+    for name in ("ovr", "chain", "static", "rfwls")
+    for dataset in ("emotions", "water-quality")
+]
 
 
 def run(name, ds, **parameters):

@@ -49,8 +49,11 @@ def site(tmp_path_factory):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
     result = subprocess.run(
         [*command, "-d", str(folder / "trees"), str(DOCS), str(folder / "html")],
-        capture_output=True, text=True, timeout=300, env=os.environ | {"NO_COLOR": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
     assert result.returncode == 0, result.stderr
     html = folder / "html"
     pages = {str(path.relative_to(html)): Page(path) for path in html.rglob("*.html")}

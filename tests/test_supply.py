@@ -13,8 +13,11 @@ LINE = re.compile(r"([\w.-]+)==([\w.!+]+) --hash=sha256:[0-9a-f]{64}")
 
 def requirements():
     """Return everything that tests need, the project's own extras left out."""
-    extras = {name: lines for name, lines in PROJECT["optional-dependencies"].items()
-              if name not in load_tool("oldest_versions", "tests/tools").UNTESTED}  # fmt: skip
+    extras = {
+        name: lines
+        for name, lines in PROJECT["optional-dependencies"].items()
+        if name not in load_tool("oldest_versions", "tests/tools").UNTESTED
+    }
     lines = [*PROJECT["dependencies"], *sum(extras.values(), [])]
     found = [Requirement(line) for line in lines]
     return [one for one in found if one.name != PROJECT["name"]]
@@ -52,12 +55,14 @@ def test_oldest_versions_are_the_lower_bounds():
 
 def test_lock_lines():
     info = {"archive_info": {"hashes": {"sha256": "0" * 64}}}
-    found = load_tool("write_lock", "tests/tools").lock_lines({
-        "install": [
-            {"metadata": {"name": "Tqdm", "version": "4.66"}, "download_info": info},
-            {"metadata": {"name": "efcml", "version": "0"}, "download_info": {"dir_info": {}}},
-            {"metadata": {"name": "numpy", "version": "2.0"}, "download_info": info},
-        ]
-    })  # fmt: skip
+    found = load_tool("write_lock", "tests/tools").lock_lines(
+        {
+            "install": [
+                {"metadata": {"name": "Tqdm", "version": "4.66"}, "download_info": info},
+                {"metadata": {"name": "efcml", "version": "0"}, "download_info": {"dir_info": {}}},
+                {"metadata": {"name": "numpy", "version": "2.0"}, "download_info": info},
+            ]
+        }
+    )
     hashed = f" --hash=sha256:{'0' * 64}"
     assert found == [f"numpy==2.0{hashed}", f"tqdm==4.66{hashed}"]

@@ -57,9 +57,15 @@ def wait_until(condition, seconds=60.0):
 # They run in other processes, which import this file.
 def note_process(task, *rest):
     return {
-        "vigilance": task.vigilance, "fold": task.fold, "right": [1] * 4, "ap": [1.0] * 4,
-        "rules": [os.getpid()] * 4, "diverged": [0] * 4, "known": 1, "ranked": 1,
-    }  # fmt: skip
+        "vigilance": task.vigilance,
+        "fold": task.fold,
+        "right": [1] * 4,
+        "ap": [1.0] * 4,
+        "rules": [os.getpid()] * 4,
+        "diverged": [0] * 4,
+        "known": 1,
+        "ranked": 1,
+    }
 
 
 def sleep_after_the_first(task, *rest):
@@ -147,10 +153,13 @@ tune(X, Y, grid=grid, jobs=2, params={"prior": 1.0}, checkpoint=sys.argv[1], pro
 def test_a_real_signal_keeps_what_is_done(tmp_path):
     path = tmp_path / "search.jsonl"
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path)], cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
     with program as process:
         try:
             wait_until(lambda: path.exists() and path.read_text().count("\n") >= 2)

@@ -88,9 +88,19 @@ def start_scheduler(start, folder):
 
 def start_worker(start, folder, address, name):
     return start(
-        folder, "worker", address, "--nthreads", "1", "--no-nanny", "--name", name,
-        "--host", "127.0.0.1", "--local-directory", str(folder),
-    )  # fmt: skip
+        folder,
+        "worker",
+        address,
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--name",
+        name,
+        "--host",
+        "127.0.0.1",
+        "--local-directory",
+        str(folder),
+    )
 
 
 @pytest.mark.slow
@@ -206,9 +216,15 @@ def test_nothing_left_to_do_needs_no_cluster(few_rows, tmp_path):
 
 def made_up(task, *rest):
     return {
-        "vigilance": task.vigilance, "fold": task.fold, "right": [1, 1], "ap": [1.0, 1.0],
-        "rules": [1, 1], "diverged": [0, 0], "known": 1, "ranked": 1,
-    }  # fmt: skip
+        "vigilance": task.vigilance,
+        "fold": task.fold,
+        "right": [1, 1],
+        "ap": [1.0, 1.0],
+        "rules": [1, 1],
+        "diverged": [0, 0],
+        "known": 1,
+        "ranked": 1,
+    }
 
 
 INSTEAD = {}

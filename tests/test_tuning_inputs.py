@@ -69,7 +69,7 @@ BAD = {
     "unknown": ({"params": {"rules": 3}}, "params has 'rules'"),
     "value": ({"params": {"max_rules": 0}}, "max_rules must be a whole number >= 1; got 0"),
     "together": ({"params": {"forgetting": 0.9, "variance_floor": 0.0}}, "needs variance_floor"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -168,8 +168,9 @@ def test_best_params_fit_a_classifier(rows):
     clf = EFCMLClassifier(**params).fit(*rows)
     assert clf.get_params()["random_state"] == 3
     assert (clf.vigilance, clf.alpha, clf.beta) == (
-        GRID.vigilance[result.best[0]], *GRID.pairs[result.best[1]],
-    )  # fmt: skip
+        GRID.vigilance[result.best[0]],
+        *GRID.pairs[result.best[1]],
+    )
     assert tune(*rows, grid=ONE, folds=2, params={"max_rules": 7}).params == {"max_rules": 7}
 
 
@@ -180,9 +181,14 @@ def test_rows_and_frame():
     points = result.rows()
     assert len(points) == len(GRID)
     assert points[5] == {
-        "vigilance": 0.8, "alpha": 0.0, "beta": 1.0, "pa": 0.6, "ap": 0.0, "rules": 3.0,
+        "vigilance": 0.8,
+        "alpha": 0.0,
+        "beta": 1.0,
+        "pa": 0.6,
+        "ap": 0.0,
+        "rules": 3.0,
         "diverged": 0.0,
-    }  # fmt: skip
+    }
     frame = result.to_frame()
     assert list(frame.columns) == list(points[0])
     assert_allclose(frame["pa"], [0.7, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])

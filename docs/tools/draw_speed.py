@@ -28,11 +28,25 @@ def draw(record):
         for line, (color, dash) in zip(lines, looks, strict=True):
             what = f"{line['cases']} cases" if line["cases"] else "rules alone"
             words = f"{what}: {line['slope']:.2f} ± {line['error']:.2f}"
-            ax.loglog(line["sizes"], line["ms"], color=color, linestyle=dash, marker="o",
-                      markersize=3.5, linewidth=1.6, label=words)  # fmt: skip
+            ax.loglog(
+                line["sizes"],
+                line["ms"],
+                color=color,
+                linestyle=dash,
+                marker="o",
+                markersize=3.5,
+                linewidth=1.6,
+                label=words,
+            )
         set_ticks(style.clear_frame(ax), lines)
-        ax.legend(fontsize=style.SMALL - 0.5, frameon=False, loc="upper left", title="exponent",
-                  title_fontsize=style.SMALL - 0.5, alignment="left")  # fmt: skip
+        ax.legend(
+            fontsize=style.SMALL - 0.5,
+            frameon=False,
+            loc="upper left",
+            title="exponent",
+            title_fontsize=style.SMALL - 0.5,
+            alignment="left",
+        )
         style.name_axes(ax, WORDS[name], "ms per learned row")
     for ax in panels[len(names) :]:
         ax.set_axis_off()

@@ -38,16 +38,40 @@ def rows_part(record):
     """Return the time of a scored and a learned row beside plain BLAS calls."""
     if record is None:
         return not_yet("update_phases")
-    head = ["size", "p", "K", "rules", "active", "cases", "correlation", "predict, us",
-            "update, us", "BLAS, us", "update to BLAS", "allowed", "holds"]  # fmt: skip
+    head = [
+        "size",
+        "p",
+        "K",
+        "rules",
+        "active",
+        "cases",
+        "correlation",
+        "predict, us",
+        "update, us",
+        "BLAS, us",
+        "update to BLAS",
+        "allowed",
+        "holds",
+    ]
     rows = []
     for one in record["sizes"]:
-        rows.append([
-            one["size"], one["p"], one["K"], one["rules"], f"{one['active']:.0f}", one["cases"],
-            "on" if one["correlation"] != "none" else "off", digits(one["predict_us"]),
-            digits(one["update_us"]), digits(one["blas_update_us"]), f"{one['ratio']:.2f}",
-            f"{one['allowed']:g}", "yes" if one["ratio"] <= one["allowed"] else "**no**",
-        ])  # fmt: skip
+        rows.append(
+            [
+                one["size"],
+                one["p"],
+                one["K"],
+                one["rules"],
+                f"{one['active']:.0f}",
+                one["cases"],
+                "on" if one["correlation"] != "none" else "off",
+                digits(one["predict_us"]),
+                digits(one["update_us"]),
+                digits(one["blas_update_us"]),
+                f"{one['ratio']:.2f}",
+                f"{one['allowed']:g}",
+                "yes" if one["ratio"] <= one["allowed"] else "**no**",
+            ]
+        )
     return markdown(head, rows)
 
 
@@ -55,28 +79,63 @@ def phases_part(record):
     """Return what the phases of a learned row take, with the default and 20 rules."""
     if record is None:
         return not_yet("update_phases")
-    shown = [one for one in record["sizes"] if one["rules"] == 20 and "proximal steps" in
-             one["phases_us"] and "cases" in one["phases_us"] and one["active"] > 10]  # fmt: skip
+    shown = [
+        one
+        for one in record["sizes"]
+        if one["rules"] == 20
+        and "proximal steps" in one["phases_us"]
+        and "cases" in one["phases_us"]
+        and one["active"] > 10
+    ]
     names = list(shown[0]["phases_us"])
     head = ["size", *(f"{name}, us" for name in names), "all, us"]
-    return markdown(head, [
-        [one["size"], *(digits(one["phases_us"][name]) for name in names), digits(one["update_us"])]
-        for one in shown
-    ])  # fmt: skip
+    return markdown(
+        head,
+        [
+            [
+                one["size"],
+                *(digits(one["phases_us"][name]) for name in names),
+                digits(one["update_us"]),
+            ]
+            for one in shown
+        ],
+    )
 
 
 def streams_part(record):
     """Return the time on real streams beside the seconds that the paper gives."""
     if record is None:
         return not_yet("update_phases")
-    head = ["stream", "p", "K", "rows", "rules", "cases", "update, ms", "with prediction, ms",
-            "the paper, ms", "times faster"]  # fmt: skip
-    return markdown(head, [
-        [one["set"], one["p"], one["K"], one["rows"], one["rules"], one["cases"],
-         digits(one["update_ms"]), digits(one["predict_and_update_ms"]), f"{one['paper_ms']:g}",
-         f"{one['times_faster']:.0f}"]
-        for one in record["streams"]
-    ])  # fmt: skip
+    head = [
+        "stream",
+        "p",
+        "K",
+        "rows",
+        "rules",
+        "cases",
+        "update, ms",
+        "with prediction, ms",
+        "the paper, ms",
+        "times faster",
+    ]
+    return markdown(
+        head,
+        [
+            [
+                one["set"],
+                one["p"],
+                one["K"],
+                one["rows"],
+                one["rules"],
+                one["cases"],
+                digits(one["update_ms"]),
+                digits(one["predict_and_update_ms"]),
+                f"{one['paper_ms']:g}",
+                f"{one['times_faster']:.0f}",
+            ]
+            for one in record["streams"]
+        ],
+    )
 
 
 def starts_part(record):
@@ -135,8 +194,11 @@ def faster_settings(model):
     All on the rows that the other one has done.
     """
     floor = model["ours"][OURS]["pa"] - WITHIN
-    found = [(one["pa"], name) for name, one in model["ours"].items()
-             if one["ms"] < model["ms"] and one["pa"] >= floor and name != OURS]  # fmt: skip
+    found = [
+        (one["pa"], name)
+        for name, one in model["ours"].items()
+        if one["ms"] < model["ms"] and one["pa"] >= floor and name != OURS
+    ]
     return [name for _, name in sorted(found, reverse=True)]
 
 
@@ -169,8 +231,11 @@ def tell_loss(model, models):
         f"{model['ours'][name]['pa']:.3f})"
         for name in faster_settings(model)
     ]
-    return f"{text}; ahead of it: {', '.join(settings)}." if settings else f"{text}; no setting " \
-        "of ours that was measured is ahead of it."  # fmt: skip
+    return (
+        f"{text}; ahead of it: {', '.join(settings)}."
+        if settings
+        else f"{text}; no setting of ours that was measured is ahead of it."
+    )
 
 
 def tell_floor(record):
@@ -181,9 +246,10 @@ def tell_floor(record):
     floor, n = record["pa_of_no_label"], record["n_stream"]
     text = f"To answer no label in every row has a partial accuracy of {floor:.3f}"
     whole = [
-        one for name, one in record["models"].items()
+        one
+        for name, one in record["models"].items()
         if not is_ours(name) and is_near(one) and one["rows"] == n
-    ]  # fmt: skip
+    ]
     below = "; ".join(one["title"] for one in whole if one["pa"] <= floor)
     return f"{text}; not above it, and yet within two points: {below}." if below else f"{text}."
 
@@ -198,10 +264,12 @@ def tell_always_ahead(sets):
     """Return which of our models are ahead on every set, each by its own partial accuracy."""
     first = next(iter(sets.values()))["models"]
     titles = [
-        one["title"] for name, one in first.items()
-        if is_ours(name) and all(name in found["models"] for found in sets.values())
+        one["title"]
+        for name, one in first.items()
+        if is_ours(name)
+        and all(name in found["models"] for found in sets.values())
         and all(is_ahead(name, found) for found in sets.values())
-    ]  # fmt: skip
+    ]
     return (
         "Ahead on all of these sets, of every model of another library within two points of "
         f"their own partial accuracy or above it: {'; '.join(titles) or 'none of ours'}."
@@ -216,10 +284,18 @@ def peer_rows(record):
         title = f"*{model['title']}*" if is_ours(name) else model["title"]
         title = f"**{model['title']}**" if name == OURS else title
         near = "" if is_ours(name) else "yes" if is_near(model) else "no"
-        rows.append([
-            title, f"{model['pa']:.3f}", f"{model['ap']:.3f}", parts, model["rows"],
-            digits(model["ms"]), digits(ratio(model)), near,
-        ])  # fmt: skip
+        rows.append(
+            [
+                title,
+                f"{model['pa']:.3f}",
+                f"{model['ap']:.3f}",
+                parts,
+                model["rows"],
+                digits(model["ms"]),
+                digits(ratio(model)),
+                near,
+            ]
+        )
     return rows
 
 
@@ -239,13 +315,15 @@ def peers_part(record):
         if found["missing"]:
             lines.append(f"Left out: {'; '.join(tell_missing(found['missing']))}.")
         parts += lines
-    versions = sorted({
-        f"{library} {version}"
-        for found in record["sets"].values()
-        for model in found["models"].values()
-        for library, version in model["versions"].items()
-        if library not in ("python", "numpy")
-    })  # fmt: skip
+    versions = sorted(
+        {
+            f"{library} {version}"
+            for found in record["sets"].values()
+            for model in found["models"].values()
+            for library, version in model["versions"].items()
+            if library not in ("python", "numpy")
+        }
+    )
     parts.append(tell_always_ahead(record["sets"]))
     parts.append(f"Versions: {', '.join(versions)}; {record['machine']}, one core.")
     return "\n\n".join(parts)
@@ -268,19 +346,38 @@ def scaling_part(record):
     """Return the exponents."""
     if record is None:
         return not_yet("scaling")
-    head = ["cost of a learned row over", "from", "to", "at", "cases", "ms per row, from", "to",
-            "exponent", "allowed", "holds"]  # fmt: skip
+    head = [
+        "cost of a learned row over",
+        "from",
+        "to",
+        "at",
+        "cases",
+        "ms per row, from",
+        "to",
+        "exponent",
+        "allowed",
+        "holds",
+    ]
     rows = []
     for line in record["lines"]:
-        sizes = [f"{name} = {line['others'][name]}" for name in ("p", "K")
-                 if name != line["changed"]]  # fmt: skip
+        sizes = [
+            f"{name} = {line['others'][name]}" for name in ("p", "K") if name != line["changed"]
+        ]
         sizes += [f"{spread(line['rules'])} rules", f"{spread(line['active'])} active"]
-        rows.append([
-            line["line"], line["sizes"][0], line["sizes"][-1], ", ".join(sizes), line["cases"],
-            digits(line["ms"][0]), digits(line["ms"][-1]),
-            f"{line['slope']:.2f} ± {line['error']:.2f}",
-            f"{line['allowed']:g} + {line['tolerance']:g}", "yes" if holds(line) else "**no**",
-        ])  # fmt: skip
+        rows.append(
+            [
+                line["line"],
+                line["sizes"][0],
+                line["sizes"][-1],
+                ", ".join(sizes),
+                line["cases"],
+                digits(line["ms"][0]),
+                digits(line["ms"][-1]),
+                f"{line['slope']:.2f} ± {line['error']:.2f}",
+                f"{line['allowed']:g} + {line['tolerance']:g}",
+                "yes" if holds(line) else "**no**",
+            ]
+        )
     return markdown(head, rows)
 
 
@@ -293,19 +390,38 @@ def memory_part(record):
     """Return predicted and measured memory."""
     if record is None:
         return not_yet("memory")
-    head = ["size", "p", "K", "rules", "room for", "MB predicted", "counted", "resident", "holds",
-            "MB of the rules in use"]  # fmt: skip
+    head = [
+        "size",
+        "p",
+        "K",
+        "rules",
+        "room for",
+        "MB predicted",
+        "counted",
+        "resident",
+        "holds",
+        "MB of the rules in use",
+    ]
     rows = []
     for one in record["sizes"]:
-        off = [one[name] / one["predicted_bytes"] - 1.0
-               for name in ("counted_bytes", "resident_bytes")]  # fmt: skip
+        off = [
+            one[name] / one["predicted_bytes"] - 1.0 for name in ("counted_bytes", "resident_bytes")
+        ]
         good = max(map(abs, off)) <= record["within"]
         missing = ", labels missing" if one["groups"] > 1 else ""
-        rows.append([
-            one["size"] + missing, one["p"], one["K"], one["rules"], one["room"],
-            digits(one["predicted_bytes"] / 1e6), *(f"{share:+.1%}" for share in off),
-            "yes" if good else "**no**", digits(one["used_bytes"] / 1e6),
-        ])  # fmt: skip
+        rows.append(
+            [
+                one["size"] + missing,
+                one["p"],
+                one["K"],
+                one["rules"],
+                one["room"],
+                digits(one["predicted_bytes"] / 1e6),
+                *(f"{share:+.1%}" for share in off),
+                "yes" if good else "**no**",
+                digits(one["used_bytes"] / 1e6),
+            ]
+        )
     return markdown(head, rows)
 
 

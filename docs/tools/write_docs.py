@@ -32,14 +32,16 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/synthetic.md": ("docs/results/synthetic.json",),
     "docs/tuning.md": (RESULTS + "short-grid.jsonl",),
     "docs/decisions/0001-defaults.md": (
-        RESULTS + "defaults-[1-3].jsonl", RESULTS + "inside-rivals.jsonl", RESULTS + "grid.jsonl",
+        RESULTS + "defaults-[1-3].jsonl",
+        RESULTS + "inside-rivals.jsonl",
+        RESULTS + "grid.jsonl",
     ),
     "docs/decisions/0007-activation-by-density.md": (RESULTS + "defaults-[45].jsonl",),
     "docs/decisions/0010-birth-plane.md": (RESULTS + "birth-planes-*.jsonl",),
     "docs/decisions/0014-cases.md": (RESULTS + "cases-*.jsonl",),
     "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
     "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
-}  # fmt: skip
+}
 
 
 def state_table():

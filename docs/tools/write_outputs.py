@@ -112,9 +112,11 @@ def run(programs, folder):
         (place / "example.py").write_text(programs[key], encoding="utf-8")
     one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     subprocess.run(
-        [sys.executable, "-W", "error", "-c", PREPARE + RUN, str(folder)], check=True, timeout=900,
+        [sys.executable, "-W", "error", "-c", PREPARE + RUN, str(folder)],
+        check=True,
+        timeout=900,
         env=os.environ | one_thread | {"PYTHONPATH": PATH, "MPLBACKEND": "Agg"},
-    )  # fmt: skip
+    )
     return places
 
 

@@ -15,14 +15,21 @@ SHOWN, SHOWN_PER_LABEL = 10, 3  # rules
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser("explain", help="the rules of a saved model in words, or why it"
-                                 " answers as it does for some rows")  # fmt: skip
+    parser = commands.add_parser(
+        "explain",
+        help="the rules of a saved model in words, or why it answers as it does for some rows",
+    )
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
-    parser.add_argument("--sample", type=Path, metavar="FILE", help="explain the rows of this CSV"
-                        " or .arff file")  # fmt: skip
-    parser.add_argument("--all", action="store_true", help=f"all rules, not only the {SHOWN}"
-                        f" strongest ({SHOWN_PER_LABEL} of each label, if each has its"
-                        " own)")  # fmt: skip
+    parser.add_argument(
+        "--sample", type=Path, metavar="FILE", help="explain the rows of this CSV or .arff file"
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help=f"all rules, not only the {SHOWN}"
+        f" strongest ({SHOWN_PER_LABEL} of each label, if each has its"
+        " own)",
+    )
     parser.set_defaults(run=run)
 
 

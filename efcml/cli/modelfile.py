@@ -37,8 +37,10 @@ def read_fitted(path: Path) -> SimpleNamespace:
 def check_fitted(path: Path, kind: str, fitted: dict[str, Any] | None) -> dict[str, Any]:
     """Return what was learned; refuse a file without an estimator, or one that is new."""
     if fitted is None:
-        raise ValueError(f"the {kind} in {path} does not predict tables: give the file of an"
-                         " EFCMLClassifier, OneVsRestEFC or ChainEFC.")  # fmt: skip
+        raise ValueError(
+            f"the {kind} in {path} does not predict tables: give the file of an"
+            " EFCMLClassifier, OneVsRestEFC or ChainEFC."
+        )
     if "learner_" not in fitted:
         raise ValueError(f"the {kind} in {path} has learned nothing yet.")
     return fitted
@@ -79,6 +81,9 @@ def read_features(model: Any, path: Path) -> Floats:
         )
     if ignored:
         more = ", ..." if len(ignored) > NAMES_SHOWN else ""
-        print(f"efcml: note: {len(ignored)} other column{'s' * (len(ignored) > 1)} of {path} not"
-              f" used: {', '.join(ignored[:NAMES_SHOWN])}{more}", file=sys.stderr)  # fmt: skip
+        print(
+            f"efcml: note: {len(ignored)} other column{'s' * (len(ignored) > 1)} of {path} not"
+            f" used: {', '.join(ignored[:NAMES_SHOWN])}{more}",
+            file=sys.stderr,
+        )
     return X

@@ -136,14 +136,18 @@ def write_pictures(
     if isinstance(rules, dict):
         rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
     with whole_files(folder) as place:
-        figures = draw_run(
-            result, run.model, run.active, dataset=ds, first_row=ds.n_initial,
-        )  # fmt: skip
+        figures = draw_run(result, run.model, run.active, dataset=ds, first_row=ds.n_initial)
         files = [file.name for name in figures for file in save_figure(figures[name], place / name)]
         write_report(
-            place / "report.html", summary=summary, result=result, classifier=run.model,
-            active=run.active, dataset=ds, figures=figures, rules=rules,
-        )  # fmt: skip
+            place / "report.html",
+            summary=summary,
+            result=result,
+            classifier=run.model,
+            active=run.active,
+            dataset=ds,
+            figures=figures,
+            rules=rules,
+        )
     for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
         (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show
     return [*files, "report.html"]

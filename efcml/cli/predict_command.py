@@ -24,8 +24,12 @@ def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser("predict", help="scores and decisions of a saved model")
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
-    parser.add_argument("file", type=Path, metavar="FILE", help="rows: a CSV file with a header, or"
-                        " an .arff file; label columns may be there")  # fmt: skip
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="rows: a CSV file with a header, or an .arff file; label columns may be there",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")
     parser.add_argument("--json", action="store_true", help="JSON in place of CSV")
     parser.set_defaults(run=run)

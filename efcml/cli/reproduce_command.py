@@ -15,20 +15,37 @@ FOLDER, QUICK_FOLDER = "reproduced", "reproduced-quick"
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser("reproduce", help="run the experiments of the paper; write"
-                                 " records, tables, figures and verdicts")  # fmt: skip
-    parser.add_argument("id", metavar="ID|all", help="pa-trends, ap-trends, rule-counts, mediamill,"
-                        " al-labels, al-samples, al-instability, al-mediamill, speed or"
-                        " ablation")  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for everything (default:"
-                        f" {FOLDER}, with --quick {QUICK_FOLDER}); what is there is not run"
-                        " again")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="the same pictures on cut streams; all"
-                        " without mediamill")  # fmt: skip
+    parser = commands.add_parser(
+        "reproduce",
+        help="run the experiments of the paper; write records, tables, figures and verdicts",
+    )
+    parser.add_argument(
+        "id",
+        metavar="ID|all",
+        help="pa-trends, ap-trends, rule-counts, mediamill,"
+        " al-labels, al-samples, al-instability, al-mediamill, speed or"
+        " ablation",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for everything (default:"
+        f" {FOLDER}, with --quick {QUICK_FOLDER}); what is there is not run"
+        " again",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="the same pictures on cut streams; all without mediamill",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, whose"
-                       " workers need efcml and the data")  # fmt: skip
+    where.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="scheduler of a Dask cluster, whose workers need efcml and the data",
+    )
     parser.set_defaults(run=run)
 
 

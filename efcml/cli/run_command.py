@@ -30,18 +30,33 @@ if TYPE_CHECKING:
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser("run", help="learn a data set row by row; write numbers, model,"
-                                 " predictions, figures and a report")  # fmt: skip
+    parser = commands.add_parser(
+        "run",
+        help="learn a data set row by row; write numbers, model, predictions, figures and a report",
+    )
     add_source(parser, optional=True)
     add_settings(parser)
-    parser.add_argument("--shuffle", action="store_true", help="shuffle the rows after the initial"
-                        " part, by --seed")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS} rows of the"
-                        " initial part and of the stream")  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default:"
-                        " runs/DATASET-MODEL, with the budget if there is one)")  # fmt: skip
-    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="keep the state of the run"
-                        " every few seconds; go on from it")  # fmt: skip
+    parser.add_argument(
+        "--shuffle", action="store_true", help="shuffle the rows after the initial part, by --seed"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"at most {QUICK_ROWS} rows of the initial part and of the stream",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for the results (default:"
+        " runs/DATASET-MODEL, with the budget if there is one)",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="keep the state of the run every few seconds; go on from it",
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.set_defaults(run=run)
 
@@ -92,8 +107,9 @@ def name_run(dataset: str, options: Namespace, active: ActiveLearner | None) -> 
 def check_parts(ds: Dataset, options: Namespace) -> None:
     """Refuse a split of the rows that the model cannot run on."""
     if ds.n_initial == len(ds):
-        raise ValueError(f"all {len(ds)} rows of {ds.name} are in the initial part: choose a"
-                         " smaller --initial.")  # fmt: skip
+        raise ValueError(
+            f"all {len(ds)} rows of {ds.name} are in the initial part: choose a smaller --initial."
+        )
     needs = "--budget" if options.budget is not None else f"--model {options.model}"
     if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
@@ -119,5 +135,8 @@ def start(run: StreamRun, checkpoint: Checkpoint, ds: Dataset) -> None:
         bar.update()
     if taken_up:
         rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
-        print(f"efcml: going on from {checkpoint.path}: {run.done} of {len(run.Y)} rows are done,"
-              f" {rest}", file=sys.stderr)  # fmt: skip
+        print(
+            f"efcml: going on from {checkpoint.path}: {run.done} of {len(run.Y)} rows are done,"
+            f" {rest}",
+            file=sys.stderr,
+        )

@@ -24,20 +24,38 @@ def add_settings(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model", choices=OFFERED, default="efcml", help=f"{titles} (default: efcml)"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
-                        help="a parameter of the model, such as vigilance=0.4; may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--budget", type=float, metavar="SHARE", help="ask for this share of the"
-                        " labels only, 0 to 1")  # fmt: skip
-    parser.add_argument("--unit", choices=("samples", "labels"), help="what is asked for: whole"
-                        " rows (default) or single labels")  # fmt: skip
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a parameter of the model, such as vigilance=0.4; may be repeated",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        metavar="SHARE",
+        help="ask for this share of the labels only, 0 to 1",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("samples", "labels"),
+        help="what is asked for: whole rows (default) or single labels",
+    )
     words, usual = ", ".join(CRITERIA), ", ".join(USUAL)
     parser.add_argument(
         "--criteria", metavar="A,B", help=f"when to ask: some of {words} (default: {usual})"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the criterion random,"
-                        " for --set order=random of a chain and for --shuffle; nothing else is"
-                        " random (default 0)")  # fmt: skip
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="for the criterion random,"
+        " for --set order=random of a chain and for --shuffle; nothing else is"
+        " random (default 0)",
+    )
 
 
 def read_settings(options: Namespace) -> dict[str, Any]:

@@ -23,8 +23,12 @@ def add_source(parser: ArgumentParser, *, optional: bool = False) -> None:
         where += f" ({BUILT_IN} if not given)"
     number: Any = {"nargs": "?", "default": BUILT_IN} if optional else {}
     parser.add_argument("data", metavar="DATASET|FILE", help=where, **number)
-    parser.add_argument("--labels", metavar="A,B", help="label columns of a CSV file: names, or"
-                        " the number of labels if they are the last columns")  # fmt: skip
+    parser.add_argument(
+        "--labels",
+        metavar="A,B",
+        help="label columns of a CSV file: names, or"
+        " the number of labels if they are the last columns",
+    )
     parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 

@@ -50,12 +50,18 @@ class StreamRun:
         """Run the next rows, at most so many."""
         rows = slice(self.done, min(self.done + size, len(self.Y)))
         part = prequential(
-            self.model, self.X[rows], self.Y[rows], active=self.active, learn=self.learn,
+            self.model,
+            self.X[rows],
+            self.Y[rows],
+            active=self.active,
+            learn=self.learn,
             progress=False,
-        )  # fmt: skip
+        )
         self.scores[rows], self.rules[rows], self.queried[rows] = (
-            part.scores, part.rules, part.queried,
-        )  # fmt: skip
+            part.scores,
+            part.rules,
+            part.queried,
+        )
         self.events += [(rows.start + row, kind, uid) for row, kind, uid in part.events]
         self.seconds += part.seconds
         self.done = rows.stop
@@ -64,9 +70,13 @@ class StreamRun:
         """Return what `prequential` would have returned for the rows done."""
         rows = slice(0, self.done)
         return PrequentialResult(
-            self.Y[rows], self.scores[rows], self.rules[rows], self.queried[rows],
-            tuple(self.events), self.seconds,
-        )  # fmt: skip
+            self.Y[rows],
+            self.scores[rows],
+            self.rules[rows],
+            self.queried[rows],
+            tuple(self.events),
+            self.seconds,
+        )
 
 
 def run_to_the_end(run: StreamRun, after_block: Callable[[], object], stop: StopLater) -> None:

@@ -25,21 +25,29 @@ GRIDS = ("short", "paper")
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser("tune", help="choose vigilance, alpha and beta by cross-validation"
-                                 " on the initial part")  # fmt: skip
+    parser = commands.add_parser(
+        "tune", help="choose vigilance, alpha and beta by cross-validation on the initial part"
+    )
     add_source(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
     where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
-    parser.add_argument("--grid", choices=GRIDS, default="short", help="points that are searched:"
-                        " short (default: 30 points, a minute on some hundred rows) or paper (the"
-                        " paper's 1360, which take several times as long)")  # fmt: skip
+    parser.add_argument(
+        "--grid",
+        choices=GRIDS,
+        default="short",
+        help="points that are searched:"
+        " short (default: 30 points, a minute on some hundred rows) or paper (the"
+        " paper's 1360, which take several times as long)",
+    )
     parser.add_argument("--folds", type=int, default=5, metavar="N")
-    parser.add_argument("--rows", type=int, metavar="N", help="only the last N rows of the initial"
-                        " part")  # fmt: skip
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="only the last N rows of the initial part"
+    )
     for name in ("vigilance", "alpha", "beta"):
-        parser.add_argument(f"--{name}", metavar="A,B", help=f"values of {name} (those of the"
-                            " grid if not given)")  # fmt: skip
+        parser.add_argument(
+            f"--{name}", metavar="A,B", help=f"values of {name} (those of the grid if not given)"
+        )
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is done; go on from it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write all points as JSON")
     parser.add_argument("--json", action="store_true", help="print the choice as JSON")
@@ -65,9 +73,15 @@ def run(options: Namespace) -> None:
     check_folds(options.folds, Y)
     try:
         result = tune(
-            X, Y, grid=grid, folds=options.folds, jobs=jobs, dask=options.dask,
-            checkpoint=options.checkpoint, say=say,
-        )  # fmt: skip
+            X,
+            Y,
+            grid=grid,
+            folds=options.folds,
+            jobs=jobs,
+            dask=options.dask,
+            checkpoint=options.checkpoint,
+            say=say,
+        )
     except SearchInterrupted as interrupt:
         if interrupt.partial is not None:
             tell(options, ds.name, len(X), interrupt.partial, interrupted=True)
@@ -87,10 +101,16 @@ def tell(
 ) -> None:
     """Print the choice and write all points."""
     choice = {
-        "dataset": name, "rows": n_rows, "folds": options.folds, "points": len(result.grid),
-        "best": result.best_params, "pa": result.best_pa, "ap": result.best_ap,
-        "interrupted": interrupted, "version": __version__,
-    }  # fmt: skip
+        "dataset": name,
+        "rows": n_rows,
+        "folds": options.folds,
+        "points": len(result.grid),
+        "best": result.best_params,
+        "pa": result.best_pa,
+        "ap": result.best_ap,
+        "interrupted": interrupted,
+        "version": __version__,
+    }
     if options.out:
         write_target(options.out, json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")
     if options.json:
@@ -108,9 +128,9 @@ def read_grid(options: Namespace) -> Grid:
     for name in ("vigilance", "alpha", "beta"):
         text = getattr(options, name)
         try:
-            values[name] = getattr(named, name) if text is None else [
-                float(part) for part in text.split(",")
-            ]  # fmt: skip
+            values[name] = (
+                getattr(named, name) if text is None else [float(part) for part in text.split(",")]
+            )
         except ValueError:
             raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
     return Grid(**values)
@@ -120,10 +140,16 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
     """Return the lines for a terminal: the best points and the choice."""
     best = sorted(result.rows(), key=lambda row: (-row["pa"], -row["ap"]))[:SHOWN]
     rows = [
-        [f"{r['vigilance']:g}", f"{r['alpha']:g}", f"{r['beta']:g}", f"{r['pa']:.4f}",
-         f"{r['ap']:.4f}", f"{r['rules']:.1f}"]
+        [
+            f"{r['vigilance']:g}",
+            f"{r['alpha']:g}",
+            f"{r['beta']:g}",
+            f"{r['pa']:.4f}",
+            f"{r['ap']:.4f}",
+            f"{r['rules']:.1f}",
+        ]
         for r in best
-    ]  # fmt: skip
+    ]
     header = ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
     call = ", ".join(f"{name}={value!r}" for name, value in choice["best"].items())
     return [

@@ -282,23 +282,40 @@ def explain_row(
     if not rules:
         shape = 0, learner.n_labels
         return Explanation(
-            x[0].copy(), score, RuleList([], background), np.zeros(0), np.zeros(shape),
-            np.zeros((*shape, learner.n_features)), np.zeros(shape), np.zeros(0, dtype=int),
-            np.zeros(0), np.zeros(learner.n_features, dtype=bool),
-        )  # fmt: skip
+            x[0].copy(),
+            score,
+            RuleList([], background),
+            np.zeros(0),
+            np.zeros(shape),
+            np.zeros((*shape, learner.n_features)),
+            np.zeros(shape),
+            np.zeros(0, dtype=int),
+            np.zeros(0),
+            np.zeros(learner.n_features, dtype=bool),
+        )
     base, scaled = learner.rules, learner.scaler.transform(x)
     psi = np.empty((1, base.n_rules))
     activate_rows(scaled, base.n_rules, base.arrays, learner.settings, base.scratch, psi)
     order = np.argsort(-psi[0], kind="stable")
     psi, rules = psi[0, order], [rules[r] for r in order]
     typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])
-    contributions = np.array([
-        share * rule.slopes * (scaled[0] - rule.scaled_center)
-        for share, rule in zip(psi, rules, strict=True)
-    ])  # fmt: skip
+    contributions = np.array(
+        [
+            share * rule.slopes * (scaled[0] - rule.scaled_center)
+            for share, rule in zip(psi, rules, strict=True)
+        ]
+    )
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
     cases, case_rows, similarity = learner.cases.similar_to(scaled[0])
     return Explanation(
-        x[0].copy(), score, RuleList(rules, background), psi, typical, contributions,
-        cases, case_rows, similarity, clipped,
-    )  # fmt: skip
+        x[0].copy(),
+        score,
+        RuleList(rules, background),
+        psi,
+        typical,
+        contributions,
+        cases,
+        case_rows,
+        similarity,
+        clipped,
+    )

@@ -202,8 +202,10 @@ class Rule:
 
     def _trend(self, label: str) -> str:
         pushes = self.important(label)
-        groups = (("rises", [push for push in pushes if push.effect > 0.0]),
-                  ("falls", [push for push in pushes if push.effect < 0.0]))  # fmt: skip
+        groups = (
+            ("rises", [push for push in pushes if push.effect > 0.0]),
+            ("falls", [push for push in pushes if push.effect < 0.0]),
+        )
         parts = [f"{verb} with {', '.join(map(str, some))}" for verb, some in groups if some]
         return f"{label} {' and '.join(parts)}" if parts else ""
 

@@ -179,21 +179,32 @@ def read_in_order(
     usual = (label_weights * label_means).sum(axis=0) / np.where(known > 0.0, known, 1.0)
     usual = np.clip(usual, 0.0, 1.0)  # rounding
     background = Background(
-        *names, scaler.mean, scaler.scale, *pool(rules.support, centers, covariances), usual,
-        learner.rows_seen, rules.n_rules,
-    )  # fmt: skip
+        *names,
+        scaler.mean,
+        scaler.scale,
+        *pool(rules.support, centers, covariances),
+        usual,
+        learner.rows_seen,
+        rules.n_rules,
+    )
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
         Rule(
-            uid=int(rules.uid[r]), born=int(rules.born[r]), support=float(rules.support[r]),
-            weight=float(rules.weight[r]), share=float(shares[r]), scaled_center=centers[r],
-            scaled_covariance=covariances[r], scaled_weights=rules.W[r, :K].copy(),
+            uid=int(rules.uid[r]),
+            born=int(rules.born[r]),
+            support=float(rules.support[r]),
+            weight=float(rules.weight[r]),
+            share=float(shares[r]),
+            scaled_center=centers[r],
+            scaled_covariance=covariances[r],
+            scaled_weights=rules.W[r, :K].copy(),
             label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
-            label_weights=label_weights[r], label_correlation=correlation(rules, r),
+            label_weights=label_weights[r],
+            label_correlation=correlation(rules, r),
             background=background,
         )
         for r in range(rules.n_rules)
-    ]  # fmt: skip
+    ]
     return background, found
 
 

@@ -57,6 +57,11 @@ def draw_consequents(
     style.name_axes(ax, "", feature_words(len(kept), features))
     top = np.abs(np.nan_to_num(slopes)).max(initial=0.0) or 1.0
     return draw_cells(
-        ax, slopes[:, kept].T, [feature_names[i] for i in kept], label_names,
-        colors=SIGNED, limits=(-top, top), words="slope",
-    )  # fmt: skip
+        ax,
+        slopes[:, kept].T,
+        [feature_names[i] for i in kept],
+        label_names,
+        colors=SIGNED,
+        limits=(-top, top),
+        words="slope",
+    )

@@ -55,9 +55,14 @@ def draw_label_correlation(
     ax = cell_axes(pairs, pairs, CELL) if ax is None else ax
     style.name_axes(ax, "", "")
     return draw_cells(
-        ax, values, [label_names[i] for i in order[1:]], [label_names[i] for i in order[:-1]],
-        colors=SIGNED, limits=(-1.0, 1.0), words="correlation",
-    )  # fmt: skip
+        ax,
+        values,
+        [label_names[i] for i in order[1:]],
+        [label_names[i] for i in order[:-1]],
+        colors=SIGNED,
+        limits=(-1.0, 1.0),
+        words="correlation",
+    )
 
 
 def order_labels(correlation: Floats) -> Ints:

@@ -57,6 +57,11 @@ def draw_importance(
     style.name_axes(ax, "", feature_words(len(kept), features))
     top = np.nan_to_num(importance).max(initial=0.0) or 1.0
     return draw_cells(
-        ax, importance[kept], [feature_names[i] for i in kept], label_names,
-        colors=AMOUNT, limits=(0.0, top), words="importance",
-    )  # fmt: skip
+        ax,
+        importance[kept],
+        [feature_names[i] for i in kept],
+        label_names,
+        colors=AMOUNT,
+        limits=(0.0, top),
+        words="importance",
+    )

@@ -93,7 +93,7 @@ def draw_cells(
     large = values.size > VECTOR_CELLS
     mesh = ax.pcolormesh(
         *edges, known, cmap=colors, vmin=limits[0], vmax=limits[1], rasterized=large
-    )  # fmt: skip
+    )
     ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     bar = ax.figure.colorbar(mesh, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
@@ -160,9 +160,15 @@ def _write_numbers(ax: Axes, values: Floats, mesh: QuadMesh, top: float) -> None
             value = round(value, decimals) + 0.0  # no minus before zero
             words = f"{value:.{decimals}f}".replace("-", "−")
             number = CellNumber(
-                column, row, words, ha="center", va="center", color=ink, fontsize=NUMBER_SIZE,
+                column,
+                row,
+                words,
+                ha="center",
+                va="center",
+                color=ink,
+                fontsize=NUMBER_SIZE,
                 clip_on=False,
-            )  # fmt: skip
+            )
             ax.add_artist(number)
             number.shape = None if lowest < 0 else values.shape
 

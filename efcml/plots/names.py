@@ -110,12 +110,26 @@ def name_ends(
         zip(ends, spread(values, least), strict=True)
     ):
         move = (max(place, floor + i * least) - values[i]) / (high - low) * height
-        lead = {"arrowstyle": "-", "color": color, "linestyle": dash, "linewidth": 1.0,
-                "shrinkA": 2, "shrinkB": 0, "relpos": (0, 0.5)}  # fmt: skip
+        lead = {
+            "arrowstyle": "-",
+            "color": color,
+            "linestyle": dash,
+            "linewidth": 1.0,
+            "shrinkA": 2,
+            "shrinkB": 0,
+            "relpos": (0, 0.5),
+        }
         ax.annotate(
-            style.plain(name), (right, value), xytext=(GAP, move), textcoords="offset points",
-            color=color, fontsize=style.SMALL, va="center", annotation_clip=False, arrowprops=lead,
-        )  # fmt: skip
+            style.plain(name),
+            (right, value),
+            xytext=(GAP, move),
+            textcoords="offset points",
+            color=color,
+            fontsize=style.SMALL,
+            va="center",
+            annotation_clip=False,
+            arrowprops=lead,
+        )
 
 
 def spread(places: Iterable[float], least: float) -> list[float]:

@@ -113,9 +113,16 @@ def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
         if named:
             lines = "\n".join(map(plain, name.splitlines()))
             ax.annotate(
-                lines, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
-                textcoords="offset points", ha="center", va="bottom", color=GREY, fontsize=SMALL,
-            )  # fmt: skip
+                lines,
+                (middle, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                color=GREY,
+                fontsize=SMALL,
+            )
     return ax
 
 
@@ -130,10 +137,15 @@ def draw_limit(ax: Axes, value: float, words: str, *, outside: bool = False) -> 
     """Draw a dotted line across, its meaning below its left end or outside at the right."""
     ax.axhline(value, color=GREY, linewidth=1, linestyle=":", zorder=1)
     ax.annotate(
-        words, (float(outside), value), xycoords=("axes fraction", "data"),
-        xytext=(6, 0 if outside else -3), textcoords="offset points",
-        va="center" if outside else "top", color=GREY, fontsize=SMALL,
-    )  # fmt: skip
+        words,
+        (float(outside), value),
+        xycoords=("axes fraction", "data"),
+        xytext=(6, 0 if outside else -3),
+        textcoords="offset points",
+        va="center" if outside else "top",
+        color=GREY,
+        fontsize=SMALL,
+    )
 
 
 def draw_ticks_below(
@@ -156,9 +168,15 @@ def draw_ticks_below(
         low, high, at = put([middle - 0.33 * step, middle + 0.33 * step, middle])
         ax.vlines(found, low, high, color=color, linewidth=0.8)
         ax.annotate(
-            f"{name} ({len(found)})", (1, at), xycoords=("axes fraction", "data"),
-            xytext=(6, 0), textcoords="offset points", va="center", color=color, fontsize=SMALL,
-        )  # fmt: skip
+            f"{name} ({len(found)})",
+            (1, at),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            color=color,
+            fontsize=SMALL,
+        )
     start, bottom, end = put([0.0, -(len(rows_by_name) + 0.4) * step, top])
     if rows_by_name:
         ax.axhline(start, color=GREY, linewidth=0.7)

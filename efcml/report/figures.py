@@ -146,9 +146,13 @@ def draw_rules(
     # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
     cap = classifier.max_rules if isinstance(classifier, EFCMLClassifier) else None
     ax = plots.draw_rule_counts(
-        result.rules, result.events, first_row=first_row, marks=marks, cap=cap,
+        result.rules,
+        result.events,
+        first_row=first_row,
+        marks=marks,
+        cap=cap,
         ax=plots.new_axes(height=3.2),
-    )  # fmt: skip
+    )
     return ax.figure.figure
 
 

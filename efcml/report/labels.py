@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
 
-COLUMNS = {
-    "frequency": "frequency", "pa": "PA", "constant_pa": "constant", "f1": "F1",
-}  # fmt: skip
+COLUMNS = {"frequency": "frequency", "pa": "PA", "constant_pa": "constant", "f1": "F1"}
 
 
 def score_labels(result: PrequentialResult) -> list[dict[str, float | None]]:

@@ -29,13 +29,26 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Facts, PathLike
 
 NEEDED = (
-    "dataset", "model", "n_initial", "n_stream", "pa", "ap", "rules", "queried_share",
-    "ms_per_sample", "parameters", "version",
-)  # fmt: skip
+    "dataset",
+    "model",
+    "n_initial",
+    "n_stream",
+    "pa",
+    "ap",
+    "rules",
+    "queried_share",
+    "ms_per_sample",
+    "parameters",
+    "version",
+)
 COMPARED = {
-    "pa": "PA", "ap": "AP", "rules": "rules", "births": "births", "merges": "merges",
+    "pa": "PA",
+    "ap": "AP",
+    "rules": "rules",
+    "births": "births",
+    "merges": "merges",
     "ms_per_sample": "ms/row",
-}  # fmt: skip
+}
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
 # Nothing may be loaded and nothing may run, whatever names the data have.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

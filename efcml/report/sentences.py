@@ -45,9 +45,15 @@ TITLES = {
     "version": "version of efcml",
 }
 FORMATS = {
-    "pa": ".4f", "ap": ".4f", "queried_share": ".1%", "ms_per_sample": ".3g", "seconds": ".3g",
-    "frequency": ".1%", "constant_pa": ".4f", "f1": ".4f",
-}  # fmt: skip
+    "pa": ".4f",
+    "ap": ".4f",
+    "queried_share": ".1%",
+    "ms_per_sample": ".3g",
+    "seconds": ".3g",
+    "frequency": ".1%",
+    "constant_pa": ".4f",
+    "f1": ".4f",
+}
 CAPTIONS = {
     "trends": (
         "Measures along the stream. Every row is predicted before it is learned. The first few "

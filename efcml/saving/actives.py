@@ -31,9 +31,13 @@ def shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of an active learner with these facts, or refuse."""
     take(facts, "the active learner", **{"class": str, "active": dict})
     options = dict.fromkeys(OPTIONS, str) | {
-        "budget": NUMBER, "step": NUMBER, "window": WHOLE, "open_questions": WHOLE,
-        "criteria": list, "random_state": (int, NoneType),
-    }  # fmt: skip
+        "budget": NUMBER,
+        "step": NUMBER,
+        "window": WHOLE,
+        "open_questions": WHOLE,
+        "criteria": list,
+        "random_state": (int, NoneType),
+    }
     counts = dict.fromkeys(COUNTS, WHOLE)
     active = take(facts["active"], "the active learner", **options, **counts, seed=range(2**64))
     ActiveLearner(**{name: active[name] for name in OPTIONS})

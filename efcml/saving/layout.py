@@ -34,12 +34,22 @@ def opening(member: Member) -> bytes:
     name = member.name.encode("ascii")
     return (
         struct.pack(
-            "<4s5H3I2H", b"PK\3\4", VERSION_NEEDED, 0, 0, 0, JANUARY_1980, member.crc, SEE_BELOW,
-            SEE_BELOW, len(name), 20,
+            "<4s5H3I2H",
+            b"PK\3\4",
+            VERSION_NEEDED,
+            0,
+            0,
+            0,
+            JANUARY_1980,
+            member.crc,
+            SEE_BELOW,
+            SEE_BELOW,
+            len(name),
+            20,
         )
         + name
         + struct.pack("<2H2Q", 1, 16, member.size, member.size)
-    )  # fmt: skip
+    )
 
 
 def read_crc(opened: bytes) -> int:
@@ -81,12 +91,28 @@ def _entry(member: Member, place: int) -> bytes:
     name = member.name.encode("ascii")
     return (
         struct.pack(
-            "<4s6H3I5H2I", b"PK\1\2", VERSION_NEEDED, VERSION_NEEDED, 0, 0, 0, JANUARY_1980,
-            member.crc, SEE_BELOW, SEE_BELOW, len(name), 28, 0, 0, 0, 0, SEE_BELOW,
+            "<4s6H3I5H2I",
+            b"PK\1\2",
+            VERSION_NEEDED,
+            VERSION_NEEDED,
+            0,
+            0,
+            0,
+            JANUARY_1980,
+            member.crc,
+            SEE_BELOW,
+            SEE_BELOW,
+            len(name),
+            28,
+            0,
+            0,
+            0,
+            0,
+            SEE_BELOW,
         )
         + name
         + struct.pack("<2H3Q", 1, 24, member.size, member.size, place)
-    )  # fmt: skip
+    )
 
 
 def total_size(members: Sequence[Member]) -> int:

@@ -38,9 +38,18 @@ PLANES = ("cases/weights", *(f"rules/{field.name}" for field in FIELDS if "L" in
 def learner_shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of a `Learner` with these facts, or refuse them."""
     take(
-        facts, "the learner", n_features=SIZE, n_labels=SIZE, rows_seen=WHOLE, warned=bool,
-        params=dict, counts=dict, n_held=WHOLE, n_cases=WHOLE, rules=(dict, NoneType),
-    )  # fmt: skip
+        facts,
+        "the learner",
+        n_features=SIZE,
+        n_labels=SIZE,
+        rows_seen=WHOLE,
+        warned=bool,
+        params=dict,
+        counts=dict,
+        n_held=WHOLE,
+        n_cases=WHOLE,
+        rules=(dict, NoneType),
+    )
     take(facts["counts"], "the counts", births=WHOLE, merges=WHOLE, drops=WHOLE, repairs=WHOLE)
     params = read_params(facts["params"])
     p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
@@ -51,10 +60,15 @@ def learner_shapes(facts: Facts) -> Shapes:
     shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}
     if rules is not None:
         take(
-            rules, "the rule base", n_features=range(p, p + 1), n_labels=range(K, K + 1),
-            n_groups=(range(1, 2), range(K, K + 1)), n_pairs=range(1, 2),
-            n_rules=range(1, params.max_rules + 1), next_uid=WHOLE,
-        )  # fmt: skip
+            rules,
+            "the rule base",
+            n_features=range(p, p + 1),
+            n_labels=range(K, K + 1),
+            n_groups=(range(1, 2), range(K, K + 1)),
+            n_pairs=range(1, 2),
+            n_rules=range(1, params.max_rules + 1),
+            next_uid=WHOLE,
+        )
         widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
         shapes |= {name: ("<f8", (width,)) for name, width in widths.items()}
         remembered = CaseBase.state_shapes(p, K, facts["n_cases"])

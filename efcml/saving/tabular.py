@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, Shapes, State
 
 LEARNERS: dict[str, Any] = {
-    "EFCMLClassifier": Learner, "OneVsRestEFC": OneVsRestLearner, "ChainEFC": ChainLearner,
-}  # fmt: skip
+    "EFCMLClassifier": Learner,
+    "OneVsRestEFC": OneVsRestLearner,
+    "ChainEFC": ChainLearner,
+}
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -63,9 +65,13 @@ def shapes(facts: Facts) -> Shapes:
         return {}
     words = (list, NoneType)
     take(
-        fitted, "the estimator", classes=(dict, NoneType), label_names=words, feature_names=words,
+        fitted,
+        "the estimator",
+        classes=(dict, NoneType),
+        label_names=words,
+        feature_names=words,
         learner=dict,
-    )  # fmt: skip
+    )
     learner = fitted["learner"]
     if kind is Learner:
         expected = learner_shapes(learner)

@@ -31,9 +31,13 @@ NUMBERS = ("known", "ranked")
 def describe(X: Floats, Y: Floats, params: Params, grid: Grid, folds: int) -> Facts:
     """Return what identifies a search, as JSON gives it back."""
     header = {
-        "format": FORMAT, "version": __version__, "data": fingerprint(X, Y),
-        "parameters": asdict(params), "grid": asdict(grid), "folds": folds,
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": __version__,
+        "data": fingerprint(X, Y),
+        "parameters": asdict(params),
+        "grid": asdict(grid),
+        "folds": folds,
+    }
     return json.loads(to_json(header))
 
 

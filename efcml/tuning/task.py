@@ -85,10 +85,15 @@ def score_task(task: Task, params: Params, pairs: Pairs, X: Floats, Y: Floats) -
         ranked = int((~np.isnan(rows)).sum())
         ap.append(float(np.nansum(rows)))
     return {
-        "vigilance": task.vigilance, "fold": task.fold, "right": right, "ap": ap,
-        "rules": passes.rules, "diverged": passes.diverged, "known": int(known.sum()),
+        "vigilance": task.vigilance,
+        "fold": task.fold,
+        "right": right,
+        "ap": ap,
+        "rules": passes.rules,
+        "diverged": passes.diverged,
+        "known": int(known.sum()),
         "ranked": ranked,
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)

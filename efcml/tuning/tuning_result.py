@@ -66,9 +66,7 @@ class TuningResult:
         """Parameters for ``EFCMLClassifier``: the chosen point and what was not searched."""
         row, pair = self.best
         alpha, beta = self.grid.pairs[pair]
-        return self.params | {
-            "vigilance": self.grid.vigilance[row], "alpha": alpha, "beta": beta,
-        }  # fmt: skip
+        return self.params | {"vigilance": self.grid.vigilance[row], "alpha": alpha, "beta": beta}
 
     @property
     def best_pa(self) -> float:

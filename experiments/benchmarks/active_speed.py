@@ -58,10 +58,17 @@ def run_case(name, p, K, n_rules):
         by_label.append(time_active(start.copy(), X, Y, "labels"))
     seconds, share = min(active)
     return {
-        "size": name, "p": p, "K": K, "rules": n_rules, "full_ms": 1e3 * min(full) / ROWS,
-        "active_ms": 1e3 * seconds / ROWS, "share_asked": share, "ratio": seconds / min(full),
-        "ratio_labels": min(by_label)[0] / min(full), "wanted": WANTED,
-    }  # fmt: skip
+        "size": name,
+        "p": p,
+        "K": K,
+        "rules": n_rules,
+        "full_ms": 1e3 * min(full) / ROWS,
+        "active_ms": 1e3 * seconds / ROWS,
+        "share_asked": share,
+        "ratio": seconds / min(full),
+        "ratio_labels": min(by_label)[0] / min(full),
+        "wanted": WANTED,
+    }
 
 
 def main():
@@ -72,9 +79,12 @@ def main():
     efcml.warmup()
     record = {
         "method": method(),
-        "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-        "budget": BUDGET, "cases": [run_case(*case) for case in CASES],
-    }  # fmt: skip
+        "efcml": efcml.__version__,
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "budget": BUDGET,
+        "cases": [run_case(*case) for case in CASES],
+    }
     print(f"{'size':>10} {'full ms':>8} {'active ms':>9} {'ratio':>6} {'wanted':>6} {'labels':>6}")
     for case in record["cases"]:
         print(

@@ -33,12 +33,19 @@ def main():
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     record = {
         "method": method(),
-        "machine": platform.machine(), "version": efcml.__version__, "rows": len(ds),
-        "minutes": wall / 60, "cpu_minutes": cpu / 60, "wanted_minutes": WANTED_MINUTES,
-        "ms_per_sample": 1e3 * wall / len(ds), "rules": int(result.rules[-1]),
-        "most_rules": int(result.rules.max()), "pa": result.pa, "ap": result.ap,
+        "machine": platform.machine(),
+        "version": efcml.__version__,
+        "rows": len(ds),
+        "minutes": wall / 60,
+        "cpu_minutes": cpu / 60,
+        "wanted_minutes": WANTED_MINUTES,
+        "ms_per_sample": 1e3 * wall / len(ds),
+        "rules": int(result.rules[-1]),
+        "most_rules": int(result.rules.max()),
+        "pa": result.pa,
+        "ap": result.ap,
         "parameters": clf.get_params(),
-    }  # fmt: skip
+    }
     print(json.dumps(record, indent=2))
     if options.out:
         options.out.write_text(json.dumps(record, indent=2) + "\n")

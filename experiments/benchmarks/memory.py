@@ -44,8 +44,10 @@ ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "6553
 def predict_bytes(p, K, n_rules, n_cases, n_groups=1):
     """Return the bytes of all arrays in the tables of rules and cases, by their shapes alone."""
     sizes = {"n_features": p, "n_labels": K, "n_groups": n_groups, "n_pairs": 1, "n_rules": n_rules}
-    shapes = [*RuleBase.state_shapes(sizes).values(),
-              *CaseBase.state_shapes(p, K, n_cases).values()]  # fmt: skip
+    shapes = [
+        *RuleBase.state_shapes(sizes).values(),
+        *CaseBase.state_shapes(p, K, n_cases).values(),
+    ]
     return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in shapes)
 
 
@@ -97,11 +99,18 @@ def measure_one(p, K, n_rules, grouped):
     counted = growth(learner.copy, count, lambda: tracemalloc.get_traced_memory()[0])
     assert learner.n_rules == n_rules
     return {
-        "p": p, "K": K, "rules": n_rules, "room": room, "cases": Params.cases, "groups": groups,
+        "p": p,
+        "K": K,
+        "rules": n_rules,
+        "room": room,
+        "cases": Params.cases,
+        "groups": groups,
         "used_bytes": predict_bytes(p, K, n_rules, Params.cases, groups),
-        "predicted_bytes": predicted, "resident_bytes": resident, "counted_bytes": counted,
+        "predicted_bytes": predicted,
+        "resident_bytes": resident,
+        "counted_bytes": counted,
         "copies": count,
-    }  # fmt: skip
+    }
 
 
 def run(size, n_rules, grouped=False):
@@ -109,9 +118,12 @@ def run(size, n_rules, grouped=False):
     p, K = SIZES[size]
     words = [str(p), str(K), str(n_rules), *(["grouped"] if grouped else [])]
     done = subprocess.run(
-        [sys.executable, __file__, "--one", *words], env=os.environ | ALLOCATION,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, __file__, "--one", *words],
+        env=os.environ | ALLOCATION,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     record = {"size": size, **json.loads(done.stdout)}
     print(
         f"{size:>13} {n_rules:3} rules{', labels missing' if grouped else '':16}"
@@ -137,9 +149,13 @@ def main():
     found.append(run(*GROUPED, grouped=True))
     record = {
         "method": method(),
-        "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-        "system": platform.system(), "within": WITHIN, "sizes": found,
-    }  # fmt: skip
+        "efcml": efcml.__version__,
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "within": WITHIN,
+        "sizes": found,
+    }
     if chosen.out:
         chosen.out.parent.mkdir(parents=True, exist_ok=True)
         chosen.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

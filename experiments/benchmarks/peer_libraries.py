@@ -153,7 +153,8 @@ class River(EfcmlRows):
         self.model, self.parts = {
             "logistic": lambda: (scaled | per_label(linear_model.LogisticRegression()), "planes"),
             "chain": lambda: (
-                scaled | multioutput.ClassifierChain(linear_model.LogisticRegression()), "planes",
+                scaled | multioutput.ClassifierChain(linear_model.LogisticRegression()),
+                "planes",
             ),
             "bayes": lambda: (per_label(naive_bayes.GaussianNB()), "models"),
             "tree": lambda: (per_label(tree.HoeffdingTreeClassifier()), "trees"),
@@ -165,7 +166,7 @@ class River(EfcmlRows):
                 ),
                 "memories",
             ),
-        }[kind]()  # fmt: skip
+        }[kind]()
 
     def made_of(self):
         if self.parts != "trees":

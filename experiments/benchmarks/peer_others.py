@@ -57,8 +57,10 @@ class Moa(Peer):
             one.setDataset(self.header)
             return one
 
-        rows = [[instance([*x, value]) for value in y]
-                for x, y in zip(X.tolist(), Y.tolist(), strict=True)]  # fmt: skip
+        rows = [
+            [instance([*x, value]) for value in y]
+            for x, y in zip(X.tolist(), Y.tolist(), strict=True)
+        ]
         return [(row, row) for row in rows]
 
     def score(self, x):
@@ -133,9 +135,9 @@ class Multiflow(Peer):
         from skmultiflow.trees import HoeffdingTreeClassifier, iSOUPTreeRegressor
 
         self.soup = kind == "soup"
-        self.model = iSOUPTreeRegressor() if self.soup else MultiOutputLearner(
-            HoeffdingTreeClassifier()
-        )  # fmt: skip
+        self.model = (
+            iSOUPTreeRegressor() if self.soup else MultiOutputLearner(HoeffdingTreeClassifier())
+        )
 
     def convert(self, X, Y):
         Y = Y if self.soup else Y.astype(int)

@@ -50,10 +50,13 @@ class Child:
         core = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
         program = str(Path(__file__).with_name("peer_models.py"))
         self.process = subprocess.Popen(
-            [python, "-W", "ignore", program, name, str(file), str(core)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [python, "-W", "ignore", program, name, str(file), str(core)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
         self.lines, self.complaints = queue.Queue(), []
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -149,8 +152,9 @@ def measure(child, Y, rows):
     """Return PA, AP and milliseconds per row of a model over the first rows."""
     scores, labels = np.array(child.scores[:rows]), Y[:rows]
     done = np.cumsum([count for count, _ in child.turns])
-    seconds = sum(seconds for (_, seconds), end in zip(child.turns, done, strict=True)
-                  if end <= rows)  # fmt: skip
+    seconds = sum(
+        seconds for (_, seconds), end in zip(child.turns, done, strict=True) if end <= rows
+    )
     return {
         "pa": float(measures.partial_accuracy(labels, (scores >= 0.5).astype(float))),
         "ap": float(measures.average_precision(labels, scores)),
@@ -168,10 +172,13 @@ def summarise(children, Y):
             continue
         per_row = [seconds / count for count, seconds in child.turns]
         models[child.name] = {
-            "title": MODELS[child.name][0], "rows": rows, **measure(child, Y, rows),
-            "median_ms": 1e3 * float(np.median(per_row)), **child.facts,
+            "title": MODELS[child.name][0],
+            "rows": rows,
+            **measure(child, Y, rows),
+            "median_ms": 1e3 * float(np.median(per_row)),
+            **child.facts,
             "ours": {own.name: measure(own, Y, rows) for own in ours if len(own.scores) >= rows},
-        }  # fmt: skip
+        }
     return models
 
 
@@ -192,10 +199,14 @@ def run_set(name, names, pythons, most_seconds, most_fit_seconds):
     rest = Y[n_initial:]
     return {
         "method": method(),
-        "n_initial": n_initial, "n_stream": len(rest), "p": X.shape[1], "K": Y.shape[1],
+        "n_initial": n_initial,
+        "n_stream": len(rest),
+        "p": X.shape[1],
+        "K": Y.shape[1],
         "pa_of_no_label": float(measures.partial_accuracy(rest, np.zeros_like(rest))),
-        "models": summarise(children, rest), "missing": missing,
-    }  # fmt: skip
+        "models": summarise(children, rest),
+        "missing": missing,
+    }
 
 
 def print_set(record):
@@ -203,8 +214,11 @@ def print_set(record):
     for model in sorted(record["models"].values(), key=lambda one: one["ms"]):
         own = model["ours"].get(REFERENCE)
         ratio = f"{model['ms'] / own['ms']:8.2f} times ours" if own else ""
-        print(f"  {model['title']:45} {model['pa']:.3f} / {model['ap']:.3f} {model['ms']:9.3f} ms"
-              f" {model['rows']:4} rows {ratio}", flush=True)  # fmt: skip
+        print(
+            f"  {model['title']:45} {model['pa']:.3f} / {model['ap']:.3f} {model['ms']:9.3f} ms"
+            f" {model['rows']:4} rows {ratio}",
+            flush=True,
+        )
 
 
 def main():
@@ -215,8 +229,12 @@ def main():
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
     parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each model and stream")
-    parser.add_argument("--fit-seconds", type=float, default=FIT_SECONDS,
-                        help="of each model and initial part, warm-up included")  # fmt: skip
+    parser.add_argument(
+        "--fit-seconds",
+        type=float,
+        default=FIT_SECONDS,
+        help="of each model and initial part, warm-up included",
+    )
     chosen = parser.parse_args()
     words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
     pythons = dict(word.split("=", 1) for word in words)
@@ -225,10 +243,13 @@ def main():
     if chosen.out and chosen.out.exists():
         record = json.loads(chosen.out.read_text(encoding="utf-8"))
     record |= {
-        "efcml": efcml.__version__, "machine": platform.machine(), "cores": os.cpu_count(),
-        "rows_per_turn": TURN, "most_seconds": chosen.seconds,
+        "efcml": efcml.__version__,
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "rows_per_turn": TURN,
+        "most_seconds": chosen.seconds,
         "most_fit_seconds": chosen.fit_seconds,
-    }  # fmt: skip
+    }
     for name in chosen.sets:
         record["sets"][name] = run_set(
             name, chosen.models, pythons, chosen.seconds, chosen.fit_seconds

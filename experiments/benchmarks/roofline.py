@@ -43,9 +43,18 @@ def multiply(A, x, out, c):
     """Write ``A x`` (A is in C order, so BLAS sees its transpose)."""
     c.m[0], c.n[0] = A.shape[1], A.shape[0]
     dgemv(
-        c.turned.ctypes, c.m.ctypes, c.n.ctypes, c.one.ctypes, A.ctypes, c.m.ctypes, x.ctypes,
-        c.step.ctypes, c.zero.ctypes, out.ctypes, c.step.ctypes,
-    )  # fmt: skip
+        c.turned.ctypes,
+        c.m.ctypes,
+        c.n.ctypes,
+        c.one.ctypes,
+        A.ctypes,
+        c.m.ctypes,
+        x.ctypes,
+        c.step.ctypes,
+        c.zero.ctypes,
+        out.ctypes,
+        c.step.ctypes,
+    )
 
 
 @njit
@@ -53,9 +62,16 @@ def add_outer(A, x, y, c):
     """Add a small multiple of ``x y'`` to A."""
     c.m[0], c.n[0] = A.shape[1], A.shape[0]
     dger(
-        c.m.ctypes, c.n.ctypes, c.small.ctypes, y.ctypes, c.step.ctypes, x.ctypes, c.step.ctypes,
-        A.ctypes, c.m.ctypes,
-    )  # fmt: skip
+        c.m.ctypes,
+        c.n.ctypes,
+        c.small.ctypes,
+        y.ctypes,
+        c.step.ctypes,
+        x.ctypes,
+        c.step.ctypes,
+        A.ctypes,
+        c.m.ctypes,
+    )
 
 
 @njit
@@ -63,9 +79,20 @@ def multiply_matrices(A, B, out, c):
     """Write ``A B``."""
     c.m[0], c.n[0], c.k[0] = B.shape[1], A.shape[0], A.shape[1]
     dgemm(
-        c.plain.ctypes, c.plain.ctypes, c.m.ctypes, c.n.ctypes, c.k.ctypes, c.one.ctypes,
-        B.ctypes, c.m.ctypes, A.ctypes, c.k.ctypes, c.zero.ctypes, out.ctypes, c.m.ctypes,
-    )  # fmt: skip
+        c.plain.ctypes,
+        c.plain.ctypes,
+        c.m.ctypes,
+        c.n.ctypes,
+        c.k.ctypes,
+        c.one.ctypes,
+        B.ctypes,
+        c.m.ctypes,
+        A.ctypes,
+        c.k.ctypes,
+        c.zero.ctypes,
+        out.ctypes,
+        c.m.ctypes,
+    )
 
 
 @njit

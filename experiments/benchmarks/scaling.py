@@ -95,11 +95,19 @@ def run_line(name, cases):
             best[place] = min(best[place], ms)
     slope, error = fit_slope(values, best)
     return {
-        "line": name, "changed": what, "cases": cases, "sizes": list(values), "ms": best.tolist(),
-        "others": BASE | others, "rules": [learner.n_rules for learner in learners],
+        "line": name,
+        "changed": what,
+        "cases": cases,
+        "sizes": list(values),
+        "ms": best.tolist(),
+        "others": BASE | others,
+        "rules": [learner.n_rules for learner in learners],
         "active": [count_active(learner) for learner in learners],
-        "slope": slope, "error": error, "allowed": allowed, "tolerance": TOLERANCE,
-    }  # fmt: skip
+        "slope": slope,
+        "error": error,
+        "allowed": allowed,
+        "tolerance": TOLERANCE,
+    }
 
 
 def run_stream(cases):
@@ -109,17 +117,27 @@ def run_stream(cases):
     for length in LENGTHS:
         X, Y = make_stream(length - done, STREAM["p"], STREAM["K"], rng)
         learner.learn(X[:-LAST_ROWS], Y[:-LAST_ROWS])
-        last = [time_rows(learner, X[low : low + 100], Y[low : low + 100])
-                for low in range(len(X) - LAST_ROWS, len(X), 100)]  # fmt: skip
+        last = [
+            time_rows(learner, X[low : low + 100], Y[low : low + 100])
+            for low in range(len(X) - LAST_ROWS, len(X), 100)
+        ]
         ms.append(float(np.median(last)))
         done = length
     slope, error = fit_slope(LENGTHS, ms)
     return {
-        "line": LENGTH, "changed": "rows", "cases": cases, "sizes": list(LENGTHS), "ms": ms,
-        "others": STREAM, "rules": [learner.n_rules] * len(ms),
+        "line": LENGTH,
+        "changed": "rows",
+        "cases": cases,
+        "sizes": list(LENGTHS),
+        "ms": ms,
+        "others": STREAM,
+        "rules": [learner.n_rules] * len(ms),
         "active": [count_active(learner)] * len(ms),
-        "slope": slope, "error": error, "allowed": 0.0, "tolerance": FLAT,
-    }  # fmt: skip
+        "slope": slope,
+        "error": error,
+        "allowed": 0.0,
+        "tolerance": FLAT,
+    }
 
 
 def tell(line):
@@ -146,9 +164,14 @@ def main():
             tell(lines[-1])
     record = {
         "method": method(),
-        "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-        "cores": os.cpu_count(), "rows": ROWS, "turns": TURNS, "lines": lines,
-    }  # fmt: skip
+        "efcml": efcml.__version__,
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "rows": ROWS,
+        "turns": TURNS,
+        "lines": lines,
+    }
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

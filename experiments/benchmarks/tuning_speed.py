@@ -66,13 +66,18 @@ def compare(grid, X, Y):
     second, *_ = search_wide(grid, X, Y)
     wide = 0.5 * (first + second)
     return {
-        "rows": len(X), "vigilance": grid.vigilance, "pairs": len(grid.pairs),
-        "held_out_fold": FOLD, "rules": rules[:, 0].tolist(),
-        "wide_seconds": [first, second], "points_seconds": points,
-        "ratio": points / wide, "wanted": WANTED_RATIO,
+        "rows": len(X),
+        "vigilance": grid.vigilance,
+        "pairs": len(grid.pairs),
+        "held_out_fold": FOLD,
+        "rules": rules[:, 0].tolist(),
+        "wide_seconds": [first, second],
+        "points_seconds": points,
+        "ratio": points / wide,
+        "wanted": WANTED_RATIO,
         "points_with_other_decisions": int((points_right != np.array(right)).sum()),
         "largest_difference_of_ap": float(np.abs(points_ap - np.array(ap)).max()),
-    }  # fmt: skip
+    }
 
 
 def search_all(X, Y):
@@ -81,10 +86,15 @@ def search_all(X, Y):
     result = tune(X, Y, grid=PAPER_GRID, jobs=2)
     minutes = (time.perf_counter() - begin) / 60.0
     return {
-        "points": len(PAPER_GRID), "folds": 5, "jobs": 2, "minutes": minutes,
-        "wanted": WANTED_MINUTES, "best_params": result.best_params, "pa": result.best_pa,
+        "points": len(PAPER_GRID),
+        "folds": 5,
+        "jobs": 2,
+        "minutes": minutes,
+        "wanted": WANTED_MINUTES,
+        "best_params": result.best_params,
+        "pa": result.best_pa,
         "ap": result.best_ap,
-    }  # fmt: skip
+    }
 
 
 def main():
@@ -101,11 +111,15 @@ def main():
     efcml.warmup()
     record = {
         "method": method(),
-        "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-        "cores": os.cpu_count(), "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
-        "data": "emotions, initial part", "parameters": {"max_rules": MAX_RULES},
+        "efcml": efcml.__version__,
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "data": "emotions, initial part",
+        "parameters": {"max_rules": MAX_RULES},
         "sub_grid": compare(Grid(VIGILANCES, *pairs), X, Y),
-    }  # fmt: skip
+    }
     part = record["sub_grid"]
     print(
         f"{len(VIGILANCES)} vigilances x {part['pairs']} pairs, one fold: wide"

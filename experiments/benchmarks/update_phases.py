@@ -51,10 +51,17 @@ GAUSSIAN = (
 def prepare(p, K, n_rules, *, cases, correlation, dense):
     """Return a learner of that many rules and cases, with penalties as by default."""
     learner = make_learner(
-        p, K, n_rules, np.random.default_rng(0), cases=cases, correlation=correlation,
-        alpha=Params.alpha, beta=Params.beta, activation_floor=Params.activation_floor,
+        p,
+        K,
+        n_rules,
+        np.random.default_rng(0),
+        cases=cases,
+        correlation=correlation,
+        alpha=Params.alpha,
+        beta=Params.beta,
+        activation_floor=Params.activation_floor,
         bandwidth=float(p) if dense else 0.05 * p,
-    )  # fmt: skip
+    )
     start = learner.rules.copy()
     learner.learn(*make_rows(learner, cases + ROWS))
     if dense:  # the rows were to fill the cases, not to move the rules
@@ -139,9 +146,13 @@ def time_cases(X, Y, n_rules, model):
 
 
 PHASES = {
-    "distances and heights": time_view, "winner": time_winner, "activation": time_activation,
-    "least squares": time_planes, "merge screen": time_merge, "cases": time_cases,
-}  # fmt: skip
+    "distances and heights": time_view,
+    "winner": time_winner,
+    "activation": time_activation,
+    "least squares": time_planes,
+    "merge screen": time_merge,
+    "cases": time_cases,
+}
 
 
 def arguments(learner, X, Y, **changes):
@@ -194,9 +205,7 @@ def time_blas(learner, n, active, corrected):
     M, v = roofline.make_operands(learner)
     c = roofline.make_constants()
     score = microseconds(lambda: roofline.score_rows(n, M, v, c), n)
-    update = microseconds(
-        lambda: roofline.update_rows(n, active, corrected, RENEWAL, M, v, c), n
-    )  # fmt: skip
+    update = microseconds(lambda: roofline.update_rows(n, active, corrected, RENEWAL, M, v, c), n)
     return score, update
 
 
@@ -217,12 +226,21 @@ def run_size(name, n_rules, *, cases, correlation, dense):
     blas_score, blas_update = time_blas(learner, ROWS, round(active), corrected)
     allowed = next(limit for least, limit in ALLOWED if p >= least)
     return {
-        "size": name, "p": p, "K": K, "rules": n_rules, "active": active,
-        "cases": learner.cases.n_cases, "correlation": correlation, "predict_us": predict,
-        "update_us": update, "blas_predict_us": blas_score, "blas_update_us": blas_update,
-        "ratio": update / blas_update, "allowed": allowed,
+        "size": name,
+        "p": p,
+        "K": K,
+        "rules": n_rules,
+        "active": active,
+        "cases": learner.cases.n_cases,
+        "correlation": correlation,
+        "predict_us": predict,
+        "update_us": update,
+        "blas_predict_us": blas_score,
+        "blas_update_us": blas_update,
+        "ratio": update / blas_update,
+        "allowed": allowed,
         "phases_us": time_phases(learner, scaled, Y),
-    }  # fmt: skip
+    }
 
 
 def run_stream(name, repeats=3):
@@ -243,11 +261,17 @@ def run_stream(name, repeats=3):
         learner.learn(stream, labels, trace)
         both = min(both, (time.perf_counter() - begin) / n)
     return {
-        "set": name, "p": ds.X.shape[1], "K": ds.Y.shape[1], "rows": n, "rules": learner.n_rules,
-        "cases": learner.cases.n_cases, "update_ms": 1e3 * update,
-        "predict_and_update_ms": 1e3 * both, "paper_ms": 1e3 * PAPER_SECONDS[name][0],
+        "set": name,
+        "p": ds.X.shape[1],
+        "K": ds.Y.shape[1],
+        "rows": n,
+        "rules": learner.n_rules,
+        "cases": learner.cases.n_cases,
+        "update_ms": 1e3 * update,
+        "predict_and_update_ms": 1e3 * both,
+        "paper_ms": 1e3 * PAPER_SECONDS[name][0],
         "times_faster": PAPER_SECONDS[name][0] / update,
-    }  # fmt: skip
+    }
 
 
 def main():
@@ -283,9 +307,13 @@ def main():
     if out:
         record = {
             "method": method(),
-            "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-            "rows": ROWS, "sizes": sizes, "streams": streams,
-        }  # fmt: skip
+            "efcml": efcml.__version__,
+            "numpy": np.__version__,
+            "machine": platform.machine(),
+            "rows": ROWS,
+            "sizes": sizes,
+            "streams": streams,
+        }
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(record, indent=1) + "\n")
 

@@ -34,19 +34,32 @@ CASES = (
     (16, 14, 20, "loop", 10.0),
 )
 PARAMETERS = dict(
-    activation="density", alpha=0.05, beta=1.0, correlation="shift", lipschitz="exact", n_steps=1,
-    step_interval=1.0, forgetting=1.0, variance_floor=0.1, activation_floor=0.0,
-    birth_learning=True, product_space=True, cases=0,
-)  # fmt: skip
+    activation="density",
+    alpha=0.05,
+    beta=1.0,
+    correlation="shift",
+    lipschitz="exact",
+    n_steps=1,
+    step_interval=1.0,
+    forgetting=1.0,
+    variance_floor=0.1,
+    activation_floor=0.0,
+    birth_learning=True,
+    product_space=True,
+    cases=0,
+)
 PRIOR = 10.0
 
 
 def make_learner(p, K, n_rules, rng, **changes):
     """Return a learner with exactly ``n_rules`` rules that neither bears nor merges any more."""
     params = Params(
-        vigilance=1e-6, prior=PRIOR, merging=False, birth_width=0.3,
+        vigilance=1e-6,
+        prior=PRIOR,
+        merging=False,
+        birth_width=0.3,
         **({"bandwidth": float(p), "max_rules": n_rules} | PARAMETERS | changes),
-    )  # fmt: skip
+    )
     X = rng.normal(size=(n_rules, p))
     Y = (rng.random((n_rules, K)) < 0.3).astype(float)
     learner = Learner(params, p, K).fit(X, Y)
@@ -62,10 +75,15 @@ def make_rival(kind, learner):
     rival = {"batched": naive.BatchedNumpyLearner, "loop": naive.LoopNumpyLearner}[kind]
     names = [name for name in PARAMETERS if name not in ("birth_learning", "cases")]
     return rival(
-        naive.unstack_rules(arrays), p=learner.n_features, K=learner.n_labels,
-        S_0=learner.start_variance, prior=PRIOR, prior_intercept=learner.prior_precision[-1],
-        bandwidth=float(learner.n_features), **{name: PARAMETERS[name] for name in names},
-    )  # fmt: skip
+        naive.unstack_rules(arrays),
+        p=learner.n_features,
+        K=learner.n_labels,
+        S_0=learner.start_variance,
+        prior=PRIOR,
+        prior_intercept=learner.prior_precision[-1],
+        bandwidth=float(learner.n_features),
+        **{name: PARAMETERS[name] for name in names},
+    )
 
 
 def median_ms(function, rows):
@@ -96,9 +114,16 @@ def run_case(p, K, n_rules, kind, wanted, n=150):
     same = float(np.abs(learner.rules.W.transpose(0, 2, 1) - rival.W).max())
     assert learner.n_rules == n_rules
     return {
-        "p": p, "K": K, "rules": n_rules, "rival": kind, "ms": ours, "rival_ms": theirs,
-        "ratio": theirs / ours, "wanted": wanted, "largest_difference_of_W": same,
-    }  # fmt: skip
+        "p": p,
+        "K": K,
+        "rules": n_rules,
+        "rival": kind,
+        "ms": ours,
+        "rival_ms": theirs,
+        "ratio": theirs / ours,
+        "wanted": wanted,
+        "largest_difference_of_W": same,
+    }
 
 
 def main():
@@ -108,9 +133,12 @@ def main():
     out = parser.parse_args().out
     record = {
         "method": method(),
-        "efcml": efcml.__version__, "numpy": np.__version__, "machine": platform.machine(),
-        "parameters": PARAMETERS, "cases": [run_case(*case) for case in CASES],
-    }  # fmt: skip
+        "efcml": efcml.__version__,
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "parameters": PARAMETERS,
+        "cases": [run_case(*case) for case in CASES],
+    }
     print(
         f"{'p':>4} {'K':>3} {'rules':>5} {'efcml ms':>9} {'numpy ms':>9} {'ratio':>6} {'wanted':>6}"
     )

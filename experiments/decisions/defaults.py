@@ -18,9 +18,14 @@ RESULTS = Path(__file__).parents[1] / "results" / "decisions"
 
 CENTER = dict(
     activation="distance",
-    vigilance=0.6, birth_width=0.15, variance_floor=0.1, max_rules=40, merge_volume=0.9,
-    alpha=0.0, beta=0.0,
-)  # fmt: skip
+    vigilance=0.6,
+    birth_width=0.15,
+    variance_floor=0.1,
+    max_rules=40,
+    merge_volume=0.9,
+    alpha=0.0,
+    beta=0.0,
+)
 
 SETTINGS = {
     "center": {},

@@ -36,13 +36,21 @@ def run(name, mode):
             clf.fit(ds.X[:FIT], ds.Y[:FIT])
             result = prequential(clf, ds.X[FIT : FIT + STREAM], ds.Y[FIT : FIT + STREAM])
             rules = clf.learner_.rules
-            records.append({
-                "set": name, "correlation": mode, "alpha": alpha, "beta": beta,
-                "version": efcml.__version__, "method": method(),
-                "largest_weight": float(np.abs(rules.W).max()),
-                "largest_score": float(np.abs(result.scores).max()), "pa": result.pa,
-                "rules": clf.n_rules_, "stopped": int((rules.stopped > 0).sum()),
-            })  # fmt: skip
+            records.append(
+                {
+                    "set": name,
+                    "correlation": mode,
+                    "alpha": alpha,
+                    "beta": beta,
+                    "version": efcml.__version__,
+                    "method": method(),
+                    "largest_weight": float(np.abs(rules.W).max()),
+                    "largest_score": float(np.abs(result.scores).max()),
+                    "pa": result.pa,
+                    "rules": clf.n_rules_,
+                    "stopped": int((rules.stopped > 0).sum()),
+                }
+            )
     return records
 
 

@@ -42,12 +42,19 @@ def run(name, order, parameters, share=0.5):
     clf = EFCMLClassifier(**parameters).fit(X[:first], Y[:first])
     result = prequential(clf, X[first:], Y[first:])
     return {
-        "set": name, "order": order, "parameters": parameters, "version": efcml.__version__,
+        "set": name,
+        "order": order,
+        "parameters": parameters,
+        "version": efcml.__version__,
         "method": method(),
-        "pa": result.pa, "ap": result.ap, "rules": clf.n_rules_, "counts": clf.learner_.counts,
-        "share": share, "prior": float(clf.learner_.prior_precision[0]),
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": clf.n_rules_,
+        "counts": clf.learner_.counts,
+        "share": share,
+        "prior": float(clf.learner_.prior_precision[0]),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
-    }  # fmt: skip
+    }
 
 
 def run_all(settings, out, orders=ORDERS, share=0.5, jobs=2):

@@ -28,9 +28,15 @@ def run(model, name, order, share):
     first = int(share * len(X))
     result = prequential(make_model(model).fit(X[:first], Y[:first]), X[first:], Y[first:])
     return {
-        "model": model, "set": name, "order": order, "share": share, "pa": result.pa,
-        "ap": result.ap, "version": efcml.__version__, "method": method(),
-    }  # fmt: skip
+        "model": model,
+        "set": name,
+        "order": order,
+        "share": share,
+        "pa": result.pa,
+        "ap": result.ap,
+        "version": efcml.__version__,
+        "method": method(),
+    }
 
 
 def main():

@@ -28,13 +28,22 @@ def run(model, name):
     estimator = make_model(model).fit(*ds.initial)
     result = prequential(estimator, *ds.stream, learn=MODELS[model].learn)
     return {
-        "model": model, "set": name, "pa": result.pa, "ap": result.ap,
-        "rules": int(result.rules[-1]), "births": result.births, "merges": result.merges,
-        "ms_per_sample": 1e3 * result.seconds_per_sample, "version": efcml.__version__,
+        "model": model,
+        "set": name,
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": int(result.rules[-1]),
+        "births": result.births,
+        "merges": result.merges,
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+        "version": efcml.__version__,
         "method": method(),
-        "parameters": {key: value for key, value in estimator.get_params().items()
-                       if isinstance(value, int | float | str | bool | None)},
-    }  # fmt: skip
+        "parameters": {
+            key: value
+            for key, value in estimator.get_params().items()
+            if isinstance(value, int | float | str | bool | None)
+        },
+    }
 
 
 def write_table(records):

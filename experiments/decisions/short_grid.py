@@ -37,14 +37,17 @@ def show(name, result):
     points = result.rows()
     print(f"{name}: best {result!r}")
     for key in KEYS:
-        values = {value: max(p["pa"] for p in points if p[key] == value) for value in
-                  getattr(WIDE, key)}  # fmt: skip
+        values = {
+            value: max(p["pa"] for p in points if p[key] == value) for value in getattr(WIDE, key)
+        }
         print(f"  {key}: " + ", ".join(f"{value:g} {pa:.4f}" for value, pa in values.items()))
     short = [p for p in points if is_in(SHORT_GRID, p)]
     best = max(short, key=lambda p: (p["pa"], p["ap"]))
     usual = next(p for p in points if all(p[key] == getattr(Params, key) for key in KEYS))
-    print(f"  short grid {best['pa']:.4f} at {[best[key] for key in KEYS]}, defaults"
-          f" {usual['pa']:.4f}")  # fmt: skip
+    print(
+        f"  short grid {best['pa']:.4f} at {[best[key] for key in KEYS]}, defaults"
+        f" {usual['pa']:.4f}"
+    )
 
 
 def is_in(grid, point):

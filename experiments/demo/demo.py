@@ -171,10 +171,16 @@ def compare(runs):
     rows = []
     for run in runs.values():
         n = run.numbers()
-        rows.append([
-            n["name"], f"{n['pa']:.3f}", f"{n['ap']:.3f}", n["rules"],
-            f"{n['births']}/{n['merges']}", f"{n['ms_per_sample']:.3f}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                n["name"],
+                f"{n['pa']:.3f}",
+                f"{n['ap']:.3f}",
+                n["rules"],
+                f"{n['births']}/{n['merges']}",
+                f"{n['ms_per_sample']:.3f}",
+            ]
+        )
     header = ["model", "PA", "AP", "rules", "births/merges", "ms/sample"]
     title, *lines = format_table(header, rows)
     return [title, "-" * len(title), *lines]
@@ -310,8 +316,11 @@ def draw_snapshots(stream, cells=CELLS):
     legends = [ax.get_legend_handles_labels() for ax in panels.flat]
     figure.legend(
         *max(legends, key=lambda legend: len(legend[1])),
-        loc="outside lower center", ncols=3, frameon=False, fontsize=9,
-    )  # fmt: skip
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+    )
     figure.suptitle(f"Rules on {stream.name}, samples by {stream.label_names[0]}", fontsize=11)
     return figure
 

@@ -75,4 +75,4 @@ def ablation_lines(name, limits, orders):
     return {
         key: Line(make_run(name, limits=limits, **parameters), orders)
         for key, parameters in settings.items()
-    }  # fmt: skip
+    }

@@ -11,10 +11,12 @@ from efcml_paper.scale import LARGE, RULE_COUNT_SETS, SETS
 
 OVR, CHAIN = "one-versus-rest", "chain"
 PAPER_SECONDS = {  # per update, as printed: EFC-ML, one-versus-rest, chain
-    "birds": (0.289, 0.868, 1.078), "emotions": (0.070, 0.107, 0.172),
-    "water-quality": (0.033, 0.093, 0.324), "yeast": (0.063, 0.147, 0.171),
+    "birds": (0.289, 0.868, 1.078),
+    "emotions": (0.070, 0.107, 0.172),
+    "water-quality": (0.033, 0.093, 0.324),
+    "yeast": (0.063, 0.147, 0.171),
     "mediamill": (0.41, 0.94, 1.56),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,14 @@ def trend_claims():
         claims += [
             _trend(*add, f"{short}: EFC-ML above one-versus-rest", "above", SETS, ("EFC-ML", OVR)),
             _trend(*add, f"{short}: EFC-ML above the chain", "above", SETS, ("EFC-ML", CHAIN)),
-            _trend(*add, f"{short}: EFC-ML above both over nearly the whole stream", "leads", SETS,
-                   ("EFC-ML", OVR, CHAIN)),
-        ]  # fmt: skip
+            _trend(
+                *add,
+                f"{short}: EFC-ML above both over nearly the whole stream",
+                "leads",
+                SETS,
+                ("EFC-ML", OVR, CHAIN),
+            ),
+        ]
     pa, ap = ("pa-trends", "pa"), ("ap-trends", "ap")
     ahead = ("EFC-ML", OVR, CHAIN)
     claims += [
@@ -53,13 +60,28 @@ def trend_claims():
         _trend(*pa, "PA: emotions about 10 points above both", "about", ("emotions",), ahead, 0.1),
         _trend(*pa, "PA: static worst", "worst", SETS, ("static", *ahead)),
         _trend(*ap, "AP: static worst", "worst", ("birds", "emotions"), ("static", *ahead)),
-        _trend(*ap, "AP: chain below static", "above", ("water-quality", "yeast"),
-               ("static", CHAIN)),
-        Claim("rule-counts", "merging keeps the rules near 17 and 10", "kept near", RULE_COUNT_SETS,
-              ("EFC-ML",), "rules", (17, 10)),
-        Claim("rule-counts", "one-versus-rest and chain need over 100 rules in total", "more",
-              RULE_COUNT_SETS, (OVR, CHAIN), "rules", 100),
-    ]  # fmt: skip
+        _trend(
+            *ap, "AP: chain below static", "above", ("water-quality", "yeast"), ("static", CHAIN)
+        ),
+        Claim(
+            "rule-counts",
+            "merging keeps the rules near 17 and 10",
+            "kept near",
+            RULE_COUNT_SETS,
+            ("EFC-ML",),
+            "rules",
+            (17, 10),
+        ),
+        Claim(
+            "rule-counts",
+            "one-versus-rest and chain need over 100 rules in total",
+            "more",
+            RULE_COUNT_SETS,
+            (OVR, CHAIN),
+            "rules",
+            100,
+        ),
+    ]
     return claims
 
 
@@ -79,9 +101,12 @@ def large_claims():
             ("EFC-ML above the chain", "above", ("EFC-ML", CHAIN)),
             ("one-versus-rest above the chain", "above", (OVR, CHAIN)),
             ("EFC-ML above least squares only", "above", ("EFC-ML", "least squares only")),
-            ("least squares only about level with the chain", "level",
-             ("least squares only", CHAIN)),
-        ):  # fmt: skip
+            (
+                "least squares only about level with the chain",
+                "level",
+                ("least squares only", CHAIN),
+            ),
+        ):
             claims.append(
                 Claim("mediamill", f"{short}: {words}", test, (LARGE,), lines, measure, margin)
             )
@@ -93,28 +118,85 @@ def active_claims():
     labels, samples = "al-labels", "al-samples"
     easy, hard = ("emotions", "yeast"), ("birds", "water-quality")
     return [
-        Claim(labels, "10 % of the labels: no visible loss against full update", "no loss", easy,
-              ("active 10%", "full update"), margin=VISIBLE),
-        Claim(labels, "20 % of the labels: no visible loss against full update", "no loss", hard,
-              ("active 20%", "full update"), margin=VISIBLE),
-        Claim(labels, "10 % of the labels clearly below 20 %", "above", hard,
-              ("active 20%", "active 10%")),
-        Claim(labels, "10 % active above 10 % random, labels", "above", SETS,
-              ("active 10%", "random 10%")),
-        Claim(labels, "10 % random near static, labels", "level", SETS,
-              ("random 10%", "static"), margin=VISIBLE),
-        Claim(samples, "10 % of the samples: no visible loss against full update", "no loss", easy,
-              ("active 10%", "full update"), margin=VISIBLE),
-        Claim(samples, "water quality loses about 3 points at 30 % of the samples", "about",
-              ("water-quality",), ("full update", "active 30%"), margin=0.03),
-        Claim(samples, "water quality loses no more at 10 %", "no loss", ("water-quality",),
-              ("active 10%", "active 30%"), margin=VISIBLE),
-        Claim(samples, "birds: 30 % of the samples above static", "above", ("birds",),
-              ("active 30%", "static")),
-        Claim(samples, "birds: 20 % of the samples no better than static", "level", ("birds",),
-              ("active 20%", "static"), margin=0.002),
+        Claim(
+            labels,
+            "10 % of the labels: no visible loss against full update",
+            "no loss",
+            easy,
+            ("active 10%", "full update"),
+            margin=VISIBLE,
+        ),
+        Claim(
+            labels,
+            "20 % of the labels: no visible loss against full update",
+            "no loss",
+            hard,
+            ("active 20%", "full update"),
+            margin=VISIBLE,
+        ),
+        Claim(
+            labels,
+            "10 % of the labels clearly below 20 %",
+            "above",
+            hard,
+            ("active 20%", "active 10%"),
+        ),
+        Claim(
+            labels,
+            "10 % active above 10 % random, labels",
+            "above",
+            SETS,
+            ("active 10%", "random 10%"),
+        ),
+        Claim(
+            labels,
+            "10 % random near static, labels",
+            "level",
+            SETS,
+            ("random 10%", "static"),
+            margin=VISIBLE,
+        ),
+        Claim(
+            samples,
+            "10 % of the samples: no visible loss against full update",
+            "no loss",
+            easy,
+            ("active 10%", "full update"),
+            margin=VISIBLE,
+        ),
+        Claim(
+            samples,
+            "water quality loses about 3 points at 30 % of the samples",
+            "about",
+            ("water-quality",),
+            ("full update", "active 30%"),
+            margin=0.03,
+        ),
+        Claim(
+            samples,
+            "water quality loses no more at 10 %",
+            "no loss",
+            ("water-quality",),
+            ("active 10%", "active 30%"),
+            margin=VISIBLE,
+        ),
+        Claim(
+            samples,
+            "birds: 30 % of the samples above static",
+            "above",
+            ("birds",),
+            ("active 30%", "static"),
+        ),
+        Claim(
+            samples,
+            "birds: 20 % of the samples no better than static",
+            "level",
+            ("birds",),
+            ("active 20%", "static"),
+            margin=0.002,
+        ),
         *instability_claims(),
-    ]  # fmt: skip
+    ]
 
 
 def instability_claims():
@@ -123,27 +205,50 @@ def instability_claims():
     for unit in ("labels", "samples"):
         lines = (f"with instability, {unit}", f"without instability, {unit}")
         claims += [
-            Claim("al-instability", f"instability helps at 10 % of the {unit}", "above",
-                  ("birds", "emotions", "water-quality"), lines),
-            Claim("al-instability", f"it helps birds most, {unit}", "most", ("birds",),
-                  lines),
-        ]  # fmt: skip
+            Claim(
+                "al-instability",
+                f"instability helps at 10 % of the {unit}",
+                "above",
+                ("birds", "emotions", "water-quality"),
+                lines,
+            ),
+            Claim("al-instability", f"it helps birds most, {unit}", "most", ("birds",), lines),
+        ]
     return claims
 
 
 def large_active_claims():
     """Return what is said of budgets on mediamill."""
     claims = [
-        Claim("al-mediamill", "PA: 10 % of the samples: no loss", "no loss", (LARGE,),
-              ("active 10%", "full update"), margin=0.001),
-        Claim("al-mediamill", "AP: 30 % of the samples slightly below full update", "above",
-              (LARGE,), ("full update", "active 30%"), "ap"),
-    ]  # fmt: skip
+        Claim(
+            "al-mediamill",
+            "PA: 10 % of the samples: no loss",
+            "no loss",
+            (LARGE,),
+            ("active 10%", "full update"),
+            margin=0.001,
+        ),
+        Claim(
+            "al-mediamill",
+            "AP: 30 % of the samples slightly below full update",
+            "above",
+            (LARGE,),
+            ("full update", "active 30%"),
+            "ap",
+        ),
+    ]
     for measure, margin in (("pa", 0.001), ("ap", 0.01)):
         claims.append(
-            Claim("al-mediamill", f"{measure.upper()}: 10 % random near static", "level", (LARGE,),
-                  ("random 10%", "static"), measure, margin)
-        )  # fmt: skip
+            Claim(
+                "al-mediamill",
+                f"{measure.upper()}: 10 % random near static",
+                "level",
+                (LARGE,),
+                ("random 10%", "static"),
+                measure,
+                margin,
+            )
+        )
     return claims
 
 
@@ -151,11 +256,17 @@ def speed_claims():
     """Return what is said of the time per update: how many times faster EFC-ML is."""
     sets = tuple(PAPER_SECONDS)
     return [
-        Claim("speed", f"as many times faster than {words} as printed, or more", "times", sets,
-              ("EFC-ML", line), "ms_per_sample",
-              tuple(seconds[place] / seconds[0] for seconds in PAPER_SECONDS.values()))
+        Claim(
+            "speed",
+            f"as many times faster than {words} as printed, or more",
+            "times",
+            sets,
+            ("EFC-ML", line),
+            "ms_per_sample",
+            tuple(seconds[place] / seconds[0] for seconds in PAPER_SECONDS.values()),
+        )
         for place, (words, line) in enumerate(((OVR, OVR), ("the chain", CHAIN)), start=1)
-    ]  # fmt: skip
+    ]
 
 
 def from_small_start(claims):
@@ -164,7 +275,11 @@ def from_small_start(claims):
 
 
 CLAIMS = (
-    *trend_claims(), *large_claims(), *active_claims(), *from_small_start(active_claims()),
-    *large_active_claims(), *speed_claims(),
-)  # fmt: skip
+    *trend_claims(),
+    *large_claims(),
+    *active_claims(),
+    *from_small_start(active_claims()),
+    *large_active_claims(),
+    *speed_claims(),
+)
 N_CHECKS = 2 * sum(len(claim.sets) for claim in CLAIMS)  # with cases, and for rules alone

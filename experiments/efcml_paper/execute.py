@@ -38,17 +38,26 @@ def run_and_measure(run):
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             result = prequential(
-                model, ds.X[rows[order]], ds.Y[rows[order]], active=asker,
-                learn=MODELS[run.model].learn, progress=False,
-            )  # fmt: skip
+                model,
+                ds.X[rows[order]],
+                ds.Y[rows[order]],
+                active=asker,
+                learn=MODELS[run.model].learn,
+                progress=False,
+            )
     shares = np.empty((2, len(rows)))
     shares[0, order] = measures.partial_accuracy_rows(result.Y, result.scores >= 0.5)
     shares[1, order] = measures.average_precision_rows(result.Y, result.scores)
     n_labels = result.Y.shape[1]
     return identity(run) | {
-        "labels": n_labels, "pa": result.pa, "ap": result.ap,
-        "rules": int(result.rules[-1]), "most_rules": int(result.rules.max()),
-        "births": result.births, "merges": result.merges, "drops": result.drops,
+        "labels": n_labels,
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": int(result.rules[-1]),
+        "most_rules": int(result.rules.max()),
+        "births": result.births,
+        "merges": result.merges,
+        "drops": result.drops,
         "asked": float(result.queried.mean()),
         "diverged": diverged or ran_away(notes),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
@@ -57,20 +66,28 @@ def run_and_measure(run):
         "right": pack(np.round(shares[0] * n_labels), "u1"),
         "ap_rows": pack_shares(shares[1]) if run.keeps_ap else None,
         "curve": pack(result.rules[curve_points(len(rows))], "u2"),
-    }  # fmt: skip
+    }
 
 
 def identity(run):
     """Return what a record says of the run itself."""
-    asking = None if run.asking is None else vars(run.asking) | {
-        "criteria": list(run.asking.criteria)
-    }  # fmt: skip
+    asking = (
+        None if run.asking is None else vars(run.asking) | {"criteria": list(run.asking.criteria)}
+    )
     return {
-        "key": run.key, "set": run.dataset, "model": run.model, "start": run.start,
-        "order": run.order, "seed": run.order, "asking": asking,
-        "parameters": dict(run.parameters), "versions": versions(),
-        "method": method(), "data": data_fingerprint(run), "machine": machine(),
-    }  # fmt: skip
+        "key": run.key,
+        "set": run.dataset,
+        "model": run.model,
+        "start": run.start,
+        "order": run.order,
+        "seed": run.order,
+        "asking": asking,
+        "parameters": dict(run.parameters),
+        "versions": versions(),
+        "method": method(),
+        "data": data_fingerprint(run),
+        "machine": machine(),
+    }
 
 
 def make_asker(run):

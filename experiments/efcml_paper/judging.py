@@ -51,8 +51,10 @@ def by_set(verdict):
 def count_verdicts(judged):
     """Return how often each verdict was given, in one sentence for each way."""
     told = [f"{len(judged)} claims."]
-    for way, verdicts in ((WITH_CASES, [one.cases for one in judged]),
-                          (ALONE, [one.alone for one in judged])):  # fmt: skip
+    for way, verdicts in (
+        (WITH_CASES, [one.cases for one in judged]),
+        (ALONE, [one.alone for one in judged]),
+    ):
         count = Counter(verdict.word for verdict in verdicts)
         parts = [count[word] for word in (HOLDS, PARTLY, REFUTED, OPEN)]
         words = "{} hold, {} hold in part, {} do not hold, {} could not be shown".format(*parts)

@@ -12,9 +12,15 @@ from efcml.support.states import to_plain
 
 PACKAGES = ("numpy", "numba", "scipy")
 OTHER_PARTS = {  # that a run by default does not go through
-    "alpha": 0.05, "correlation": "laplacian", "forgetting": 0.99, "bandwidth": 1.0, "prior": 1.0,
-    "activation": "distance", "product_space": False, "birth_plane": "blend",
-}  # fmt: skip
+    "alpha": 0.05,
+    "correlation": "laplacian",
+    "forgetting": 0.99,
+    "bandwidth": 1.0,
+    "prior": 1.0,
+    "activation": "distance",
+    "product_space": False,
+    "birth_plane": "blend",
+}
 
 
 def versions():

@@ -12,26 +12,41 @@ from efcml_paper.scale import LARGE, SETS
 SINGLE_PASS = {
     "running label frequencies": ((0.949, 0.368), (0.671, 0.582), (0.653, 0.569), (0.767, 0.705)),
     "one global plane, ridge by cross-validation": (
-        (0.959, 0.668), (0.796, 0.810), (0.697, 0.658), (0.802, 0.756),
+        (0.959, 0.668),
+        (0.796, 0.810),
+        (0.697, 0.658),
+        (0.802, 0.756),
     ),
     "the same with 500 random Fourier features": (
-        (0.959, 0.663), (0.808, 0.829), (0.701, 0.661), (0.804, 0.760),
+        (0.959, 0.663),
+        (0.808, 0.829),
+        (0.701, 0.661),
+        (0.804, 0.760),
     ),
     "river, best in each measure": (
-        (0.953, 0.599), (0.801, 0.811), (0.719, 0.700), (0.798, 0.755),
+        (0.953, 0.599),
+        (0.801, 0.811),
+        (0.719, 0.700),
+        (0.798, 0.755),
     ),
     "MOA, best in each measure": ((0.953, 0.514), (0.823, 0.816), (0.725, 0.707), (0.796, 0.745)),
     "ML-kNN, window of 1000": ((0.950, 0.531), (0.799, 0.823), (0.700, 0.671), (0.797, 0.750)),
-}  # fmt: skip
+}
 MANY_PASSES = {
     "BOOMER (defaults) or 500 extra-trees regressors (leaves of 2 or more), both on the"
     " initial part, best in each measure": (
-        (0.962, 0.717), (0.811, 0.832), (0.681, 0.628), (0.811, 0.770),
+        (0.962, 0.717),
+        (0.811, 0.832),
+        (0.681, 0.628),
+        (0.811, 0.770),
     ),
     "kernel ridge retrained every 20 samples, parameters picked on the stream": (
-        (0.956, 0.623), (0.823, 0.838), (0.710, 0.679), (0.809, 0.775),
+        (0.956, 0.623),
+        (0.823, 0.838),
+        (0.710, 0.679),
+        (0.809, 0.775),
     ),
-}  # fmt: skip
+}
 LARGE_MARKS = {
     "running label frequencies": (0.9639, 0.627),
     "one global plane": (0.9694, 0.722),
@@ -87,9 +102,11 @@ def large_table(findings):
     rows = []
     for name in OURS:
         line = findings.line("mediamill", LARGE, name)
-        both = [MISSING] * 2 if line is None else [
-            short(findings.mean(line, measure), 4) for measure in ("pa", "ap")
-        ]  # fmt: skip
+        both = (
+            [MISSING] * 2
+            if line is None
+            else [short(findings.mean(line, measure), 4) for measure in ("pa", "ap")]
+        )
         rows.append([f"**{name}**", *both])
     rows += [[name, short(pa, 4), short(ap, 4)] for name, (pa, ap) in LARGE_MARKS.items()]
     return Table("mediamill, file order", ["model", "PA", "AP"], rows)

@@ -15,11 +15,32 @@ from efcml_paper.run_records import Records
 from efcml_paper.scale import FULL
 from efcml_paper.tuned import RIVALS, read_choices, tuned_parameters
 
-ORDER = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-samples",
-         "al-instability", "al-mediamill", "speed", "ablation")  # fmt: skip
-PICTURES = ("pa-trends", "ap-trends", "rule-counts", "mediamill", "al-labels", "al-labels-small",
-            "al-samples", "al-samples-small", "al-instability-labels", "al-instability-samples",
-            "al-mediamill", "ablation")  # fmt: skip
+ORDER = (
+    "pa-trends",
+    "ap-trends",
+    "rule-counts",
+    "mediamill",
+    "al-labels",
+    "al-samples",
+    "al-instability",
+    "al-mediamill",
+    "speed",
+    "ablation",
+)
+PICTURES = (
+    "pa-trends",
+    "ap-trends",
+    "rule-counts",
+    "mediamill",
+    "al-labels",
+    "al-labels-small",
+    "al-samples",
+    "al-samples-small",
+    "al-instability-labels",
+    "al-instability-samples",
+    "al-mediamill",
+    "ablation",
+)
 NOTHING = "There are no records yet: `efcml reproduce all --out experiments/results/reproduce`."
 
 
@@ -112,9 +133,7 @@ def tuned_table(findings):
     plan, rows = findings.plan, []
     for dataset in sorted(plan.choices):
         for model in ("efcml", *RIVALS):
-            chosen = tuned_parameters(
-                dataset, model, plan.scale, plan.choices, plan.records
-            )  # fmt: skip
+            chosen = tuned_parameters(dataset, model, plan.scale, plan.choices, plan.records)
             if chosen is not None:
                 words = ", ".join(f"{name} {value}" for name, value in sorted(chosen.items()))
                 rows.append([dataset, model, words])

@@ -145,8 +145,9 @@ def draw_ablation(experiment, findings):
     for ax, (measure, words) in zip(axes, MEASURES.items(), strict=True):
         for place, (dataset, (color, _)) in enumerate(zip(SETS, looks, strict=True)):
             shift = 0.18 * (place - 1.5)
-            draw_dots(ax, findings, lines[dataset], names, measure, color, "osD^"[place], shift,
-                      dataset)  # fmt: skip
+            draw_dots(
+                ax, findings, lines[dataset], names, measure, color, "osD^"[place], shift, dataset
+            )
         ax.axvline(0.0, color=style.GREY, linewidth=1)
         style.clear_frame(ax).grid(axis="x", color=style.PALE, linewidth=0.7)
         ax.set_xscale("symlog", linthresh=1.0, linscale=1.5)
@@ -170,13 +171,23 @@ def draw_dots(ax, findings, lines, names, measure, color, marker, shift, label):
                 [100 * found.wide_low, 100 * found.wide_high], [at, at], color=color, linewidth=1.2
             )
             ax.plot(
-                100 * found.mean, at, marker, color=color, markersize=4,
+                100 * found.mean,
+                at,
+                marker,
+                color=color,
+                markersize=4,
                 label=label if place == 0 else None,
-            )  # fmt: skip
+            )
 
 
 MAKERS = {
-    "pa-trends": draw_comparison, "ap-trends": draw_comparison, "rule-counts": draw_rules,
-    "mediamill": draw_large, "al-labels": draw_budgets, "al-samples": draw_budgets,
-    "al-instability": draw_criteria, "al-mediamill": draw_large, "ablation": draw_ablation,
-}  # fmt: skip
+    "pa-trends": draw_comparison,
+    "ap-trends": draw_comparison,
+    "rule-counts": draw_rules,
+    "mediamill": draw_large,
+    "al-labels": draw_budgets,
+    "al-samples": draw_budgets,
+    "al-instability": draw_criteria,
+    "al-mediamill": draw_large,
+    "ablation": draw_ablation,
+}

@@ -87,11 +87,21 @@ def trend_tables(experiment, findings):
     names = [NAMES[model] for model in COMPARED]
     both = names + [name + DEFAULT for name in names]
     tables = [
-        across_sets(f"PA / AP, mean over the orders ({ONE_ORDER})", findings, experiment, both,
-                    lambda line: scores(findings, line)),
-        across_sets("PA / AP in file order", findings, experiment, both,
-                    lambda line: file_order(findings, line)),
-    ]  # fmt: skip
+        across_sets(
+            f"PA / AP, mean over the orders ({ONE_ORDER})",
+            findings,
+            experiment,
+            both,
+            lambda line: scores(findings, line),
+        ),
+        across_sets(
+            "PA / AP in file order",
+            findings,
+            experiment,
+            both,
+            lambda line: file_order(findings, line),
+        ),
+    ]
     measure = experiment.partition("-")[0]
     return [*tables, difference_table(experiment, findings, measure, names[0], names[1:])]
 
@@ -144,9 +154,11 @@ def active_tables(experiment, findings):
     tables = []
     for title, start in STARTS.items():
         names = [
-            name for named in findings.lines(experiment).values() for name in named
+            name
+            for named in findings.lines(experiment).values()
+            for name in named
             if name.endswith(SMALL) == (start == SMALL)
-        ]  # fmt: skip
+        ]
         if names:
             words = f"PA / AP (share asked), {title}, mean over the orders"
             unique = list(dict.fromkeys(names))
@@ -206,8 +218,9 @@ def large_tables(experiment, findings):
         pa, ap, rules, asked, time = (
             findings.mean(line, field) for field in ("pa", "ap", "rules", "asked", "ms_per_sample")
         )
-        rows.append([name, short(pa, 4), short(ap, 4), f"{rules:.0f}", f"{100 * asked:.0f}",
-                     f"{time:.3g}"])  # fmt: skip
+        rows.append(
+            [name, short(pa, 4), short(ap, 4), f"{rules:.0f}", f"{100 * asked:.0f}", f"{time:.3g}"]
+        )
     header = ["model", "PA", "AP", "rules", "% learned", "ms/sample"]
     return [Table("mediamill, file order", header, rows)]
 
@@ -220,9 +233,16 @@ def speed_tables(experiment, findings):
             if name in lines:
                 seconds = 1e-3 * findings.mean(lines[name], "ms_per_sample")
                 paper = PAPER_SECONDS[dataset][place]
-                rows.append([dataset, name, f"{seconds:.5f}", f"{paper:.3f}",
-                             f"{paper / seconds:.0f}",
-                             f"{findings.mean(lines[name], 'rules'):.0f}"])  # fmt: skip
+                rows.append(
+                    [
+                        dataset,
+                        name,
+                        f"{seconds:.5f}",
+                        f"{paper:.3f}",
+                        f"{paper / seconds:.0f}",
+                        f"{findings.mean(lines[name], 'rules'):.0f}",
+                    ]
+                )
     header = ["set", "model", "seconds", "paper", "times faster", "rules"]
     return [Table("seconds per sample, predicted and learned, one process", header, rows)]
 
@@ -231,10 +251,15 @@ def ablation_tables(experiment, findings):
     """Return what every change costs, what pairs add, and forgetting on a drifting stream."""
     names = [name for name in findings.lines(experiment)[SETS[0]] if " + " not in name]
     tables = [
-        change_table(findings, measure, names, SETS,
-                     f"changed minus default, {measure.upper()} in points [corrected interval]")
+        change_table(
+            findings,
+            measure,
+            names,
+            SETS,
+            f"changed minus default, {measure.upper()} in points [corrected interval]",
+        )
         for measure in ("pa", "ap")
-    ]  # fmt: skip
+    ]
     tables.append(pair_table(findings))
     for measure in ("pa", "ap"):
         words = f"the same on a stream that drifts ({DRIFTING}), {measure.upper()}"
@@ -272,8 +297,14 @@ def pair_table(findings):
 
 
 MAKERS = {
-    "pa-trends": trend_tables, "ap-trends": trend_tables, "rule-counts": rule_tables,
-    "mediamill": large_tables, "al-labels": active_tables, "al-samples": active_tables,
-    "al-instability": active_tables, "al-mediamill": large_tables, "speed": speed_tables,
+    "pa-trends": trend_tables,
+    "ap-trends": trend_tables,
+    "rule-counts": rule_tables,
+    "mediamill": large_tables,
+    "al-labels": active_tables,
+    "al-samples": active_tables,
+    "al-instability": active_tables,
+    "al-mediamill": large_tables,
+    "speed": speed_tables,
     "ablation": ablation_tables,
-}  # fmt: skip
+}

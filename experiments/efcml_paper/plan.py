@@ -6,10 +6,15 @@ from efcml_paper.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS
 from efcml_paper.tuned import RIVALS, rival_searches, tuned_parameters
 
 NAMES = {
-    "efcml": "EFC-ML", "ovr": "one-versus-rest", "chain": "chain", "static": "static",
-    "rules": "rules alone", "rfwls": "least squares only", "rls": "one global plane",
+    "efcml": "EFC-ML",
+    "ovr": "one-versus-rest",
+    "chain": "chain",
+    "static": "static",
+    "rules": "rules alone",
+    "rfwls": "least squares only",
+    "rls": "one global plane",
     "frequencies": "label frequencies",
-}  # fmt: skip
+}
 COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
 WITH_CASES = ("ovr", "chain", "static", "rfwls")  # by default, as EFC-ML has
 BUDGETS = (0.1, 0.2, 0.3)
@@ -58,9 +63,11 @@ class Plan:
             return []
         sets = SETS_OF[experiment]
         return [
-            run for name in sets for model in RIVALS
+            run
+            for name in sets
+            for model in RIVALS
             for run in rival_searches(name, model, self.scale)
-        ]  # fmt: skip
+        ]
 
     def _run(self, name, model="efcml", **options):
         """Return a run, of rules alone if this plan is."""
@@ -175,10 +182,17 @@ class Plan:
 
 TUNED_EXPERIMENTS = ("pa-trends", "ap-trends", "rule-counts")
 SETS_OF = {
-    "al-samples": SETS, "al-labels": SETS, "al-instability": SETS, "ablation": SETS,
-    "rule-counts": RULE_COUNT_SETS, "pa-trends": SETS, "ap-trends": SETS, "speed": (*SETS, LARGE),
-    "al-mediamill": (LARGE,), "mediamill": (LARGE,),
-}  # fmt: skip
+    "al-samples": SETS,
+    "al-labels": SETS,
+    "al-instability": SETS,
+    "ablation": SETS,
+    "rule-counts": RULE_COUNT_SETS,
+    "pa-trends": SETS,
+    "ap-trends": SETS,
+    "speed": (*SETS, LARGE),
+    "al-mediamill": (LARGE,),
+    "mediamill": (LARGE,),
+}
 IDS = tuple(SETS_OF)  # cheap ones first
 LARGE_IDS = ("mediamill", "al-mediamill")  # left out of `all --quick`
 
@@ -195,6 +209,7 @@ def choose_ids(wanted, scale):
     if wanted == "all":
         return IDS if scale is FULL else tuple(name for name in IDS if name not in LARGE_IDS)
     if wanted not in IDS:
-        raise ValueError(f"there is no experiment {wanted!r}: choose all or one of"
-                         f" {', '.join(IDS)}.")  # fmt: skip
+        raise ValueError(
+            f"there is no experiment {wanted!r}: choose all or one of {', '.join(IDS)}."
+        )
     return (wanted,)

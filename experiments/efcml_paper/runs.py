@@ -66,9 +66,7 @@ class Run:
         """The run that stands for all runs with the same fitted model."""
         model = "efcml" if self.model == "static" else self.model
         order = self.order if is_built_in(self.dataset) else 0
-        return replace(
-            self, model=model, order=order, asking=None, stream_limit=None, alone=False
-        )  # fmt: skip
+        return replace(self, model=model, order=order, asking=None, stream_limit=None, alone=False)
 
     @property
     def keeps_ap(self):
@@ -83,12 +81,18 @@ class Run:
         return replace(self, order=order)
 
 
-def make_run(dataset, model="efcml", *, limits=(None, None), start="published", asking=None,
-             alone=False, **parameters):  # fmt: skip
+def make_run(
+    dataset,
+    model="efcml",
+    *,
+    limits=(None, None),
+    start="published",
+    asking=None,
+    alone=False,
+    **parameters,
+):
     """Return a run in file order; keywords are parameters of the model."""
-    return Run(
-        dataset, model, tuple(sorted(parameters.items())), start, 0, asking, *limits, alone
-    )  # fmt: skip
+    return Run(dataset, model, tuple(sorted(parameters.items())), start, 0, asking, *limits, alone)
 
 
 def is_built_in(dataset):

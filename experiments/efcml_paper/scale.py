@@ -51,15 +51,28 @@ class Scale:
 
 
 FULL = Scale(
-    "full", orders=tuple(range(11)), active_orders=tuple(range(11)),
-    ablation_orders=tuple(range(11)), alone_orders=(0, 1, 2), judged=True,
-)  # fmt: skip
+    "full",
+    orders=tuple(range(11)),
+    active_orders=tuple(range(11)),
+    ablation_orders=tuple(range(11)),
+    alone_orders=(0, 1, 2),
+    judged=True,
+)
 QUICK = Scale(
-    "quick", orders=(0, 1), active_orders=(0,), ablation_orders=(0,), limits=(80, 60),
-    grid=Grid(vigilance=(0.3, 0.6), alpha=(0.0, 0.05), beta=(0.0, 0.1, 1.0)), folds=2,
-    rival_vigilances=(0.3, 0.6), rival_alphas=(0.0,),
+    "quick",
+    orders=(0, 1),
+    active_orders=(0,),
+    ablation_orders=(0,),
+    limits=(80, 60),
+    grid=Grid(vigilance=(0.3, 0.6), alpha=(0.0, 0.05), beta=(0.0, 0.1, 1.0)),
+    folds=2,
+    rival_vigilances=(0.3, 0.6),
+    rival_alphas=(0.0,),
     rival_parameters={"max_rules": 3, "prior": 10.0},  # its choice for every label takes longest
-    large_grid=Grid(vigilance=0.5, alpha=(0.0, 0.05), beta=(0.0, 0.1)), large_grid_rows=100,
-    large_limits=(200, 100), large_rival_limits=(200, 100), speed_sets=SETS,
+    large_grid=Grid(vigilance=0.5, alpha=(0.0, 0.05), beta=(0.0, 0.1)),
+    large_grid_rows=100,
+    large_limits=(200, 100),
+    large_rival_limits=(200, 100),
+    speed_sets=SETS,
     speed_limits=(80, 20),
-)  # fmt: skip
+)

@@ -43,16 +43,28 @@ def tune_set(name, scale, folder, workers, say):
     checkpoints.mkdir(parents=True, exist_ok=True)
     found = task_of(name, scale)
     result = tune(
-        ds.X[rows], ds.Y[rows], grid=grid, folds=folds, jobs=workers.jobs, dask=workers.dask,
+        ds.X[rows],
+        ds.Y[rows],
+        grid=grid,
+        folds=folds,
+        jobs=workers.jobs,
+        dask=workers.dask,
         checkpoint=checkpoints / f"{name}-{found}.jsonl",
-    )  # fmt: skip
+    )
     points = sorted(result.rows(), key=lambda point: (-point["pa"], -point["ap"]))
     say(f"  {name}: {result!r}")
     return {
-        "fingerprint": found, "version": efcml.__version__, "method": method(),
-        "rows": len(rows), "folds": folds, "points": len(grid), "parameters": result.best_params,
-        "pa": result.best_pa, "ap": result.best_ap, "best": points[:SHOWN],
-    }  # fmt: skip
+        "fingerprint": found,
+        "version": efcml.__version__,
+        "method": method(),
+        "rows": len(rows),
+        "folds": folds,
+        "points": len(grid),
+        "parameters": result.best_params,
+        "pa": result.best_pa,
+        "ap": result.best_ap,
+        "best": points[:SHOWN],
+    }
 
 
 def task_of(name, scale):
@@ -91,11 +103,18 @@ def write_choices(folder, choices):
 def rival_searches(name, model, scale):
     """Return the runs inside the initial part by which a rival's parameters are chosen."""
     return [
-        make_run(name, model, limits=scale.limits, start="inside", vigilance=vigilance,
-                 **scale.rival_parameters, **sparsity(alpha))
+        make_run(
+            name,
+            model,
+            limits=scale.limits,
+            start="inside",
+            vigilance=vigilance,
+            **scale.rival_parameters,
+            **sparsity(alpha),
+        )
         for vigilance in scale.rival_vigilances
         for alpha in scale.rival_alphas
-    ]  # fmt: skip
+    ]
 
 
 def sparsity(alpha):

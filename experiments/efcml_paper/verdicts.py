@@ -192,10 +192,18 @@ def in_words(intervals):
 
 
 TESTS = {
-    "above": is_above, "worst": is_worst, "level": is_level, "no loss": is_no_loss,
-    "about": is_about, "leads": does_lead, "falls": does_fall, "kept near": is_kept_near,
-    "more": is_more, "times": is_times, "most": is_most,
-}  # fmt: skip
+    "above": is_above,
+    "worst": is_worst,
+    "level": is_level,
+    "no loss": is_no_loss,
+    "about": is_about,
+    "leads": does_lead,
+    "falls": does_fall,
+    "kept near": is_kept_near,
+    "more": is_more,
+    "times": is_times,
+    "most": is_most,
+}
 NEEDED = {  # of every test, with the tolerance for words that leave it open
     "above": "difference above 0",
     "worst": "all others above it",

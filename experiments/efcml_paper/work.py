@@ -43,9 +43,7 @@ def find_missing(runs, records):
     groups = {}
     for run in missing:
         groups.setdefault((run.alone, run.fitting), []).append(run)
-    ordered = sorted(
-        groups.items(), key=lambda item: (item[0][0], min(map(seconds_of, item[1])))
-    )  # fmt: skip
+    ordered = sorted(groups.items(), key=lambda item: (item[0][0], min(map(seconds_of, item[1]))))
     return [run for _, group in ordered for run in group]
 
 

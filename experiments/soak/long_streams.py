@@ -34,7 +34,7 @@ CASES = {
         },
         "forgetting": forgetting,
         "vigilance": vigilance,
-    }  # fmt: skip
+    }
     for rows, p, clusters, radius, turns, vigilance in (
         (1_000_000, 20, 20, 8.0, 0.5, 0.7),
         (200_000, 100, 12, 30.0, 0.25, 0.6),
@@ -42,9 +42,13 @@ CASES = {
     for forgetting in (1.0, 0.999)
 }
 SETTINGS = {
-    "max_rules": RULE_CAP, "bandwidth": 1.0, "alpha": 0.01, "beta": 0.1, "prior": 1.0,
+    "max_rules": RULE_CAP,
+    "bandwidth": 1.0,
+    "alpha": 0.01,
+    "beta": 0.1,
+    "prior": 1.0,
     "warmup_rows": 500,
-}  # fmt: skip
+}
 
 
 class DriftingStream:
@@ -95,10 +99,12 @@ def look_at(learner):
     arrays = [np.asarray(getattr(rules, name)) for name in rules.arrays._fields]
     finite = all(bool(np.isfinite(array).all()) for array in [*arrays, *cases.values()])
     return {
-        "inverse_off": off, "least_eigenvalue": least, "finite": finite,
+        "inverse_off": off,
+        "least_eigenvalue": least,
+        "finite": finite,
         "cases_off": float(np.abs(cases["inverse"] @ cases["kernel"] - identity).max()),
         "cases_least": float(np.linalg.eigvalsh(cases["covariance"])[0]),
-    }  # fmt: skip
+    }
 
 
 def resident_megabytes():

@@ -17,13 +17,24 @@ from efcml_paper.scale import SETS, Scale
 N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
 TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
 TINY = Scale(
-    "tiny", orders=(0, 1), active_orders=(0, 1), ablation_orders=(0,), limits=(None, 12),
+    "tiny",
+    orders=(0, 1),
+    active_orders=(0, 1),
+    ablation_orders=(0,),
+    limits=(None, 12),
     judged=True,
-    grid=TINY_GRID, folds=2, rival_vigilances=(0.3, 0.6), rival_alphas=(0.0, 0.05),
-    rival_parameters={"max_rules": 2, "prior": 1.0}, large_grid=TINY_GRID, large_grid_rows=15,
-    large_limits=(None, 15), large_rival_limits=(10, 15), speed_sets=(*SETS, "mediamill"),
+    grid=TINY_GRID,
+    folds=2,
+    rival_vigilances=(0.3, 0.6),
+    rival_alphas=(0.0, 0.05),
+    rival_parameters={"max_rules": 2, "prior": 1.0},
+    large_grid=TINY_GRID,
+    large_grid_rows=15,
+    large_limits=(None, 15),
+    large_rival_limits=(10, 15),
+    speed_sets=(*SETS, "mediamill"),
     large_speed_limits=(10, 5),
-)  # fmt: skip
+)
 TIMES = ("ms_per_sample", "seconds")
 
 
@@ -59,21 +70,34 @@ def made_up(run):
     right, ap = rng.integers(0, N_LABELS + 1, n_rows), rng.random(n_rows)
     ap[-1] = np.nan
     return identity(run) | {
-        "labels": N_LABELS, "pa": right.mean() / N_LABELS, "ap": float(np.nanmean(ap)),
-        "rules": int(rng.integers(1, 200)), "most_rules": 200, "births": 3, "merges": 2, "drops": 0,
-        "asked": 1.0 if run.asking is None else run.asking.budget, "diverged": False,
-        "ms_per_sample": float(rng.random() + 0.1), "seconds": 0.1,
-        "right": pack(right, "u1"), "ap_rows": pack_shares(ap) if run.keeps_ap else None,
+        "labels": N_LABELS,
+        "pa": right.mean() / N_LABELS,
+        "ap": float(np.nanmean(ap)),
+        "rules": int(rng.integers(1, 200)),
+        "most_rules": 200,
+        "births": 3,
+        "merges": 2,
+        "drops": 0,
+        "asked": 1.0 if run.asking is None else run.asking.budget,
+        "diverged": False,
+        "ms_per_sample": float(rng.random() + 0.1),
+        "seconds": 0.1,
+        "right": pack(right, "u1"),
+        "ap_rows": pack_shares(ap) if run.keeps_ap else None,
         "curve": pack(rng.integers(1, 30, len(curve_points(n_rows))), "u2"),
-    }  # fmt: skip
+    }
 
 
 class MadeUpSearch:
     """What a search might have found."""
 
     def __init__(self, grid):
-        self.best_params = {"max_rules": 40, "vigilance": grid.vigilance[0],
-                            "alpha": grid.alpha[0], "beta": grid.beta[-1]}  # fmt: skip
+        self.best_params = {
+            "max_rules": 40,
+            "vigilance": grid.vigilance[0],
+            "alpha": grid.alpha[0],
+            "beta": grid.beta[-1],
+        }
         self.best_pa, self.best_ap = 0.8, 0.7
 
     def rows(self):

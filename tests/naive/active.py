@@ -51,9 +51,15 @@ class NaiveActive:
     """Decides row by row; `row` learns nothing and returns ``(reasons, labels)``."""
 
     def __init__(
-        self, budget, unit, criteria, instability="trace", adaptation="quantile", step=0.01,
+        self,
+        budget,
+        unit,
+        criteria,
+        instability="trace",
+        adaptation="quantile",
+        step=0.01,
         window=100,
-    ):  # fmt: skip
+    ):
         self.budget, self.by_label, self.criteria = budget, unit == "labels", criteria
         self.kind, self.adaptation, self.step, self.window = instability, adaptation, step, window
         self.rows, self.spent, self.recent = 0, 0, 0.0

@@ -47,17 +47,35 @@ def ask_pip(folder):
     constraints, report = folder / "constraints.txt", folder / "report.json"
     constraints.write_text(here.stdout)
     subprocess.run(
-        [*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--no-build-isolation",
-         "--report", str(report), "--constraint", str(constraints), "--editable", f"{ROOT}[dev]"],
-        check=True, stdout=sys.stderr,
-    )  # fmt: skip
+        [
+            *pip,
+            "install",
+            "--quiet",
+            "--dry-run",
+            "--ignore-installed",
+            "--no-build-isolation",
+            "--report",
+            str(report),
+            "--constraint",
+            str(constraints),
+            "--editable",
+            f"{ROOT}[dev]",
+        ],
+        check=True,
+        stdout=sys.stderr,
+    )
     return json.loads(report.read_text())
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         lines = lock_lines(ask_pip(Path(folder)))
-    print(HEAD.format(
-        python=f"Python {platform.python_version()}", system=platform.system(),
-        machine=platform.machine(),
-    ), *lines, sep="\n")  # fmt: skip
+    print(
+        HEAD.format(
+            python=f"Python {platform.python_version()}",
+            system=platform.system(),
+            machine=platform.machine(),
+        ),
+        *lines,
+        sep="\n",
+    )
