@@ -8,6 +8,7 @@ import ast
 import io
 import sys
 import tokenize
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
@@ -59,23 +60,10 @@ def modules_of(folder):
     return rooms
 
 
-def floors_of(folder, rooms):
-    """Return the length of the longest way down from room to room, along imports."""
-    below = {room: set() for room in rooms}
-    for room, paths in rooms.items():
-        for path in paths:
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("efcml"):
-                    names = (*(node.module or "").split("."), *(name.name for name in node.names))
-                    below[room] |= {name for name in names[1:3] if name in rooms} - {room, ""}
-    depth = {}
-
-    def down(room, way=()):
-        if room not in depth and room not in way:
-            depth[room] = 1 + max((down(lower, (*way, room)) for lower in below[room]), default=0)
-        return depth.get(room, 0)
-
-    return max(down(room) for room in rooms if room)
+def floors_of(root):
+    """Return the number of rows in the contract of layers."""
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]
+    return next(len(one["layers"]) for one in contracts["contracts"] if one["id"] == "layers")
 
 
 def kernels_of(folder):
@@ -115,7 +103,7 @@ def measure(root):
         "statements of efcml": statements(folder),
         "modules at the top of efcml": len(rooms.get("", ())),
         "rooms": len([room for room in rooms if room]),
-        "floors": floors_of(folder, rooms),
+        "floors": floors_of(root),
         "kernels": len(arguments),
         "arguments of a kernel, median and most": f"{median(arguments):g}, {max(arguments)}",
         "functions annotated": f"{typed} of {functions}",
