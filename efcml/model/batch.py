@@ -1,11 +1,21 @@
 """Algorithm 1: consequents of all rules from a batch of rows, given their antecedents."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 
 from efcml.kernels import descent, proximal
 from efcml.kernels.scoring import activate_rows
 from efcml.model.definite import invert
 from efcml.support.label_means import label_means
+
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
+    from efcml.support.aliases import Bools, Floats
+
+Shapes: TypeAlias = "tuple[list[tuple[Floats, Floats]], Floats, Floats]"  # see `pull_shapes`
 
 RESIDUAL = 1e-8  # relative proximal residual at which the optimiser stops
 MAX_ITERATIONS = 5000
@@ -14,7 +24,7 @@ LEAST_KEPT = 1e-3  # of an error, after its row is learned; less is rounding of 
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
 
 
-def activations(rules, X, settings):
+def activations(rules: RuleBase, X: Floats, settings: Any) -> Floats:
     """Return Psi of every row and rule; activations below the floor count as 0."""
     psi = np.empty((len(X), rules.n_rules))
     activate_rows(X, rules.n_rules, rules.arrays, settings, rules.scratch, psi)
@@ -22,12 +32,12 @@ def activations(rules, X, settings):
     return psi
 
 
-def extended(X):
+def extended(X: Floats) -> Floats:
     """Return R, the rows [x, 1]."""
     return np.column_stack([X, np.ones(len(X))])
 
 
-def set_statistics(rules, X, Y, psi):
+def set_statistics(rules: RuleBase, X: Floats, Y: Floats, psi: Floats) -> None:
     """Fill G, B, weight and the label moments of every rule from weighted rows."""
     arrays = rules.arrays
     R = extended(X)
@@ -43,7 +53,7 @@ def set_statistics(rules, X, Y, psi):
         set_label_moments(arrays, r, Y, known, psi[:, r])
 
 
-def set_label_moments(arrays, rule, Y, known, weights):
+def set_label_moments(arrays: Any, rule: int, Y: Floats, known: Bools, weights: Floats) -> None:
     """Weighted label means and co-moments of one rule, per pair of known labels if need be."""
     groups = arrays.label_weight.shape[1]
     if groups == 1:
@@ -65,26 +75,28 @@ def set_label_moments(arrays, rule, Y, known, weights):
     arrays.label_cov[rule] = symmetric(product - total * mean * mean.T)
 
 
-def prior_planes(Y, n_features):
+def prior_planes(Y: Floats, n_features: int) -> Floats:
     """Return W_prior of a batch fit: flat planes at the label means."""
     planes = np.zeros((Y.shape[1], n_features + 1))
     planes[:, -1] = label_means(Y)
     return planes
 
 
-def symmetric(A):
+def symmetric(A: Floats) -> Floats:
     """Return the symmetric part."""
     return 0.5 * (A + A.T)
 
 
-def ridge_needed(H):
+def ridge_needed(H: Floats) -> float:
     """Return gamma >= 0 that keeps the condition of ``H + gamma I`` below the limit."""
     values = np.linalg.eigvalsh(H)
     excess = values[-1] - WORST_CONDITION * values[0]
     return max(0.0, excess / (WORST_CONDITION - 1.0))
 
 
-def set_weights(rules, prior_precision, prior_weights, settings):
+def set_weights(
+    rules: RuleBase, prior_precision: Floats, prior_weights: Floats, settings: Any
+) -> list[int]:
     """Solve for the consequents of every rule; P, D, penalty and bounds follow.
 
     Returns the rules whose optimiser ran away (only the printed formulas do); those keep their
@@ -123,7 +135,7 @@ def set_weights(rules, prior_precision, prior_weights, settings):
     return diverged
 
 
-def errors_without_own_row(rules, X, Y, settings):
+def errors_without_own_row(rules: RuleBase, X: Floats, Y: Floats, settings: Any) -> Floats:
     """Return what the rules would get wrong at each row, had their planes not learned it.
 
     NaN where a label is unknown. The planes of a rule that has learned a row keep a share of the
@@ -146,7 +158,7 @@ def errors_without_own_row(rules, X, Y, settings):
     return np.hstack([np.where(known, part, np.nan) for part in parts])
 
 
-def pull_shapes(rules, r, R):
+def pull_shapes(rules: RuleBase, r: int, R: Floats) -> Shapes:
     """Return what tells how far a row moves the planes of a rule at the row itself.
 
     These are the curvatures of the rule along its main axes, the squared coordinates of the rows
@@ -164,7 +176,7 @@ def pull_shapes(rules, r, R):
     return groups, np.maximum(strengths, 0.0), axes
 
 
-def divide_by_kept(error, learned, shapes, beta):
+def divide_by_kept(error: Floats, learned: Floats, shapes: Shapes, beta: float) -> Floats:
     """Return the errors that one rule would make at rows that it had not learned.
 
     Without beta the share that it keeps is ``1 - Psi r'P r``, which is exact. A penalty beta M adds
@@ -180,7 +192,7 @@ def divide_by_kept(error, learned, shapes, beta):
     return turned @ axes.T
 
 
-def optimise(rules, r, hessians, settings):
+def optimise(rules: RuleBase, r: int, hessians: Floats, settings: Any) -> bool:
     """Minimise J of one rule for every pair (alpha, beta), from W and D = 0; False if it ran away.
 
     All pairs start from the least-squares solution and share the product with the Hessian.
@@ -199,7 +211,13 @@ def optimise(rules, r, hessians, settings):
     return True
 
 
-def minimise(start, hessians, penalty, strengths, weight_limit):
+def minimise(
+    start: Floats,
+    hessians: Floats,
+    penalty: Floats,
+    strengths: tuple[Floats, ...],
+    weight_limit: float,
+) -> tuple[Floats, Floats] | None:
     """Return W and D of every pair by FISTA with restarts, or None if one ran away.
 
     The momentum of a pair is dropped whenever it points uphill (O'Donoghue and Candes 2015), which
@@ -211,7 +229,7 @@ def minimise(start, hessians, penalty, strengths, weight_limit):
     done_W, done_D = start.copy(), np.zeros_like(start)
     pairs, is_open = np.arange(len(start)), np.ones(len(start), dtype=bool)
     # W and D there, V and D there, momentum; one row per pair that is still worked on.
-    state = (
+    state: tuple[Floats, ...] = (
         start.copy(),
         np.zeros_like(start),
         start.copy(),
@@ -240,7 +258,7 @@ def minimise(start, hessians, penalty, strengths, weight_limit):
     return done_W, done_D
 
 
-def multiply(V, hessians):
+def multiply(V: Floats, hessians: Floats) -> Floats:
     """Return (G + Delta) V of every pair; one Hessian for all labels or one for each."""
     if len(hessians) == 1:
         return (V.reshape(-1, V.shape[2]) @ hessians[0]).reshape(V.shape)

@@ -1,11 +1,26 @@
 """A rule is born (how_it_works.md 3, "Birth")."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
+    from efcml.support.aliases import Floats
 
 LABEL_SPREAD = 0.5  # standard deviation of an even 0/1 label; its range is 1
 
 
-def give_birth(rules, z, W, row_number, start_variance, prior_precision):
+def give_birth(
+    rules: RuleBase,
+    z: Floats,
+    W: Floats,
+    row_number: int,
+    start_variance: Floats,
+    prior_precision: Floats,
+) -> int:
     """Append a rule centered on the joint row ``z`` and return its index.
 
     It starts with the variances ``start_variance`` (S_0) and the consequents ``W`` of the nearest
@@ -34,7 +49,7 @@ def give_birth(rules, z, W, row_number, start_variance, prior_precision):
     return rule
 
 
-def start_variances(X, n_labels, width):
+def start_variances(X: Floats, n_labels: int, width: float) -> Floats:
     """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
     spread = np.ptp(X, axis=0) * X.std(axis=0)
     spread = np.where(spread > 1e-6, spread, 1.0)

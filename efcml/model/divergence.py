@@ -1,15 +1,22 @@
 """The warning that a rule's consequents ran away."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.model.params import Params
+    from efcml.model.rulebase import RuleBase
 
 
 class DivergenceWarning(RuntimeWarning):
     """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
 
 
-def warn_of_divergence(rules, params):
+def warn_of_divergence(rules: RuleBase, params: Params) -> bool:
     """Warn if the guard has stopped a rule, naming the first one; return whether it has."""
     stopped = rules.stopped
     if not stopped.any():

@@ -4,6 +4,10 @@ The kernels come back when something happens that allocates (kernels/learning.py
 and they go on with the next row.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from efcml.kernels.learning import (
@@ -26,13 +30,28 @@ from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
 from efcml.model.usage import find_least_used
 
+if TYPE_CHECKING:
+    from efcml.model.merging import Pair
+    from efcml.model.params import Params
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Events, Floats, Pairs
+
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
+NOT_YET: Any = None  # in the place of what there is once there are rows
 
 
 class EvolvingRules:
     """A rule base, what steers it, and what has happened to it."""
 
-    def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
+    def __init__(
+        self,
+        params: Params,
+        n_features: int,
+        n_labels: int,
+        *,
+        capacity: int = 8,
+        pairs: Pairs | None = None,
+    ) -> None:
         self.params = params
         self.pairs = pairs  # (alpha, beta), several at once; then scores have K columns for each
         self.n_features = n_features
@@ -40,26 +59,26 @@ class EvolvingRules:
         self.capacity = capacity
         self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
         self.rows_seen = 0  # that had a known label; others change nothing
-        self.rules = None  # RuleBase, once there are rows
-        self.cases = None  # CaseBase, likewise
-        self.start_variance = None  # S_0
-        self.prior_precision = None
-        self.settings = None
+        self.rules: RuleBase = NOT_YET
+        self.cases: CaseBase = NOT_YET
+        self.start_variance: Floats = NOT_YET  # S_0
+        self.prior_precision: Floats = NOT_YET
+        self.settings: Any = NOT_YET
         self.warned = False
-        self._model = None
+        self._model: Any = None
 
     @property
-    def n_pairs(self):
+    def n_pairs(self) -> int:
         """Number of (alpha, beta) carried along."""
         return 1 if self.pairs is None else len(self.pairs)
 
     @property
-    def n_planes(self):
+    def n_planes(self) -> int:
         """Number of planes of a rule."""
         return self.n_labels * self.n_pairs
 
     @property
-    def model(self):
+    def model(self) -> Any:
         """What kernels are given, made anew when one of its parts was."""
         rules, cases = self.rules, self.cases
         parts = rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance
@@ -68,7 +87,7 @@ class EvolvingRules:
             self._model = Model(*parts)
         return self._model
 
-    def cluster(self, X, Y, delta):
+    def cluster(self, X: Floats, Y: Floats, delta: float) -> None:
         """One antecedent pass over scaled rows: births, updates, merges."""
         sizes = self.n_features, self.n_labels
         room = min(self.capacity, self.params.max_rules)
@@ -81,7 +100,14 @@ class EvolvingRules:
         self.rows_seen = 0
         self._run(X, Y, with_consequents=False)
 
-    def _run(self, X, Y, trace=None, watch=None, with_consequents=True):
+    def _run(
+        self,
+        X: Floats,
+        Y: Floats,
+        trace: Trace | None = None,
+        watch: Any = None,
+        with_consequents: bool = True,
+    ) -> None:
         """Drive the kernels from event to event over scaled rows.
 
         At an event ``rows_seen`` is the number of the row at which Python has to act. Rows without
@@ -122,7 +148,9 @@ class EvolvingRules:
 
     # -- events -----------------------------------------------------------------------------
 
-    def _give_birth(self, x, y, nearest, with_consequents, events, at):
+    def _give_birth(
+        self, x: Floats, y: Floats, nearest: int, with_consequents: bool, events: Events, at: int
+    ) -> int:
         W = np.zeros(self.rules.arrays.W.shape[1:])
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0 and with_consequents:
@@ -140,7 +168,7 @@ class EvolvingRules:
         events.append((at, "birth", int(self.rules.uid[rule])))
         return rule
 
-    def _planes_at(self, x, nearest):
+    def _planes_at(self, x: Floats, nearest: int) -> Floats:
         """Return what a rule that is born at a scaled row starts with."""
         if self.params.birth_plane == "nearest":
             return self.rules.W[nearest].copy()
@@ -148,7 +176,7 @@ class EvolvingRules:
         return np.tensordot(psi[0], self.rules.W, axes=1)
 
     @property
-    def _merge_test(self):
+    def _merge_test(self) -> MergeTest:
         sizes = self.n_features, self.n_labels
         params = self.params
         return MergeTest(
@@ -158,7 +186,7 @@ class EvolvingRules:
             params.product_space,
         )
 
-    def _try_merge(self, a, b, with_consequents, events, at):
+    def _try_merge(self, a: int, b: int, with_consequents: bool, events: Events, at: int) -> None:
         test = self._merge_test
         pair = compare(self.rules, a, b, self.start_variance, test)
         if may_merge(pair, test):
@@ -167,7 +195,7 @@ class EvolvingRules:
             tested = self.rules.updates[a] + self.rules.updates[b] + 2
             self.rules.arrays.tested[a, b] = self.rules.arrays.tested[b, a] = tested
 
-    def _merge(self, pair, with_consequents, events, at):
+    def _merge(self, pair: Pair, with_consequents: bool, events: Events, at: int) -> None:
         paper = self.params.merge_consequents == "paper"
         rule = merge(self.rules, pair, max_support=self.params.max_support, paper_weights=paper)
         self.counts["merges"] += 1
@@ -175,7 +203,7 @@ class EvolvingRules:
         if with_consequents and not paper:
             polish(self.rules, rule, self.rows_seen, self.settings)
 
-    def _make_room(self, with_consequents, events, at):
+    def _make_room(self, with_consequents: bool, events: Events, at: int) -> None:
         """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
         rules, test = self.rules, self._merge_test
         if self.params.merging and rules.n_rules > 1:
@@ -188,7 +216,7 @@ class EvolvingRules:
                 return
         self._drop(with_consequents, events, at)
 
-    def _drop(self, with_consequents, events, at):
+    def _drop(self, with_consequents: bool, events: Events, at: int) -> None:
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         rules = self.rules
         least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
@@ -196,5 +224,5 @@ class EvolvingRules:
         rules.swap_remove(least)
         self.counts["drops"] += 1
 
-    def _warn_of_divergence(self):
+    def _warn_of_divergence(self) -> None:
         self.warned = self.warned or warn_of_divergence(self.rules, self.params)

@@ -10,12 +10,19 @@ in one pass, ``m`` cases.
 formulas are written: what a label learns is then contiguous, together with others or alone.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array
+
 # What a merged rule has: from the two values, or worked out from several fields (model/merging.py).
-MERGED = {
+MERGED: dict[str, Callable[[Any, Any], Any] | None] = {
     "sum": lambda a, b: a + b,
     "most": np.maximum,
     "least": np.minimum,
@@ -45,20 +52,20 @@ class Field:
     symmetric: bool = False
 
 
-def _rule(name, dims, merged, meaning, symbol="", **more):
+def _rule(name: str, dims: str, merged: str, meaning: str, symbol: str = "", **more: Any) -> Field:
     return Field(name, tuple(dims.split()), meaning, symbol, merged=merged, **more)
 
 
-def _counter(name, dims, merged, meaning, **more):
+def _counter(name: str, dims: str, merged: str, meaning: str, **more: Any) -> Field:
     return _rule(name, dims, merged, meaning, dtype="i8", **more)
 
 
-def _case(name, dims, meaning, symbol="", **more):
+def _case(name: str, dims: str, meaning: str, symbol: str = "", **more: Any) -> Field:
     return Field(name, tuple(dims.split()), meaning, symbol, **more)
 
 
-_MATRIX = {"symmetric": True}
-_LATE = {"late": "computed"}
+_MATRIX: dict[str, Any] = {"symmetric": True}
+_LATE: dict[str, Any] = {"late": "computed"}
 
 FIELDS = (
     # the Gaussian of a rule
@@ -119,20 +126,22 @@ CASE_FIELDS = (
 )
 
 
-def dimensions(n_features, n_labels, n_groups, n_pairs, n_rules):
+def dimensions(
+    n_features: int, n_labels: int, n_groups: int, n_pairs: int, n_rules: int
+) -> dict[str, int]:
     """Return the value of every dimension name of the tables of rules."""
     p, K = n_features, n_labels
     sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2}
     return sizes | {"L": K * n_pairs, "a": n_pairs}
 
 
-def allocate(field, sizes, *leading):
+def allocate(field: Field, sizes: Mapping[str, int], *leading: int) -> Array:
     """Return an array of a field with its fill value; ``leading`` lengths come first."""
     shape = (*leading, *(sizes[dim] for dim in field.dims))
     return np.full(shape, field.fill, dtype=field.dtype)
 
 
-def markdown_table(fields=FIELDS, shape="shape per rule"):
+def markdown_table(fields: Iterable[Field] = FIELDS, shape: str = "shape per rule") -> str:
     """Return the state as a markdown table, for the documentation."""
     lines = [f"| array | {shape} | symbol | meaning |", "|---|---|---|---|"]
     for field in fields:

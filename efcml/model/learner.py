@@ -4,7 +4,10 @@ Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. Th
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 """
 
+from __future__ import annotations
+
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,7 +18,7 @@ from efcml.model import batch
 from efcml.model.arguments import Asking, Watch
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
-from efcml.model.evolving import EvolvingRules
+from efcml.model.evolving import NOT_YET, EvolvingRules
 from efcml.model.params import Params
 from efcml.model.prior import Prior, choose_prior
 from efcml.model.rulebase import RuleBase
@@ -26,6 +29,10 @@ from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.progress import tell
 from efcml.support.states import from_plain, nest, pick, to_plain
 
+if TYPE_CHECKING:
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Arrays, Bools, Facts, Floats, Pairs, State
+
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
 NOTHING = np.empty((0, 0))
@@ -35,26 +42,34 @@ STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 class Learner(Guarded, EvolvingRules):
     """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
 
-    def __init__(self, params, n_features, n_labels, *, capacity=8, pairs=None):
+    def __init__(
+        self,
+        params: Params,
+        n_features: int,
+        n_labels: int,
+        *,
+        capacity: int = 8,
+        pairs: Pairs | None = None,
+    ) -> None:
         super().__init__(params, n_features, n_labels, capacity=capacity, pairs=pairs)
-        self.scaler = None
-        self.held = []  # warm-up rows
+        self.scaler: Scaler = NOT_YET
+        self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
 
     # -- batch ------------------------------------------------------------------------------
 
     @property
-    def fitted(self):
+    def fitted(self) -> bool:
         """Whether rules exist; before, label frequencies answer."""
         return self.rules is not None
 
     @property
-    def n_rules(self):
+    def n_rules(self) -> int:
         """Number of rules now."""
         return self.rules.n_rules if self.fitted else 0
 
     @one_at_a_time
     @one_blas_thread()
-    def fit(self, X, Y):
+    def fit(self, X: Floats, Y: Floats) -> Self:
         """Learn an initial batch from nothing (Algorithm 1)."""
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y = X[labelled], Y[labelled]
@@ -63,7 +78,7 @@ class Learner(Guarded, EvolvingRules):
         self.scaler = Scaler.from_rows(X, self.params.clip)
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
-        given = self.params.prior
+        given: Any = self.params.prior
         prior = choose_prior(self._form_rules, X, Y) if given == "auto" else Prior(given)
         self.build(X, Y, prior)
         self.cases = self._new_cases()
@@ -71,20 +86,20 @@ class Learner(Guarded, EvolvingRules):
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
 
-    def _form_rules(self, X, Y):
+    def _form_rules(self, X: Floats, Y: Floats) -> tuple[RuleBase, Any]:
         """Return the rules that scaled rows would form, and their settings."""
         trial = EvolvingRules(self.params, self.n_features, self.n_labels, capacity=self.capacity)
         trial.start_variance = self.start_variance
         trial.cluster(X, Y, 1.0)
         return trial.rules, trial.settings
 
-    def _new_cases(self):
+    def _new_cases(self) -> CaseBase:
         params = self.params
         return CaseBase(
             self.n_features, self.n_planes, params.cases, params.case_width, params.case_noise
         )
 
-    def build(self, X, Y, prior):
+    def build(self, X: Floats, Y: Floats, prior: Prior) -> None:
         """Form rules from scaled rows and solve for their consequents."""
         self.cluster(X, Y, prior.strength)
         psi = batch.activations(self.rules, X, self.settings)
@@ -99,7 +114,7 @@ class Learner(Guarded, EvolvingRules):
 
     @one_at_a_time
     @one_blas_thread()
-    def learn(self, X, Y, trace=None):
+    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
         """Learn rows in order; any split into calls gives the same state.
 
         A trace gets the scores of every row before it is learned, or those of the other rows that
@@ -111,16 +126,15 @@ class Learner(Guarded, EvolvingRules):
             self._warn_of_divergence()
         return self
 
-    def _learn_block(self, X, Y, trace):
+    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
         rows = self.scaler.transform(X)
         watch = Watch(NOTHING, NOTHING, False)
         if trace is not None:
-            own = trace.rows is None
-            seen = rows if own else self.scaler.transform(trace.rows)
-            watch = Watch(seen, trace.scores, own)
+            seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
+            watch = Watch(seen, trace.scores, trace.rows is None)
         self._run(rows, Y, trace, watch)
 
-    def _hold(self, X, Y, trace):
+    def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
         for t in range(len(X)):
             if trace is not None:
@@ -138,7 +152,7 @@ class Learner(Guarded, EvolvingRules):
                 return t + 1
         return len(X)
 
-    def _fit_held(self, last):
+    def _fit_held(self, last: tuple[Floats, Floats]) -> None:
         """Fit the warm-up rows, aside: if that breaks off, they are still held, the last is not."""
         rows, labels = (np.array(part) for part in zip(*self.held, last, strict=True))
         vars(self).update(vars(self.copy().fit(rows, labels)))
@@ -147,21 +161,30 @@ class Learner(Guarded, EvolvingRules):
 
     @one_at_a_time
     @one_blas_thread()
-    def score(self, X):
+    def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs."""
         if self.fitted:
             return self._score_scaled(self.scaler.transform(X))
         held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
         return np.tile(batch.label_means(held), (len(X), self.n_pairs))
 
-    def _score_scaled(self, X):
+    def _score_scaled(self, X: Floats) -> Floats:
         scores = np.empty((len(X), self.n_planes))
         score_rows(X, self.rules.n_rules, self.model, scores)
         return scores
 
     @one_at_a_time
     @one_blas_thread()
-    def find_question(self, X, draws, start, ask, state, scores, wanted):
+    def find_question(
+        self,
+        X: Floats,
+        draws: Floats,
+        start: int,
+        ask: Any,
+        state: Floats,
+        scores: Floats,
+        wanted: Bools,
+    ) -> tuple[int, int]:
         """Score scaled rows from ``start`` on until one is worth a question (kernels/querying.py).
 
         Only ``state``, ``scores`` and ``wanted`` are written.
@@ -170,7 +193,7 @@ class Learner(Guarded, EvolvingRules):
         return scan_rows(X, draws, start, self.rules.n_rules, self.model, asking, scores)
 
     @one_at_a_time
-    def add_labels(self, count):
+    def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.concatenate([y, np.zeros(count)])) for x, y in self.held]
@@ -184,7 +207,7 @@ class Learner(Guarded, EvolvingRules):
             self.cases.add_labels(count)
 
     @one_at_a_time
-    def copy(self):
+    def copy(self) -> Learner:
         """Return an independent learner in the same state."""
         other = Learner(self.params, self.n_features, self.n_labels)
         other.__dict__.update(self.__dict__)
@@ -195,11 +218,11 @@ class Learner(Guarded, EvolvingRules):
         return other
 
     @one_at_a_time
-    def state(self):
+    def state(self) -> State:
         """Return facts and arrays for saving; settings and scratch follow from them."""
         if self.pairs is not None:
             raise ValueError("a learner of several pairs (alpha, beta) cannot be saved.")
-        facts = {name: getattr(self, name) for name in STATE_FACTS}
+        facts: Facts = {name: getattr(self, name) for name in STATE_FACTS}
         facts["params"] = {name: to_plain(value) for name, value in asdict(self.params).items()}
         facts |= {"counts": dict(self.counts), "n_held": len(self.held), "rules": None}
         facts["n_cases"] = self.cases.n_cases if self.fitted else 0
@@ -213,7 +236,7 @@ class Learner(Guarded, EvolvingRules):
         return facts, arrays
 
     @classmethod
-    def from_state(cls, facts, arrays):
+    def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
         """Build a learner from what :meth:`state` returned."""
         params = {name: from_plain(value) for name, value in facts["params"].items()}
         learner = cls(Params(**params), facts["n_features"], facts["n_labels"])

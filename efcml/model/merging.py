@@ -1,12 +1,19 @@
 """Two rules become one: exact test, exact pooling of every statistic (how_it_works.md 3)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.kernels.rule_update import correct_rule
 from efcml.model.definite import factor, invert, invert_factor, log_det, squared_length, whole
 from efcml.model.fields import FIELDS, MERGED
+
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
+    from efcml.support.aliases import Floats
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,15 @@ class Pair:
     """Two rules, their pooled Gaussian, and how alike they are."""
 
     rules: tuple[int, int]
-    center: np.ndarray
-    factor: np.ndarray  # of the pooled covariance; its leading part is that of the input space
+    center: Floats
+    factor: Floats  # of the pooled covariance; its leading part is that of the input space
     overlap: float
     log_blow_up: float  # 1/2 log|S_m| - log(V_1 + V_2)
 
 
-def pooled_gaussian(rules, a, b, start_variance):
+def pooled_gaussian(
+    rules: RuleBase, a: int, b: int, start_variance: Floats
+) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
     """Return center and covariance of the union of what two rules have seen, S_0 counted once."""
     arrays = rules.arrays
     k_a, k_b = arrays.support[a], arrays.support[b]
@@ -44,7 +53,7 @@ def pooled_gaussian(rules, a, b, start_variance):
     return center, scatter / n, (S_a, S_b)
 
 
-def compare(rules, a, b, start_variance, test):
+def compare(rules: RuleBase, a: int, b: int, start_variance: Floats, test: MergeTest) -> Pair:
     """Measure overlap and volume blow-up of two rules; O(q^3)."""
     center, covariance, parts = pooled_gaussian(rules, a, b, start_variance)
     n = len(center) if test.product_space else rules.n_features
@@ -61,12 +70,12 @@ def compare(rules, a, b, start_variance, test):
     return Pair((a, b), center, pooled, float(overlap), float(blow_up))
 
 
-def may_merge(pair, test):
+def may_merge(pair: Pair, test: MergeTest) -> bool:
     """Tell whether two rules are alike enough to be one."""
     return pair.overlap >= test.overlap and pair.log_blow_up <= test.log_volume
 
 
-def printed_weights(rules, strong, weak, overlap):
+def printed_weights(rules: RuleBase, strong: int, weak: int, overlap: float) -> Floats:
     """Return the paper's average of two consequents, W_1 + a rho (W_2 - W_1)."""
     W_1, W_2 = rules.W[strong], rules.W[weak]
     share = rules.support[weak] / (rules.support[strong] + rules.support[weak])
@@ -79,7 +88,7 @@ def printed_weights(rules, strong, weak, overlap):
     return np.where(alike[:, None], W_1 + share * (W_2 - W_1), W_1)
 
 
-def pool_labels(arrays, a, b):
+def pool_labels(arrays: Any, a: int, b: int) -> tuple[Floats, Floats, Floats]:
     """Return weight, mean and co-moments of two rules' labels taken together."""
     w_a, w_b = arrays.label_weight[a], arrays.label_weight[b]
     m_a, m_b = arrays.label_mean[a], arrays.label_mean[b]
@@ -94,7 +103,7 @@ def pool_labels(arrays, a, b):
     return weight, mean, arrays.label_cov[a] + arrays.label_cov[b] + share * between
 
 
-def merge(rules, pair, *, max_support, paper_weights=False):
+def merge(rules: RuleBase, pair: Pair, *, max_support: float, paper_weights: bool = False) -> int:
     """Replace both rules of a pair by their union, at the smaller index; return that index.
 
     The consequents are the minimiser of the pooled least squares, D is zero there; the caller goes
@@ -123,9 +132,9 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     labels = pool_labels(arrays, a, b)
     arrays.label_weight[a], arrays.label_mean[a], arrays.label_cov[a] = labels
     for field in FIELDS:
-        if MERGED[field.merged]:
+        if join := MERGED[field.merged]:
             array = getattr(arrays, field.name)
-            array[a] = MERGED[field.merged](array[a], array[b])
+            array[a] = join(array[a], array[b])
     arrays.penalty_slack[a] = arrays.weight[a]  # the pooled labels ask for a new penalty
     arrays.penalty[a] = arrays.penalty_top[a] = 0.0
     arrays.uid[a] = arrays.uid[strong]
@@ -136,7 +145,7 @@ def merge(rules, pair, *, max_support, paper_weights=False):
     return a
 
 
-def solve_weights(rules, rule, W=None):
+def solve_weights(rules: RuleBase, rule: int, W: Floats | None = None) -> None:
     """Set P and W of a rule from G, B, Delta and W_prior; D follows (0 at the minimiser)."""
     arrays = rules.arrays
     for group in range(rules.n_groups):
@@ -157,7 +166,7 @@ def solve_weights(rules, rule, W=None):
     arrays.stale[rule] = 0
 
 
-def polish(rules, rule, row_number, settings):
+def polish(rules: RuleBase, rule: int, row_number: int, settings: Any) -> None:
     """Let a rule that comes out of a merge take its proximal steps; all labels take part."""
     if not settings.corrects:
         return

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from efcml.support.declared import (
     whole,
     with_parameters,
 )
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Pairs
 
 CORRELATIONS = {
     "shift": constants.SHIFT,
@@ -270,15 +273,15 @@ Settings: Any = bundle(
 class Params(Parameters):
     """Values of all hyper-parameters; they are checked when an instance is made, and stay."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_parameters(self)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):
             raise AttributeError(f"{name} cannot be changed: make new parameters.")
         super().__setattr__(name, value)
 
-    def check_together(self):
+    def check_together(self) -> None:
         """Refuse values that are good alone and harm together on real streams."""
         if self.forgetting < 1.0 and self.variance_floor < LEAST:
             raise ValueError(
@@ -287,28 +290,30 @@ class Params(Parameters):
             )
 
     @classmethod
-    def names(cls):
+    def names(cls) -> tuple[str, ...]:
         """Return the parameter names in order."""
         return tuple(field.name for field in fields(cls))
 
-    def input_bandwidth(self, n_features):
+    def input_bandwidth(self, n_features: int) -> float:
         """Return tau for the input space."""
         return float(n_features) if self.bandwidth == "dimension" else float(self.bandwidth)
 
-    def merge_width(self, n_features, n_labels):
+    def merge_width(self, n_features: int, n_labels: int) -> float:
         """Return tau_q, the bandwidth of the space in which rules are compared."""
         if self.merge_volume == "paper":
             return 1.0
         width = self.input_bandwidth(n_features)
         return width * (n_features + n_labels) / n_features if self.product_space else width
 
-    def merge_log_volume(self, n_features, n_labels):
+    def merge_log_volume(self, n_features: int, n_labels: int) -> float:
         """Return the logarithm of the allowed growth in volume of a merged rule."""
         if self.merge_volume == "paper":
             return math.log(n_features)
-        return self.merge_width(n_features, n_labels) * math.log(self.merge_volume)
+        return self.merge_width(n_features, n_labels) * math.log(float(self.merge_volume))
 
-    def settings(self, n_features, n_labels, prior_slope, pairs=None):
+    def settings(
+        self, n_features: int, n_labels: int, prior_slope: float, pairs: "Pairs | None" = None
+    ) -> Settings:
         """Return the numbers that the kernels need.
 
         ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
@@ -334,6 +339,6 @@ class Params(Parameters):
         )
 
     @property
-    def max_support(self):
+    def max_support(self) -> float:
         """The cap of a rule's support that forgetting implies."""
         return math.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)

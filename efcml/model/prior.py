@@ -1,12 +1,21 @@
 """Choose the prior of the planes by cross-validating the rule model itself (how_it_works.md 4)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from efcml.model import batch
 from efcml.model.rulebase import RuleBase
 from efcml.support.folds import contiguous_folds, without
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
+
+FormRules: TypeAlias = "Callable[[Floats, Floats], tuple[RuleBase, Any]]"
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
@@ -26,7 +35,7 @@ class Prior:
     strength: float
     shared: float | None = None
 
-    def planes(self, X, Y):
+    def planes(self, X: Floats, Y: Floats) -> Floats:
         """Return what the planes of every rule are held to."""
         flat = batch.prior_planes(Y, X.shape[1])
         if self.shared is None:
@@ -34,14 +43,14 @@ class Prior:
         return ridge_weights(one_rule(X, Y), 0, precision(self.shared, X.shape[1]), flat)
 
 
-def precision(strength, n_features):
+def precision(strength: float, n_features: int) -> Floats:
     """Return the diagonal of Delta."""
     diagonal = np.full(n_features + 1, float(strength))
     diagonal[-1] *= INTERCEPT_SHARE
     return diagonal
 
 
-def choose_prior(form_rules, X, Y):
+def choose_prior(form_rules: FormRules, X: Floats, Y: Floats) -> Prior:
     """Return the prior with the least squared error over contiguous folds of scaled rows.
 
     Antecedents do not depend on it, so every fold forms its rules once:
@@ -58,20 +67,23 @@ def choose_prior(form_rules, X, Y):
         for fold in contiguous_folds(len(X), folds)
     ]
     shared = STRENGTHS[int(np.argmin(sum(shared_losses(*part) for part in parts)))]
-    flat_losses, losses = sum(fold_losses(form_rules, shared, *part) for part in parts)
+    total: Any = sum(fold_losses(form_rules, shared, *part) for part in parts)
+    flat_losses, losses = total
     if losses.min() < (1.0 - SHARED_GAIN) * flat_losses.min():
         return Prior(STRENGTHS[int(np.argmin(losses))], shared)
     return Prior(STRENGTHS[int(np.argmin(flat_losses))])
 
 
-def shared_losses(X, Y, X_new, Y_new):
+def shared_losses(X: Floats, Y: Floats, X_new: Floats, Y_new: Floats) -> Floats:
     """Return the summed squared error on new rows of the planes for all rows, by strength."""
     flat = Prior(1.0).planes(X, Y)
     scores = trial_scores(one_rule(X, Y), 0, [flat], batch.extended(X_new))[0]
     return np.nansum((scores - Y_new) ** 2, axis=(1, 2))
 
 
-def fold_losses(form_rules, shared, X, Y, X_new, Y_new):
+def fold_losses(
+    form_rules: FormRules, shared: float, X: Floats, Y: Floats, X_new: Floats, Y_new: Floats
+) -> Floats:
     """Return the summed squared error on new rows by strength, with flat and with shared planes.
 
     ``shared`` is the strength of the shared planes themselves.
@@ -86,7 +98,7 @@ def fold_losses(form_rules, shared, X, Y, X_new, Y_new):
     return np.nansum((scores - Y_new) ** 2, axis=(2, 3))
 
 
-def trial_scores(rules, rule, bases, R_new):
+def trial_scores(rules: RuleBase, rule: int, bases: Sequence[Floats], R_new: Floats) -> Floats:
     """Return what one rule says of new rows, (bases, strengths, rows, labels).
 
     ``W = base + (G + Delta)^-1 (B - G base)`` for all strengths at once: where every coordinate is
@@ -109,7 +121,7 @@ def trial_scores(rules, rule, bases, R_new):
     return scores
 
 
-def one_rule(X, Y):
+def one_rule(X: Floats, Y: Floats) -> RuleBase:
     """Return a rule base with a single rule that is fully active at every row."""
     rules = RuleBase(X.shape[1], Y.shape[1], capacity=1)
     if Y.shape[1] > 1 and np.isnan(Y).any():
@@ -119,7 +131,7 @@ def one_rule(X, Y):
     return rules
 
 
-def ridge_weights(rules, rule, Delta, base):
+def ridge_weights(rules: RuleBase, rule: int, Delta: Floats, base: Floats) -> Floats:
     """Return the least-squares consequents of a rule under one prior."""
     target = rules.B[rule] + Delta * base
     if rules.n_groups == 1:

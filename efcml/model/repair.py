@@ -1,11 +1,19 @@
 """Derive P anew from G + Delta where rounding or forgetting asks for it (how_it_works.md 4)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from efcml.model.definite import invert
 
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
+    from efcml.support.aliases import Floats
 
-def restore_inverse(rules, rule, group, prior_precision):
+
+def restore_inverse(rules: RuleBase, rule: int, group: int, prior_precision: Floats) -> None:
     """Re-derive P of one label group; put the prior back first if forgetting has halved it.
 
     Without that floor the directions that no sample excites would wind up: P grows as 1/Delta.
@@ -22,9 +30,9 @@ def restore_inverse(rules, rule, group, prior_precision):
     arrays.unchecked[rule, group] = 0
 
 
-def repair_stale(rules, prior_precision):
+def repair_stale(rules: RuleBase, prior_precision: Floats) -> int:
     """Repair every rule that the kernels marked; return how many there were."""
-    marked = np.flatnonzero(rules.stale)
+    marked = np.flatnonzero(rules.stale).tolist()
     for rule in marked:
         for group in range(rules.n_groups):
             restore_inverse(rules, rule, group, prior_precision)

@@ -1,11 +1,20 @@
 """RuleBase: the arrays of ``FIELDS`` with spare rows, and everything that changes their shape."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from efcml.model.arguments import Rules, Scratch
 from efcml.model.definite import whole
 from efcml.model.fields import FIELDS, allocate, dimensions
 from efcml.model.scratch import SCRATCH, blank
+
+if TYPE_CHECKING:
+    from efcml.model.fields import Field
+    from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
@@ -20,7 +29,15 @@ class RuleBase:
     them across a call that may grow it. Rows from ``n_rules`` on hold the fill value.
     """
 
-    def __init__(self, n_features, n_labels, *, n_groups=1, n_pairs=1, capacity=8):
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        *,
+        n_groups: int = 1,
+        n_pairs: int = 1,
+        capacity: int = 8,
+    ) -> None:
         self.n_features = n_features
         self.n_labels = n_labels
         self.n_pairs = n_pairs  # of (alpha, beta); each has its own planes
@@ -31,18 +48,18 @@ class RuleBase:
         self._adopt(self._blank(field) for field in FIELDS)
 
     @property
-    def sizes(self):
+    def sizes(self) -> dict[str, int]:
         """The value of every dimension name of the field table."""
         return dimensions(
             self.n_features, self.n_labels, self.n_groups, self.n_pairs, self.capacity
         )
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Memory of the state, spare rows included."""
         return sum(getattr(self.arrays, field.name).nbytes for field in FIELDS)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q).
 
         Symmetric matrices are copies, whole ones.
@@ -57,15 +74,15 @@ class RuleBase:
             array.flags.writeable = False  # a change would be lost
         return array
 
-    def _blank(self, field):
+    def _blank(self, field: Field) -> Array:
         return allocate(field, self.sizes, self.capacity)
 
-    def _adopt(self, arrays):
+    def _adopt(self, arrays: Iterable[Array]) -> None:
         """Take new arrays into use, with scratch arrays of the same sizes."""
         self.arrays = Rules(*arrays)
         self.scratch = Scratch(**blank(SCRATCH, self.sizes))
 
-    def _rebuild(self, fill_field):
+    def _rebuild(self, fill_field: Callable[[Field, Array, Array], None]) -> None:
         """Reallocate every array at today's sizes; ``fill_field(field, old, new)`` copies."""
         old = self.arrays
         fresh = []
@@ -75,7 +92,7 @@ class RuleBase:
             fresh.append(new)
         self._adopt(fresh)
 
-    def reserve(self, capacity, most=None):
+    def reserve(self, capacity: int, most: int | None = None) -> None:
         """Make room for ``capacity`` rules, doubling as often as needed, for no more than ``most``.
 
         A cap on the number of rules is a cap on spare rows too.
@@ -88,7 +105,7 @@ class RuleBase:
             self.capacity = max(capacity, min(self.capacity, most))
         self._adopt([self._grown(field) for field in FIELDS])
 
-    def _grown(self, field):
+    def _grown(self, field: Field) -> Array:
         """Return a field at today's capacity, its used rows copied; nothing is written twice."""
         n, old = self.n_rules, getattr(self.arrays, field.name)
         if field.name in BETWEEN_RULES:
@@ -99,7 +116,7 @@ class RuleBase:
             new[:n], new[n:] = old[:n], field.fill
         return new
 
-    def split_groups(self):
+    def split_groups(self) -> None:
         """Give every label its own P, G, Delta and pair moments, all starting from the shared ones.
 
         While all labels were known the shared statistics *are* those of every label, so nothing is
@@ -110,12 +127,12 @@ class RuleBase:
         self.n_groups = self.n_labels
         n = self.n_rules
 
-        def copy(field, old, new):
+        def copy(field: Field, old: Array, new: Array) -> None:
             new[:n] = old[:n]  # a single group is repeated for every label by broadcasting
 
         self._rebuild(copy)
 
-    def add_labels(self, count, start_variance, variance_floor):
+    def add_labels(self, count: int, start_variance: Floats, variance_floor: float) -> Floats:
         """Append ``count`` labels that were absent (0) in every row so far; return the new S_0.
 
         Zero is exact for everything the consequents keep: B, W, D, means and co-moments of a label
@@ -130,7 +147,7 @@ class RuleBase:
         self.n_labels = K + count
         self.n_groups = self.n_labels if grouped else 1
 
-        def copy(field, old, new):
+        def copy(field: Field, old: Array, new: Array) -> None:
             new[(slice(0, n), *(slice(0, size) for size in old.shape[1:]))] = old[:n]
             if grouped and field in GROUPED and field.dims[-1] != "K":
                 # The rows that taught the best known label teach the new one that it was absent.
@@ -154,7 +171,7 @@ class RuleBase:
             arrays.log_det[r, 0] += count * np.log(variance)
         return np.concatenate([start_variance, np.full(count, label_variance)])
 
-    def append(self):
+    def append(self) -> int:
         """Take one more row into use and return its index; its fields hold fill values."""
         self.reserve(self.n_rules + 1)
         rule = self.n_rules
@@ -163,7 +180,7 @@ class RuleBase:
         self.next_uid += 1
         return rule
 
-    def swap_remove(self, rule):
+    def swap_remove(self, rule: int) -> None:
         """Remove a rule; the last one takes its place and the freed row is cleared."""
         last = self.n_rules - 1
         for field in FIELDS:
@@ -175,21 +192,21 @@ class RuleBase:
             array[last] = field.fill
         self.n_rules = last
 
-    def copy(self):
+    def copy(self) -> RuleBase:
         """Return an independent copy with the same capacity."""
         other = RuleBase.__new__(RuleBase)
         other.__dict__.update(self.__dict__)
         other._adopt(getattr(self.arrays, field.name).copy() for field in FIELDS)
         return other
 
-    def state(self):
+    def state(self) -> tuple[Arrays, Facts]:
         """Return the used rows of every field and the sizes, for saving."""
         keep = {field.name: np.array(getattr(self, field.name)) for field in FIELDS}
         sizes = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules", "next_uid")
         return keep, {name: getattr(self, name) for name in sizes}
 
     @staticmethod
-    def state_shapes(sizes):
+    def state_shapes(sizes: Facts) -> Shapes:
         """Return type and shape of every field of a state with these sizes; nothing is made."""
         names = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
         dims = dimensions(*(sizes[name] for name in names))
@@ -199,7 +216,7 @@ class RuleBase:
         }
 
     @classmethod
-    def from_state(cls, fields, sizes):
+    def from_state(cls, fields: Arrays, sizes: Facts) -> Self:
         """Build a rule base from what :meth:`state` returned."""
         n = sizes["n_rules"]
         dims = {name: sizes[name] for name in ("n_groups", "n_pairs")}
@@ -211,9 +228,9 @@ class RuleBase:
             target[index] = fields[field.name]
         return rules
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple[Arrays, Facts]:
         """Pickle the used rows only."""
         return self.state()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: tuple[Arrays, Facts]) -> None:
         self.__dict__.update(RuleBase.from_state(*state).__dict__)

@@ -1,8 +1,14 @@
 """Standardise features by what an initial portion shows, clip, and stay frozen afterwards."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats
 
 
 @dataclass(frozen=True)
@@ -12,12 +18,12 @@ class Scaler:
     Rare large values would otherwise stretch distances and hyper-planes far outside the data.
     """
 
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: Floats
+    scale: Floats
     clip: float
 
     @classmethod
-    def from_rows(cls, X, clip):
+    def from_rows(cls, X: Floats, clip: float) -> Self:
         """Learn mean and standard deviation per feature.
 
         Computed on values divided by the largest magnitude, so that features of 1e150 do not
@@ -31,7 +37,7 @@ class Scaler:
         constant = spread <= 1e-12
         return cls(mean * unit, np.where(constant, 1.0, spread) * unit, float(clip))
 
-    def transform(self, X):
+    def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array."""
         with np.errstate(over="ignore"):  # an overflow is infinite, and clipped
             scaled = (X - self.mean) / self.scale

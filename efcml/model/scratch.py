@@ -4,13 +4,21 @@ Sizes are those of efcml/model/fields.py; besides, ``a`` is the number of pairs 
 are carried along, ``ahead`` and ``waiting`` are numbers of rows.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from efcml.kernels.constants import AHEAD, WAITING
 from efcml.model.fields import Field, allocate
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Arrays
 
 LENGTHS = {"1": 1, "ahead": AHEAD, "waiting": WAITING}
 
 
-def _array(name, dims, meaning, dtype="f8"):
+def _array(name: str, dims: str, meaning: str, dtype: str = "f8") -> Field:
     return Field(name, tuple(dims.split()), meaning, dtype=dtype)
 
 
@@ -69,6 +77,6 @@ CASE_SCRATCH = (
 )
 
 
-def blank(fields, sizes):
+def blank(fields: Iterable[Field], sizes: dict[str, int]) -> Arrays:
     """Return arrays of zeros for a table, by name."""
     return {field.name: allocate(field, sizes | LENGTHS) for field in fields}

@@ -1,9 +1,16 @@
 """Which rule is used least, when one has to go."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
 
-def find_least_used(rules, row_number, *, with_consequents):
+
+def find_least_used(rules: RuleBase, row_number: int, *, with_consequents: bool) -> int:
     """Return the rule with the least use per row of its age.
 
     A rule too young to judge counts as average: activations sum to one over the rules. Sums of

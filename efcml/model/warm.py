@@ -9,7 +9,7 @@ from efcml.model.params import Params
 from efcml.model.trace import Trace
 
 
-def warmup(*, asks=True):
+def warmup(*, asks: bool = True) -> None:
     """Run all kernels on a few rows; later calls in this or other processes find them compiled.
 
     Call it once before starting many processes: they then share the compiled files instead of

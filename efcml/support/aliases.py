@@ -20,6 +20,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 TableLike: TypeAlias = "ArrayLike | DataFrame"  # rows as people bring them
 Names: TypeAlias = Sequence[str] | None
 
+Pairs: TypeAlias = Sequence[tuple[float, float]]  # values of (alpha, beta)
+Events: TypeAlias = list[tuple[int, str, int]]  # (row, "birth" | "merge" | "drop", uid)
+
 PathLike: TypeAlias = str | os.PathLike[str]
 
 # A state is facts that JSON can hold, and arrays by name; see `states`.
