@@ -9,7 +9,7 @@ from helpers.streams import assert_identical, random_rows, state_of
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC
 from efcml.compat.river import RiverEFCML
-from efcml.model import learner as learner_module
+from efcml.model import evolving
 from efcml.model import trace as trace_module
 from efcml.support.interrupts import interrupts_held
 
@@ -20,7 +20,7 @@ CAP |= {"warmup_rows": 10, "merging": False, "correlation": "none"}
 @pytest.fixture
 def interrupt_at(monkeypatch):
     """Press Ctrl-C when so many rules more have been born, in the middle of the birth."""
-    births, give_birth = [], learner_module.give_birth
+    births, give_birth = [], evolving.give_birth
 
     def interrupting(*given):
         births.append(given)
@@ -32,7 +32,7 @@ def interrupt_at(monkeypatch):
         births.clear()
         interrupting.at = number
 
-    monkeypatch.setattr(learner_module, "give_birth", interrupting)
+    monkeypatch.setattr(evolving, "give_birth", interrupting)
     monkeypatch.setattr(trace_module, "BLOCK", 8)
     begin(0)
     return begin
@@ -73,7 +73,7 @@ def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(learner_module.batch, "set_weights", interrupted)
+        patch.setattr(evolving.batch, "set_weights", interrupted)
         with pytest.raises(KeyboardInterrupt):
             clf.partial_fit(X, Y)
     assert (clf.n_rules_, len(clf.learner_.held)) == (0, 9)
