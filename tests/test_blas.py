@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers.streams import make_params, random_rows
 
+from efcml.model import evolving
 from efcml.model import learner as learner_module
 from efcml.model.learner import Learner
 from efcml.support.blas import blas_pools, one_blas_thread
@@ -42,14 +43,15 @@ def test_as_before_after_an_error(two_threads):
 
 def test_the_learner_works_in_one_thread(two_threads, rng, monkeypatch):
     seen = []
-    for name in ("cluster_until_event", "learn_until_event", "score_rows"):
-        plain = getattr(learner_module, name)
+    places = {"cluster_until_event": evolving, "learn_until_event": evolving}
+    for name, place in (places | {"score_rows": learner_module}).items():
+        plain = getattr(place, name)
 
         def watched(*arguments, plain=plain, name=name):
             seen.append((name, *threads()))
             return plain(*arguments)
 
-        monkeypatch.setattr(learner_module, name, watched)
+        monkeypatch.setattr(place, name, watched)
     X, Y = random_rows(rng, 30, 2, 2)
     learner = Learner(make_params(), 2, 2).fit(X, Y)
     learner.learn(X, Y)

@@ -30,7 +30,7 @@ def interrupt_when(ready, arguments, cwd, code=PROGRAM, **env):
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=cwd,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | env,
+        env=os.environ | {"PYTHONPATH": PATHS} | env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -102,7 +102,7 @@ def test_tune(tmp_path):
 def test_reproduce(tmp_path):
     """Tiny data sets; what was recorded is left as it is when the command goes on."""
     code = f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
-    code += "from reproduce_files import tiny_set; from efcml import datasets\n"
+    code += "from helpers.reproduce_files import tiny_set; from efcml import datasets\n"
     code += "datasets.load = tiny_set\n" + PROGRAM
     out = tmp_path / "out"
     records = out / "records" / "runs.jsonl"
@@ -117,7 +117,7 @@ def test_reproduce(tmp_path):
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=tmp_path,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": PATHS},
         capture_output=True,
     )
     assert everything.returncode == 0, everything.stderr
