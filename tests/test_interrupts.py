@@ -30,7 +30,9 @@ def interrupt_when(ready, arguments, cwd, code=PROGRAM, **env):
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=cwd,
         text=True,
-        env=os.environ | {"PYTHONPATH": PATHS} | env,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "experiments")])}
+        | env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -117,7 +119,7 @@ def test_reproduce(tmp_path):
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=tmp_path,
         text=True,
-        env=os.environ | {"PYTHONPATH": PATHS},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "experiments")])},
         capture_output=True,
     )
     assert everything.returncode == 0, everything.stderr
