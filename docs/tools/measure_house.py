@@ -107,7 +107,7 @@ def measure(root):
         "kernels": len(arguments),
         "arguments of a kernel, median and most": f"{median(arguments):g}, {max(arguments)}",
         "functions annotated": f"{typed} of {functions}",
-        "`fmt: skip`, everywhere": sum("fmt: " + "skip" in path.read_text() for path in mine),
+        "`fmt: skip`, everywhere": sum(path.read_text().count("fmt: " + "skip") for path in mine),
     } | {
         f"lines of `{room or 'the top'}`": f"{lines[room]} in {len(rooms[room])}"
         for room in sorted(rooms)

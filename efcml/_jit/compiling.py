@@ -1,12 +1,14 @@
-"""What happens while a kernel is compiled: people are told, and no garbage is collected."""
+"""What happens while a kernel is compiled: people are told, and it takes less time."""
 
 import gc
 from collections.abc import Callable
 
 try:
-    from numba.core import event
+    from numba.core import config, event
 except ImportError:  # documented in its source only
-    event = None
+    config = event = None
+
+LITTLE = 1  # level of optimisation where no sum may be reordered; more gives nothing there
 
 
 def on_first_compilation(tell: Callable[[], object]) -> None:
@@ -22,23 +24,31 @@ _waiting = []
 if event is not None:
 
     class _Compiling(event.Listener):
-        """Numba makes millions of objects that stay; to look for garbage takes a tenth more."""
+        """Numba makes millions of objects that stay; to look for garbage takes a tenth more.
+
+        Only one thread compiles at a time, so what is changed here is changed for it alone.
+        """
 
         def __init__(self):
-            self.depth, self.collects = 0, False
+            self.levels, self.collects = [], False
 
         def on_start(self, what):
-            if what.data["dispatcher"].py_func.__module__.startswith("efcml."):
-                while _waiting:
-                    _waiting.pop()()
-            if self.depth == 0:
+            if not self.levels:
                 self.collects = gc.isenabled()
                 gc.disable()
-            self.depth += 1
+            self.levels.append(config.OPT)
+            dispatcher = what.data["dispatcher"]
+            if dispatcher.py_func.__module__.startswith("efcml."):
+                while _waiting:
+                    _waiting.pop()()
+                usual = self.levels[0]
+                if usual > LITTLE and not dispatcher.targetoptions.get("fastmath"):
+                    usual = type(usual)(LITTLE)
+                config.OPT = usual
 
         def on_end(self, what):
-            self.depth -= 1
-            if self.depth == 0 and self.collects:
+            config.OPT = self.levels.pop()
+            if not self.levels and self.collects:
                 gc.enable()
 
     event.register("numba:compile", _Compiling())

@@ -289,7 +289,7 @@ def remember_rows(X, chosen, cases):
 def learn_errors(X, errors, known, cases):
     """Let the cases learn the errors of all rows of a batch; ``errors`` is used up."""
     for t in range(X.shape[0]):
-        n_known = 0
+        n_known = 0.0
         for c in range(known.shape[1]):
             n_known += known[t, c]
         compare_with_cases(X[t], cases)

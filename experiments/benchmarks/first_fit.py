@@ -112,9 +112,12 @@ def environment(package, cache):
 
 
 def run(program, env, *args):
-    """Return what a program prints as its last line."""
+    """Return what a program prints as its last line; it runs where no package lies about."""
     command = [sys.executable, "-c", program, *map(str, args)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, env=env, cwd=folder, capture_output=True, text=True, check=True
+        )
     return json.loads(done.stdout.splitlines()[-1])
 
 
