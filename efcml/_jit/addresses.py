@@ -17,14 +17,15 @@ from importlib import import_module
 from llvmlite import binding
 from numba import config, njit, types
 from numba.core import cgutils
-from numba.core.compiler import CompileResult
+from numba.core.codegen import CodeLibrary
 from numba.core.imputils import lower_builtin, lower_constant
 from numba.extending import models, register_model
 
 from efcml._jit.undocumented import if_known
 
-# If a version of numba has no such hook, kernels are copied into each other again.
-POSSIBLE = "reload_init" in getattr(CompileResult, "_fields", ())
+# Where numba has no such hook in what it compiles (0.62 has none), kernels are copied into each
+# other again.
+POSSIBLE = "_reload_init" in CodeLibrary.__init__.__code__.co_names
 NO_WAY_IN = if_known(no_cpython_wrapper=True)
 
 
