@@ -154,8 +154,9 @@ def signatures():
     found = {}
     for module in pkgutil.iter_modules(efcml.kernels.__path__, "efcml.kernels."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if hasattr(value, "signatures"):
-                found[name] = len(value.signatures)
+            if hasattr(value, "py_func"):
+                ways = (value.dispatcher, value.entry) if hasattr(value, "entry") else (value,)
+                found[name] = sum(len(way.signatures) for way in ways)
     return found
 
 efcml.warmup()

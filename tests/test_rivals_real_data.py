@@ -58,7 +58,7 @@ def run(name, ds, **parameters):
 @pytest.fixture(scope="module")
 def simple_scores():
     """Return the recorded PA and AP of every model and set, with defaults."""
-    lines = (RESULTS / "rivals.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (RESULTS / "decisions" / "rivals.jsonl").read_text(encoding="utf-8").splitlines()
     return {(r["model"], r["set"]): (r["pa"], r["ap"]) for r in map(json.loads, lines)}
 
 
