@@ -32,6 +32,7 @@ def warmup(*, asks: bool = True) -> None:
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     learner.score(X)
+    learner.cases.similar_to(X[0])  # what explanations need
     if not asks:
         return
     ask = Ask(0.5, False, 100.0, 0.01, QUANTILE, True, True, TRACE, False, False)
