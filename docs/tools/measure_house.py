@@ -95,8 +95,11 @@ def measure(root):
     rooms = modules_of(folder)
     lines = {room: sum(map(code_lines, paths)) for room, paths in rooms.items()}
     arguments, (functions, typed) = kernels_of(folder), annotated(folder)
-    every = list(root.rglob("*.py"))
-    mine = [path for path in every if not any(part.startswith(".") for part in path.parts[1:])]
+    mine = [
+        path
+        for path in root.rglob("*.py")
+        if not any(part.startswith(".") for part in path.relative_to(root).parts)
+    ]
     return {
         "modules of efcml": sum(map(len, rooms.values())),
         "code lines of efcml": sum(lines.values()),
