@@ -103,12 +103,11 @@ class Placing:
     module: str
     name: str
     args: tuple
-    symbol: str = ""  # under which the code that is loaded will look for it
+    symbol: str  # under which the code that is loaded will look for it
 
     def __call__(self):
         """Load or compile the kernel; code that looks for another one must not run."""
-        found = getattr(import_module(self.module), self.name).place(self.args)[0]
-        if self.symbol not in ("", found):
+        if self.symbol != getattr(import_module(self.module), self.name).place(self.args)[0]:
             raise RuntimeError(
                 f"{self.module}.{self.name} returns another type than when its callers were "
                 "compiled: delete the cache of numba, or set EFCML_CACHE=0."

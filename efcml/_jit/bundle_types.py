@@ -8,6 +8,8 @@ bytes: where each array lies and its shape, numbers as they are, the address of 
 """
 
 import hashlib
+import threading
+from functools import cache
 
 import numpy as np
 from llvmlite import ir
@@ -27,6 +29,8 @@ from efcml.support.bundles import Bundle
 
 WORD, INDEX = ir.IntType(64), ir.IntType(32)
 TABLE = ir.PointerType(WORD)
+
+_writing = threading.RLock()  # a bundle within is written on the way
 
 
 class BundleType(types.Type):
@@ -49,17 +53,24 @@ class BundleType(types.Type):
         return self.label, self.fields
 
 
+@cache
+def _type_of(label, fields):
+    return BundleType(label, fields)
+
+
 @typeof_impl.register(Bundle)
 def _typeof_bundle(value, context):
     if not hasattr(value, "_numba_type_"):
-        _write_table(value)
+        with _writing:  # learners that were copied share bundles, and may run in two threads
+            if not hasattr(value, "_numba_type_"):
+                _write_table(value)
     return value._numba_type_
 
 
 def _write_table(value):
     """Write the table of a bundle."""
     fields = tuple((name, typeof(getattr(value, name))) for name in value._fields)
-    kind = BundleType(type(value).__name__, fields)
+    kind = _type_of(type(value).__name__, fields)
     words = np.zeros(kind.n_words, np.int64)
     for name, (what, begin) in kind.places.items():
         _write_field(what, getattr(value, name), words[begin:])

@@ -26,19 +26,23 @@ if event is not None:
     class _Compiling(event.Listener):
         """Numba makes millions of objects that stay; to look for garbage takes a tenth more.
 
-        Only one thread compiles at a time, so what is changed here is changed for it alone.
+        Only one thread compiles at a time, so what is changed here is changed for it alone. What
+        others compile is left as it is.
         """
 
         def __init__(self):
             self.levels, self.collects = [], False
 
         def on_start(self, what):
+            dispatcher = what.data["dispatcher"]
+            ours = dispatcher.py_func.__module__.startswith("efcml.")
+            if not (ours or self.levels):
+                return
             if not self.levels:
                 self.collects = gc.isenabled()
                 gc.disable()
             self.levels.append(config.OPT)
-            dispatcher = what.data["dispatcher"]
-            if dispatcher.py_func.__module__.startswith("efcml."):
+            if ours:
                 while _waiting:
                     _waiting.pop()()
                 usual = self.levels[0]
@@ -47,6 +51,8 @@ if event is not None:
                 config.OPT = usual
 
         def on_end(self, what):
+            if not self.levels:
+                return
             config.OPT = self.levels.pop()
             if not self.levels and self.collects:
                 gc.enable()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
-NOTHING = np.empty((0, 0))
+UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
 STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
 
 
@@ -128,7 +128,7 @@ class Learner(Guarded, EvolvingRules):
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
         rows = self.scaler.transform(X)
-        watch = Watch(NOTHING, NOTHING, False)
+        watch = UNWATCHED
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
             watch = Watch(seen, trace.scores, trace.rows is None)
