@@ -3,8 +3,8 @@
 `cluster_until_event` forms rules only, for the batch fit; `learn_until_event` is the stream.
 
 An event is returned *before* the row has changed anything (birth, missing room for label groups) or
-*after* the row is complete (pause: rules to repair, a pair to compare), so that going on is exact
-and the split of a stream into chunks cannot matter.
+*after* the row is complete (pause: rules to repair, compare, split or take in), so that going on is
+exact and the split of a stream into chunks cannot matter.
 
 ``model`` holds the arrays of all ``rules``, the ``cases``, the ``settings`` that steer the kernels,
 ``scratch`` arrays, in which a row is handed from one phase to the next, and S_0.
@@ -24,6 +24,7 @@ from efcml.kernels.consequent import (
 )
 from efcml.kernels.constants import AHEAD, WAITING
 from efcml.kernels.firing import activate_rules, find_nearest, look_ahead
+from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.linalg import find_least, measure_distance
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
@@ -73,10 +74,19 @@ def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
 
 
 @kernel
-def cluster_until_event(X, Y, start, newborn, n_rules, model):
+def is_uneven(winner, row_number, n_rules, rules, settings):
+    """Tell whether the winner of a row is to be split, or some rule to be taken in by another."""
+    if is_too_large(winner, n_rules, rules, settings):
+        return True
+    return find_idle(row_number, n_rules, rules, settings) >= 0
+
+
+@kernel
+def cluster_until_event(X, Y, start, newborn, numbers, n_rules, model):
     """Let rows ``start..`` form rules; return ``(status, row, rule, other)``.
 
     ``newborn >= 0``: row ``start`` has just given birth to that rule and is done with.
+    ``numbers`` are those of the rows in the whole stream.
     """
     rules, settings, scratch = model.rules, model.settings, model.scratch
     p, K, known, distances = X.shape[1], Y.shape[1], scratch.known, scratch.alone
@@ -100,6 +110,8 @@ def cluster_until_event(X, Y, start, newborn, n_rules, model):
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
             if other >= 0:
                 return PAUSE, t + 1, winner, other
+        if is_uneven(winner, numbers[t], n_rules, rules, settings):
+            return PAUSE, t + 1, winner, -1
     return DONE, X.shape[0], -1, -1
 
 
@@ -239,18 +251,18 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
             learn_consequents(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
-        if other >= 0 or any_stale(rules.stale, n_rules):
+        if other >= 0 or is_due(winner, numbers[t], n_rules, rules, settings):
             return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
 
 
 @kernel
-def any_stale(stale, n_rules):
-    """Tell whether the P of some rule is to be derived anew."""
+def is_due(winner, row_number, n_rules, rules, settings):
+    """Tell whether some rule is to be split or taken in, or the P of one to be derived anew."""
     for rule in range(n_rules):
-        if stale[rule] != 0:
+        if rules.stale[rule] != 0:
             return True
-    return False
+    return is_uneven(winner, row_number, n_rules, rules, settings)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""EvolvingRules: rules are born, merged, dropped and repaired while kernels go through rows.
+"""EvolvingRules: rules are born, merged, split, dropped and repaired while kernels go through rows.
 
 The kernels come back when something happens that allocates (kernels/learning.py); here it is done,
 and they go on with the next row.
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
@@ -24,10 +25,11 @@ from efcml.model.arguments import Model
 from efcml.model.birth import give_birth
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import warn_of_divergence
-from efcml.model.merging import MergeTest, compare, may_merge, merge, polish
+from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, solve_weights
 from efcml.model.prior import precision
 from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
+from efcml.model.splitting import split
 from efcml.model.usage import find_least_used
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Events, Floats, Pairs
 
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
+COUNTED = ("births", "merges", "splits", "drops", "repairs")
 NOT_YET: Any = None  # in the place of what there is once there are rows
 
 
@@ -57,12 +60,13 @@ class EvolvingRules:
         self.n_features = n_features
         self.n_labels = n_labels
         self.capacity = capacity
-        self.counts = {"births": 0, "merges": 0, "drops": 0, "repairs": 0}
+        self.counts = dict.fromkeys(COUNTED, 0)
         self.rows_seen = 0  # that had a known label; others change nothing
         self.rules: RuleBase = NOT_YET
         self.cases: CaseBase = NOT_YET
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
+        self.split_share: float = NOT_YET
         self.settings: Any = NOT_YET
         self.warned = False
         self._model: Any = None
@@ -87,7 +91,7 @@ class EvolvingRules:
             self._model = Model(*parts)
         return self._model
 
-    def cluster(self, X: Floats, Y: Floats, delta: float) -> None:
+    def cluster(self, X: Floats, Y: Floats, delta: float, split_share: float) -> None:
         """One antecedent pass over scaled rows: births, updates, merges."""
         sizes = self.n_features, self.n_labels
         room = min(self.capacity, self.params.max_rules)
@@ -96,7 +100,8 @@ class EvolvingRules:
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
-        self.settings = self.params.settings(*sizes, float(delta), self.pairs)
+        self.split_share = split_share
+        self.settings = self.params.settings(*sizes, delta, split_share, self.pairs)
         self.rows_seen = 0
         self._run(X, Y, with_consequents=False)
 
@@ -128,7 +133,7 @@ class EvolvingRules:
                 )
             else:
                 status, row, rule, other = cluster_until_event(
-                    X, Y, row, newborn, rules.n_rules, self.model
+                    X, Y, row, newborn, numbers, rules.n_rules, self.model
                 )
             complete = row - (status == PAUSE)
             self.rows_seen = int(numbers[complete])
@@ -143,8 +148,7 @@ class EvolvingRules:
                 self.rules.split_groups()
             elif status == PAUSE:
                 self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
-                if other >= 0:
-                    self._try_merge(rule, other, with_consequents, events, row - 1)
+                self._reshape(rule, other, with_consequents, events, row - 1)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -186,10 +190,53 @@ class EvolvingRules:
             params.product_space,
         )
 
+    def _reshape(
+        self, winner: int, other: int, with_consequents: bool, events: Events, at: int
+    ) -> None:
+        """Do what is due after a row: compare two rules, split the winner, or take in an idle one.
+
+        What else is due waits for the next row that the rule wins.
+        """
+        due = self.rules.n_rules, self.rules.arrays, self.settings
+        if other >= 0:
+            self._try_merge(winner, other, with_consequents, events, at)
+        elif is_too_large(winner, *due):
+            self._split(winner, with_consequents, events, at)
+        elif (idle := find_idle(self.rows_seen, *due)) >= 0:
+            self._take_in(idle, with_consequents, events, at)
+
+    def _split(self, rule: int, with_consequents: bool, events: Events, at: int) -> None:
+        self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
+        by, S_0 = self.params.splitting, self.start_variance
+        other = split(self.rules, rule, self.rows_seen, S_0, by)
+        self.counts["splits"] += 1
+        events.append((at, "split", int(self.rules.uid[rule])))
+        if with_consequents:
+            for half in (rule, other):
+                solve_weights(self.rules, half)
+                polish(self.rules, half, self.rows_seen, self.settings)
+
+    def _take_in(self, idle: int, with_consequents: bool, events: Events, at: int) -> None:
+        """Make an idle rule part of the one that is nearest to its center."""
+        rules, test = self.rules, self._merge_test
+        precision = rules.joint_precision if test.product_space else rules.input_precision
+        n = precision.shape[1]
+        gaps = rules.center[idle, :n] - rules.center[:, :n]
+        distances = np.einsum("ri,rij,rj->r", gaps, precision, gaps)
+        distances[idle] = np.inf
+        pair = compare(rules, idle, int(np.argmin(distances)), self.start_variance, test)
+        self._merge(pair, with_consequents, events, at)
+
+    def _may_hold(self, a: int, b: int) -> bool:
+        """Tell whether two rules together are small enough not to be split again."""
+        rows = self.rules.updates + 1
+        together = rows[a] + rows[b]
+        return not self.settings.splits or bool(together <= self.split_share * rows.sum())
+
     def _try_merge(self, a: int, b: int, with_consequents: bool, events: Events, at: int) -> None:
         test = self._merge_test
         pair = compare(self.rules, a, b, self.start_variance, test)
-        if may_merge(pair, test):
+        if may_merge(pair, test) and self._may_hold(a, b):
             self._merge(pair, with_consequents, events, at)
         else:
             tested = self.rules.updates[a] + self.rules.updates[b] + 2

@@ -30,15 +30,18 @@ MERGED: dict[str, Callable[[Any, Any], Any] | None] = {
     "computed": None,
 }
 
+# What the halves of a rule start with; what is "computed" has the fill value until then.
+SPLIT = ("both", "halves", "computed")
+
 
 @dataclass(frozen=True)
 class Field:
     """One array: its name, shape of one rule's or case's share, meaning, symbol, type, fill value.
 
     A newborn rule has the fill value unless model/birth.py says otherwise. ``merged`` is what two
-    rules have that become one. A label that appears late gets zeros, unless ``late`` says that
-    `RuleBase.add_labels` works it out. Of a ``symmetric`` matrix the kernels keep the lower
-    triangle alone (kernels/triangle.py).
+    rules have that become one, ``split`` what the halves of a rule start with. A label that appears
+    late gets zeros, unless ``late`` says that `RuleBase.add_labels` works it out. Of a
+    ``symmetric`` matrix the kernels keep the lower triangle alone (kernels/triangle.py).
     """
 
     name: str
@@ -48,16 +51,19 @@ class Field:
     dtype: str = "f8"
     fill: float = 0
     merged: str = ""
+    split: str = ""
     late: str = "zero"
     symmetric: bool = False
 
 
-def _rule(name: str, dims: str, merged: str, meaning: str, symbol: str = "", **more: Any) -> Field:
-    return Field(name, tuple(dims.split()), meaning, symbol, merged=merged, **more)
+def _rule(
+    name: str, dims: str, merged: str, split: str, meaning: str, symbol: str = "", **more: Any
+) -> Field:
+    return Field(name, tuple(dims.split()), meaning, symbol, merged=merged, split=split, **more)
 
 
-def _counter(name: str, dims: str, merged: str, meaning: str, **more: Any) -> Field:
-    return _rule(name, dims, merged, meaning, dtype="i8", **more)
+def _counter(name: str, dims: str, merged: str, split: str, meaning: str, **more: Any) -> Field:
+    return _rule(name, dims, merged, split, meaning, dtype="i8", **more)
 
 
 def _case(name: str, dims: str, meaning: str, symbol: str = "", **more: Any) -> Field:
@@ -69,50 +75,102 @@ _LATE: dict[str, Any] = {"late": "computed"}
 
 FIELDS = (
     # the Gaussian of a rule
-    _rule("center", "q", "computed", "mean of the joint samples z = [x, y]", "c"),
+    _rule("center", "q", "computed", "both", "mean of the joint samples z = [x, y]", "c"),
     _rule(
-        "joint_precision", "q q", "computed", "inverse covariance of z", "S^-1", **_MATRIX, **_LATE
+        "joint_precision",
+        "q q",
+        "computed",
+        "computed",
+        "inverse covariance of z",
+        "S^-1",
+        **_MATRIX,
+        **_LATE,
     ),
     _rule(
         "input_precision",
         "p p",
         "computed",
+        "computed",
         "inverse marginal covariance of x",
         "S_x^-1",
         **_MATRIX,
     ),
-    _rule("log_det", "2", "computed", "log-determinants of both covariances", "log|S|", **_LATE),
-    _rule("support", "", "computed", "samples won by the rule, capped by forgetting", "k"),
-    _counter("updates", "", "computed", "antecedent updates since birth; never capped"),
-    _rule("prior_share", "", "computed", "how much of S_0 is left in k S", "s"),
-    _counter("tested", "R", "computed", "samples both had when last tested for a merge"),
+    _rule(
+        "log_det",
+        "2",
+        "computed",
+        "computed",
+        "log-determinants of both covariances",
+        "log|S|",
+        **_LATE,
+    ),
+    _rule(
+        "support", "", "computed", "halves", "samples won by the rule, capped by forgetting", "k"
+    ),
+    _counter("updates", "", "computed", "computed", "antecedent updates since birth; never capped"),
+    _rule("prior_share", "", "computed", "both", "how much of S_0 is left in k S", "s"),
+    _counter(
+        "tested", "R", "computed", "computed", "samples both had when last tested for a merge"
+    ),
     # its planes
-    _rule("P", "g d d", "computed", "inverse of G + Delta", "P", **_MATRIX, **_LATE),
-    _rule("G", "g d d", "sum", "weighted Hessian R'QR, data only", "G", **_MATRIX, **_LATE),
-    _rule("B", "K d", "sum", "weighted information matrix Y'QR, data only", "B'"),
-    _rule("Delta", "g d", "most", "prior precision of the consequents", "Delta", **_LATE),
-    _rule("W_prior", "L d", "computed", "consequents the rule was born with", "W_prior'"),
-    _rule("W", "L d", "computed", "consequents, one row per label, intercept last", "W'"),
-    _rule("D", "L d", "computed", "gradient (G + Delta) W - (B + Delta W_prior)", "D'"),
-    _rule("weight", "", "sum", "sum of the activation over learned rows", "w"),
-    _rule("use", "", "sum", "the same sum, of which nothing is forgotten"),
+    _rule("P", "g d d", "computed", "computed", "inverse of G + Delta", "P", **_MATRIX, **_LATE),
+    _rule(
+        "G", "g d d", "sum", "halves", "weighted Hessian R'QR, data only", "G", **_MATRIX, **_LATE
+    ),
+    _rule("B", "K d", "sum", "halves", "weighted information matrix Y'QR, data only", "B'"),
+    _rule("Delta", "g d", "most", "both", "prior precision of the consequents", "Delta", **_LATE),
+    _rule("W_prior", "L d", "computed", "both", "consequents the rule was born with", "W_prior'"),
+    _rule("W", "L d", "computed", "both", "consequents, one row per label, intercept last", "W'"),
+    _rule("D", "L d", "computed", "computed", "gradient (G + Delta) W - (B + Delta W_prior)", "D'"),
+    _rule("weight", "", "sum", "halves", "sum of the activation over learned rows", "w"),
+    _rule("use", "", "sum", "halves", "the same sum, of which nothing is forgotten"),
     # its labels
-    _rule("label_weight", "g K", "computed", "activation over rows where both are known", **_LATE),
-    _rule("label_mean", "g K", "computed", "weighted label means, per group", "y_bar", **_LATE),
-    _rule("label_cov", "K K", "computed", "weighted label co-moments"),
-    _rule("penalty", "K K", "computed", "correlation penalty, renewed as weight grows", "M"),
-    _rule("penalty_top", "", "computed", "largest eigenvalue of the penalty"),
-    _rule("penalty_slack", "", "computed", "activation since the penalty was derived"),
+    _rule(
+        "label_weight",
+        "g K",
+        "computed",
+        "halves",
+        "activation over rows where both are known",
+        **_LATE,
+    ),
+    _rule(
+        "label_mean", "g K", "computed", "both", "weighted label means, per group", "y_bar", **_LATE
+    ),
+    _rule("label_cov", "K K", "computed", "halves", "weighted label co-moments"),
+    _rule(
+        "penalty", "K K", "computed", "both", "correlation penalty, renewed as weight grows", "M"
+    ),
+    _rule("penalty_top", "", "computed", "both", "largest eigenvalue of the penalty"),
+    _rule("penalty_slack", "", "computed", "computed", "activation since the penalty was derived"),
     # its proximal steps
-    _rule("uncorrected", "", "sum", "activation since the last proximal steps"),
-    _rule("curvature", "g", "sum", "estimated bound of the eigenvalues of G + Delta", "U", **_LATE),
-    _rule("curvature_direction", "g d", "first", "vector of the power iteration", **_LATE),
-    _counter("unchecked", "g", "computed", "updates of P since it was last checked", **_LATE),
-    _counter("stale", "", "computed", "1: P is to be derived anew from G + Delta"),
-    _counter("stopped", "", "most", "row + 1 at which the divergence guard stopped it, or 0"),
+    _rule("uncorrected", "", "sum", "halves", "activation since the last proximal steps"),
+    _rule(
+        "curvature",
+        "g",
+        "sum",
+        "both",
+        "estimated bound of the eigenvalues of G + Delta",
+        "U",
+        **_LATE,
+    ),
+    _rule("curvature_direction", "g d", "first", "both", "vector of the power iteration", **_LATE),
+    _counter(
+        "unchecked", "g", "computed", "computed", "updates of P since it was last checked", **_LATE
+    ),
+    _counter("stale", "", "computed", "computed", "1: P is to be derived anew from G + Delta"),
+    _counter(
+        "stopped", "", "most", "both", "row + 1 at which the divergence guard stopped it, or 0"
+    ),
     # who it is
-    _counter("uid", "", "computed", "identity that survives the removal of other rules", fill=-1),
-    _counter("born", "", "least", "row of birth"),
+    _counter(
+        "uid",
+        "",
+        "computed",
+        "computed",
+        "identity that survives the removal of other rules",
+        fill=-1,
+    ),
+    _counter("born", "", "least", "computed", "row of birth"),
 )
 
 CASE_FIELDS = (

@@ -20,7 +20,7 @@ from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
 from efcml.model.evolving import NOT_YET, EvolvingRules
 from efcml.model.params import Params
-from efcml.model.prior import Prior, choose_prior
+from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.trace import learn_in_blocks
@@ -30,13 +30,14 @@ from efcml.support.progress import tell
 from efcml.support.states import from_plain, nest, pick, to_plain
 
 if TYPE_CHECKING:
+    from efcml.model.prior import Prior
     from efcml.model.trace import Trace
     from efcml.support.aliases import Arrays, Bools, Facts, Floats, Pairs, State
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
 UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
-STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned")
+STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned", "split_share")
 
 
 class Learner(Guarded, EvolvingRules):
@@ -78,19 +79,17 @@ class Learner(Guarded, EvolvingRules):
         self.scaler = Scaler.from_rows(X, self.params.clip)
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
-        given: Any = self.params.prior
-        prior = choose_prior(self._form_rules, X, Y) if given == "auto" else Prior(given)
-        self.build(X, Y, prior)
+        self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
         self.cases = self._new_cases()
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
 
-    def _form_rules(self, X: Floats, Y: Floats) -> tuple[RuleBase, Any]:
+    def _form_rules(self, X: Floats, Y: Floats, split_share: float) -> tuple[RuleBase, Any]:
         """Return the rules that scaled rows would form, and their settings."""
         trial = EvolvingRules(self.params, self.n_features, self.n_labels, capacity=self.capacity)
         trial.start_variance = self.start_variance
-        trial.cluster(X, Y, 1.0)
+        trial.cluster(X, Y, 1.0, split_share)
         return trial.rules, trial.settings
 
     def _new_cases(self) -> CaseBase:
@@ -99,9 +98,9 @@ class Learner(Guarded, EvolvingRules):
             self.n_features, self.n_planes, params.cases, params.case_width, params.case_noise
         )
 
-    def build(self, X: Floats, Y: Floats, prior: Prior) -> None:
+    def build(self, X: Floats, Y: Floats, prior: Prior, split_share: float) -> None:
         """Form rules from scaled rows and solve for their consequents."""
-        self.cluster(X, Y, prior.strength)
+        self.cluster(X, Y, prior.strength, split_share)
         psi = batch.activations(self.rules, X, self.settings)
         batch.set_statistics(self.rules, X, Y, psi)
         base = prior.planes(X, Y)
@@ -202,7 +201,7 @@ class Learner(Guarded, EvolvingRules):
                 count, self.start_variance, self.params.variance_floor
             )
             self.settings = self.params.settings(
-                self.n_features, self.n_labels, self.prior_precision[0]
+                self.n_features, self.n_labels, self.prior_precision[0], self.split_share
             )
             self.cases.add_labels(count)
 
@@ -250,6 +249,9 @@ class Learner(Guarded, EvolvingRules):
             learner.start_variance = arrays["start_variance"]
             learner.prior_precision = arrays["prior_precision"]
             delta = learner.prior_precision[0]
-            learner.settings = learner.params.settings(p, learner.n_labels, delta)
+            learner.split_share = facts["split_share"]
+            learner.settings = learner.params.settings(
+                p, learner.n_labels, delta, learner.split_share
+            )
             learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
         return learner

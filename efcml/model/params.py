@@ -44,7 +44,7 @@ class Parameters:
     vigilance: float = number(
         "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
         "raise it if births never end.",
-        default=0.7,
+        default=1.5,
         above=0.0,
         paper=0.5,
     )
@@ -73,10 +73,10 @@ class Parameters:
         paper="paper",
     )
     bandwidth: float | str = number(
-        'Width of the activation. "dimension" averages squared distances over the features, 1.0'
-        " sums them (the paper), which makes one rule win everything when there are many "
-        "features. Take 1 to 4 if there are few features, or clear groups.",
-        default="dimension",
+        "Width of the activation. 1.0 is the paper. The wider, the more rules share a decision: "
+        '"dimension" averages squared distances over the features instead of summing them, and '
+        "nearly all rules take part.",
+        default=0.5,
         least=LEAST,
         words=("dimension",),
         paper=1.0,
@@ -181,12 +181,39 @@ class Parameters:
         default=True,
         kernels=True,
     )
+    splitting: str = choice(
+        "Where a rule that has grown too large is cut in two: across the direction in which its "
+        'features tell most about its labels, across its longest axis, or not at all ("off", the '
+        "paper).",
+        default="labels",
+        allowed=("labels", "axis", "off"),
+        paper="off",
+    )
+    split_share: float | str = number(
+        "A rule that holds a larger share of all rows is split. Lower it for more rules. "
+        '"auto" takes 0.3, or 0.2 if the initial rows, cross-validated, are clearly better told '
+        "by many rules than by one plane.",
+        default="auto",
+        above=0.0,
+        most=1.0,
+        words=("auto",),
+    )
+    least_share: float = number(
+        "A rule that has won a smaller share of the rows since its birth becomes part of its "
+        "neighbour. Raise it for fewer rules, 0 keeps them all (the paper).",
+        default=0.01,
+        least=0.0,
+        below=1.0,
+        paper=0.0,
+        kernels=True,
+    )
     max_rules: int = whole(
         "Cap on the number of rules. At the cap the most similar pair is merged or the least "
-        "used rule dropped; a single rule takes every row. Time and memory grow with it; raise "
-        "it if rules are dropped that you miss.",
+        "used rule dropped, and none is split; a single rule takes every row. Time and memory "
+        "grow with it; raise it if rules are dropped that you miss.",
         default=20,
         least=1,
+        kernels=True,
     )
     activation_floor: float = number(
         "Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets "
@@ -264,7 +291,7 @@ IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if fac
 Settings: Any = bundle(
     "Settings",
     [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha"]
-    + ["beta", "corrects", "correlation", "exact_length", "prior_slope"],
+    + ["beta", "splits", "split_share", "corrects", "correlation", "exact_length", "prior_slope"],
     __name__,
 )
 
@@ -299,11 +326,10 @@ class Params(Parameters):
         return float(n_features) if self.bandwidth == "dimension" else float(self.bandwidth)
 
     def merge_width(self, n_features: int, n_labels: int) -> float:
-        """Return tau_q, the bandwidth of the space in which rules are compared."""
+        """Return tau_q, the bandwidth of the space in which rules are compared: its dimension."""
         if self.merge_volume == "paper":
             return 1.0
-        width = self.input_bandwidth(n_features)
-        return width * (n_features + n_labels) / n_features if self.product_space else width
+        return float(n_features + n_labels) if self.product_space else float(n_features)
 
     def merge_log_volume(self, n_features: int, n_labels: int) -> float:
         """Return the logarithm of the allowed growth in volume of a merged rule."""
@@ -312,9 +338,14 @@ class Params(Parameters):
         return self.merge_width(n_features, n_labels) * math.log(float(self.merge_volume))
 
     def settings(
-        self, n_features: int, n_labels: int, prior_slope: float, pairs: "Pairs | None" = None
+        self,
+        n_features: int,
+        n_labels: int,
+        prior_slope: float,
+        split_share: float,
+        pairs: "Pairs | None" = None,
     ) -> Settings:
-        """Return the numbers that the kernels need.
+        """Return the numbers that the kernels need, with those that "auto" stands for.
 
         ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
         """
@@ -332,6 +363,8 @@ class Params(Parameters):
             max_support=self.max_support,
             alpha=alpha,
             beta=beta,
+            splits=self.splitting != "off",
+            split_share=float(split_share),
             corrects=self.correlation != "none" and bool(alpha.any() or beta.any()),
             correlation=CORRELATIONS[self.correlation],
             exact_length=self.lipschitz == "exact",

@@ -1,4 +1,7 @@
-"""Choose the prior of the planes by cross-validating the rule model itself (how_it_works.md 4)."""
+"""What the initial rows decide, by cross-validating the rule model itself (how_it_works.md 4).
+
+That is the prior of the planes, and how fine the rules are.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ from efcml.model.rulebase import RuleBase
 from efcml.support.folds import contiguous_folds, without
 
 if TYPE_CHECKING:
+    from efcml.model.params import Params
     from efcml.support.aliases import Floats
 
-FormRules: TypeAlias = "Callable[[Floats, Floats], tuple[RuleBase, Any]]"
+FormRules: TypeAlias = "Callable[[Floats, Floats, float], tuple[RuleBase, Any]]"
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 INTERCEPT_SHARE = 0.01  # delta_0 / delta: the intercept's prior is weak
 FOLDS = 5
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
-SHARED_GAIN = 0.005  # less error than with flat planes: strong priors are slow to follow a drift
+COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothing is given
+REGIONS_PAY = 0.03  # less error than one plane for all rows: then the finer rules are taken
 
 
 @dataclass(frozen=True)
@@ -50,28 +55,41 @@ def precision(strength: float, n_features: int) -> Floats:
     return diagonal
 
 
-def choose_prior(form_rules: FormRules, X: Floats, Y: Floats) -> Prior:
-    """Return the prior with the least squared error over contiguous folds of scaled rows.
+def choose_prior_and_share(
+    form_rules: FormRules, X: Floats, Y: Floats, params: Params
+) -> tuple[Prior, float]:
+    """Return how planes are held and at which share of the rows rules are split.
 
-    Antecedents do not depend on it, so every fold forms its rules once:
-    ``form_rules(X, Y)`` returns them and their settings. The strength that suits
-    one plane for all rows is too much for a rule by about the number of rules. Shared planes must
-    be clearly better than flat ones.
+    What the parameters leave open is chosen by the squared error over contiguous folds of scaled
+    rows. Antecedents do not depend on the prior, so every fold forms its rules once for a share:
+    ``form_rules(X, Y, share)`` returns them and their settings. The strength that suits one plane
+    for all rows is too much for a rule by about the number of rules.
+
+    Rules are split finely if that pays, that is, if regions with planes of their own are clearly
+    better than one plane; else as coarsely as they can still be read.
     """
+    shares = (FINE, COARSE) if params.split_share == "auto" else (float(params.split_share),)
+    if params.splitting == "off":
+        shares = (1.0,)
+    given: Any = params.prior
     X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
     folds = min(FOLDS, len(X) // 2)
-    if folds < 2:
-        return Prior(1.0)
+    if folds < 2 or (given != "auto" and len(shares) == 1):
+        return Prior(1.0 if given == "auto" else given), shares[-1]
     parts = [
         (without(X, fold), without(Y, fold), X[fold], Y[fold])
         for fold in contiguous_folds(len(X), folds)
     ]
-    shared = STRENGTHS[int(np.argmin(sum(shared_losses(*part) for part in parts)))]
-    total: Any = sum(fold_losses(form_rules, shared, *part) for part in parts)
-    flat_losses, losses = total
-    if losses.min() < (1.0 - SHARED_GAIN) * flat_losses.min():
-        return Prior(STRENGTHS[int(np.argmin(losses))], shared)
-    return Prior(STRENGTHS[int(np.argmin(flat_losses))])
+    one_plane: Any = sum(shared_losses(*part) for part in parts)
+    shared = STRENGTHS[int(np.argmin(one_plane))]
+    for share in shares:
+        losses: Any = sum(fold_losses(form_rules, share, shared, *part) for part in parts)
+        if losses.min() < (1.0 - REGIONS_PAY) * one_plane.min():
+            break
+    if given != "auto":
+        return Prior(given), share
+    base, strength = np.unravel_index(np.argmin(losses), losses.shape)
+    return Prior(STRENGTHS[strength], shared if base else None), share
 
 
 def shared_losses(X: Floats, Y: Floats, X_new: Floats, Y_new: Floats) -> Floats:
@@ -82,13 +100,19 @@ def shared_losses(X: Floats, Y: Floats, X_new: Floats, Y_new: Floats) -> Floats:
 
 
 def fold_losses(
-    form_rules: FormRules, shared: float, X: Floats, Y: Floats, X_new: Floats, Y_new: Floats
+    form_rules: FormRules,
+    share: float,
+    shared: float,
+    X: Floats,
+    Y: Floats,
+    X_new: Floats,
+    Y_new: Floats,
 ) -> Floats:
     """Return the summed squared error on new rows by strength, with flat and with shared planes.
 
     ``shared`` is the strength of the shared planes themselves.
     """
-    rules, settings = form_rules(X, Y)
+    rules, settings = form_rules(X, Y, share)
     batch.set_statistics(rules, X, Y, batch.activations(rules, X, settings))
     psi_new = batch.activations(rules, X_new, settings)
     R_new, bases = batch.extended(X_new), [Prior(1.0, held).planes(X, Y) for held in (None, shared)]

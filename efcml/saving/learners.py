@@ -9,6 +9,7 @@ import numpy as np
 
 from efcml.kernels import cases
 from efcml.model.casebase import MATRICES, CaseBase
+from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
@@ -44,17 +45,20 @@ def learner_shapes(facts: Facts) -> Shapes:
         n_labels=SIZE,
         rows_seen=WHOLE,
         warned=bool,
+        split_share=(float, NoneType),
         params=dict,
         counts=dict,
         n_held=WHOLE,
         n_cases=WHOLE,
         rules=(dict, NoneType),
     )
-    take(facts["counts"], "the counts", births=WHOLE, merges=WHOLE, drops=WHOLE, repairs=WHOLE)
+    take(facts["counts"], "the counts", **dict.fromkeys(COUNTED, WHOLE))
     params = read_params(facts["params"])
     p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
     if facts["n_held"] >= (params.warmup_rows if rules is None else 1):
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
+    if rules is not None and not 0.0 < (facts["split_share"] or 0.0) <= 1.0:
+        raise ValueError("split_share must be a share of the rows, above 0 and at most 1")
     if facts["n_cases"] > (0 if rules is None else params.cases):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
     shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}
