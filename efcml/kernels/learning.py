@@ -23,9 +23,9 @@ from efcml.kernels.consequent import (
     weigh_rules,
 )
 from efcml.kernels.constants import AHEAD, WAITING
-from efcml.kernels.firing import activate_rules, find_nearest, look_ahead
+from efcml.kernels.firing import INPUT, activate_rules, find_likeliest, find_winner, look_ahead
 from efcml.kernels.growth import find_idle, is_too_large
-from efcml.kernels.linalg import find_least, measure_distance
+from efcml.kernels.linalg import measure_distance
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import answer_row, blend, score_row, view_row
@@ -56,18 +56,16 @@ def complete_joint_row(x, y, known, expected, z):
 
 @kernel
 def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
-    """Return the rule that is nearest to the joint row, and whether the row is novel to it.
+    """Return the rule that wins the joint row, and whether the row is novel to it.
 
     Joint space when all labels are known, else input space, where the distance is the smallest
     one that any labels could give. ``distances`` are those in the input space.
     """
     if settings.product_space and all_known:
-        winner, distance = find_nearest(
-            scratch.z, rules.center, rules.joint_precision, distances, n_rules, scratch.e
-        )
+        winner, distance = find_winner(scratch.z, distances, n_rules, rules, settings, scratch.e)
         dimension = float(scratch.z.shape[0])
     else:
-        winner = find_least(distances, n_rules)
+        winner = find_likeliest(distances, INPUT, n_rules, rules, settings)
         distance = distances[winner]
         dimension = float(rules.input_precision.shape[1])
     return winner, is_novel(distance, dimension, rules.support[winner], settings.vigilance)

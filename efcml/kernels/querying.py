@@ -10,7 +10,8 @@ import numpy as np
 
 from efcml._jit import kernel
 from efcml.kernels.antecedent import is_novel
-from efcml.kernels.linalg import dot, find_least
+from efcml.kernels.firing import INPUT, find_likeliest
+from efcml.kernels.linalg import dot
 from efcml.kernels.scoring import score_row
 from efcml.kernels.triangle import multiply
 
@@ -118,7 +119,7 @@ def find_reasons(x, scores, n_ambiguous, draw, n_rules, model, ask, state):
     rules, settings, scratch = model.rules, model.settings, model.scratch
     reasons = ALWAYS if ask.always else 0
     if ask.novelty:
-        nearest = find_least(scratch.distances, n_rules)
+        nearest = find_likeliest(scratch.distances, INPUT, n_rules, rules, settings)
         support = rules.support[nearest]
         distance = scratch.distances[nearest]
         if is_novel(distance, float(x.shape[0]), support, settings.vigilance):

@@ -44,7 +44,7 @@ class Parameters:
     vigilance: float = number(
         "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
         "raise it if births never end.",
-        default=1.5,
+        default=1.7,
         above=0.0,
         paper=0.5,
     )
@@ -82,9 +82,9 @@ class Parameters:
         paper=1.0,
     )
     activation: str = choice(
-        "What a rule's activation goes by: its Gaussian density, or the distance to its center "
-        "alone (the paper), by which a wide rule drowns a narrow one. Change it only to "
-        "compare.",
+        "What a rule counts by when rules fire and win rows: its Gaussian density, or the distance "
+        "to its center alone (the paper), by which a wide rule drowns a narrow one. Change it only "
+        "to compare.",
         default="density",
         allowed=("density", "distance"),
         paper="distance",
