@@ -47,32 +47,44 @@ def test_looking_ahead_is_measuring_row_by_row(rng, p, K, n_rules):
     assert (ahead[5:] == -1.0).all()
 
 
+@pytest.mark.parametrize("activation", ["density", "distance"])
 @pytest.mark.parametrize(("p", "K", "n_rules"), SIZES)
-def test_nearest_rule_by_lower_bounds(rng, p, K, n_rules):
-    q = p + K
-    for _ in range(50):
+def test_winner_by_lower_bounds(rng, p, K, n_rules, activation):
+    q, settings = p + K, settings_with(p, K, {"activation": activation})
+    for _ in range(25):
         z, center = rng.normal(size=q), rng.normal(size=(n_rules + 1, q))
         joint = random_precisions(rng, n_rules + 1, q)
         marginal = np.linalg.inv(np.linalg.inv(joint)[:, :p, :p])
-        expected = naive.distances(z, center[:n_rules], joint[:n_rules])
+        sizes = np.column_stack([-np.linalg.slogdet(M)[1] for M in (joint, marginal)])
+        fields = {"center": center, "joint_precision": joint, "log_det": sizes}
+        rules = rules_with(p, K, n_rules + 1, **fields).arrays
+        distances = naive.distances(z, center[:n_rules], joint[:n_rules])
         bounds = naive.distances(z[:p], center[:n_rules, :p], marginal[:n_rules])
-        bounds = np.append(bounds, 0.0)  # of a rule that is not in use
-        nearest = firing.find_nearest(z, center, joint, bounds, n_rules, np.zeros(q))
-        assert nearest[0] == expected.argmin()
-        assert_allclose(nearest[1], expected.min(), rtol=1e-12)
+        bounds = np.append(bounds, -1e9)  # of a rule that is not in use
+        winner, distance = firing.find_winner(z, bounds, n_rules, rules, settings, np.zeros(q))
+        value = distances + sizes[:n_rules, 0] * (activation == "density")
+        assert winner == value.argmin()
+        assert_allclose(distance, distances[winner], rtol=1e-12)
+        value = bounds + sizes[:, 1] * (activation == "density")
+        likeliest = firing.find_likeliest(bounds, firing.INPUT, n_rules, rules, settings)
+        assert likeliest == value[:n_rules].argmin()
 
 
-def test_of_two_nearest_rules_the_first_wins():
-    z, center, e = np.zeros(2), np.array([[3.0, 0.0], [1.0, 2.0], [1.0, -2.0]]), np.zeros(2)
-    precision = np.array([np.eye(2)] * 3)
+def test_of_two_equal_rules_the_first_wins():
+    center, e = np.array([[3.0, 0.0], [1.0, 2.0], [1.0, -2.0]]), np.zeros(2)
+    rules = rules_with(1, 1, 3, center=center, joint_precision=np.eye(2)).arrays
     bounds = np.array([9.0, 5.0, 1.0])  # the last is looked at first
-    assert firing.find_nearest(z, center, precision, bounds, 3, e) == (1, 5.0)
+    settings = settings_with(1, 1)
+    assert firing.find_winner(np.zeros(2), bounds, 3, rules, settings, e) == (1, 5.0)
 
 
-def test_rules_beyond_the_nearest_are_not_looked_at():
-    z, center, e = np.zeros(1), np.array([[2.0], [1.0]]), np.zeros(1)
-    precision = np.array([[[np.nan]], [[1.0]]])
-    assert firing.find_nearest(z, center, precision, np.array([1.1, 0.5]), 2, e) == (1, 1.0)
+def test_rules_beyond_the_winner_are_not_looked_at():
+    precision = np.array([[[np.nan] * 2] * 2, np.eye(2)])
+    center = np.array([[2.0, 0.0], [1.0, 0.0]])
+    rules = rules_with(1, 1, 2, center=center, joint_precision=precision).arrays
+    settings, e = settings_with(1, 1), np.zeros(2)
+    bounds = np.array([1.1, 0.5])
+    assert firing.find_winner(np.zeros(2), bounds, 2, rules, settings, e) == (1, 1.0)
 
 
 @given(arrays(float, st.integers(1, 6), elements=squares), st.floats(0.05, 100.0))

@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.fields import CASE_FIELDS, FIELDS
 
+SPLIT = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5, "merge_overlap": 0.9}
 VARIANTS = {
     "base": {},
     "three steps": {"n_steps": 3},
@@ -51,6 +52,13 @@ VARIANTS = {
     "cases, forgetting": {"cases": 6, "forgetting": 0.95, "case_width": 0.1},
     "cases, nobody learns a birth row": {"cases": 6, "birth_learning": False, "bandwidth": 1.0},
     "distance alone": {"activation": "distance"},
+    "splits": {**SPLIT, "cases": 6},
+    "splits, partial": {**SPLIT, "share": 0.6},
+    "splits, forgetting": {**SPLIT, "forgetting": 0.95},
+    "splits, input space": {**SPLIT, "product_space": False, "merging": False},
+    "splits along the axis": {**SPLIT, "splitting": "axis", "split_share": 0.2},
+    "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
+    "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
 # What must happen in some of the streams.
 EVENTS = {
@@ -59,6 +67,13 @@ EVENTS = {
     "partial": ("merges",),
     "forgetting": ("merges", "repairs"),
     "forgetting, partial": ("repairs",),
+    "splits": ("splits",),
+    "splits, partial": ("splits",),
+    "splits, forgetting": ("splits",),
+    "splits, input space": ("splits",),
+    "splits along the axis": ("splits",),
+    "takes in": ("merges",),
+    "takes in, partial": ("merges",),
 }
 PRINTED = {"lipschitz": "paper", "correlation": "paper", "beta": 10.0, "weight_limit": 1e3}
 SHAPES = [(3, 3), (1, 1), (1, 3), (4, 1)]
@@ -120,6 +135,7 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
         assert_balanced(learner)
     assert learner.counts["births"] == twin.births
     assert learner.counts["merges"] == twin.merges
+    assert learner.counts["splits"] == twin.splits
     assert learner.rows_seen == twin.row
     assert learner.rules.n_groups == twin.groups
     expected = [twin.score(x) for x in X[:5]]

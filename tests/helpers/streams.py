@@ -42,6 +42,9 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "merge_volume": 1.1,
     "merge_consequents": "exact",
     "product_space": True,
+    "splitting": "off",
+    "split_share": 0.4,
+    "least_share": 0.0,
     "max_rules": 1000,
     "activation_floor": 1e-4,
     "clip": 6.0,
@@ -123,7 +126,8 @@ def unscaled_learner(p, K, *, capacity=8, **changes):
     learner.scaler = Unscaled()
     learner.start_variance = start_variance(p, K)
     learner.prior_precision = prior_precision(p, params.prior)
-    learner.settings = params.settings(p, K, params.prior)
+    learner.split_share = params.split_share
+    learner.settings = params.settings(p, K, params.prior, params.split_share)
     learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
     return learner
 
@@ -200,4 +204,5 @@ def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):
 
 def assert_balanced(learner):
     counts = learner.counts
-    assert counts["births"] - counts["merges"] - counts["drops"] == learner.n_rules
+    come, gone = counts["births"] + counts["splits"], counts["merges"] + counts["drops"]
+    assert come - gone == learner.n_rules

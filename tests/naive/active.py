@@ -14,7 +14,8 @@ ORDER = ("novelty", "ambiguity", "instability", "random", "all")
 def is_novel(learner, x):
     """Birth test of the nearest rule in the input space."""
     m2 = learner.input_distances(x)
-    nearest = int(np.argmin(m2))
+    size = np.array([learner.log_size(rule, learner.p) for rule in learner.rules])
+    nearest = int(np.argmin(m2 + size if learner.density else m2))
     limit = naive.radius(learner.vigilance, learner.p, learner.rules[nearest].support)
     return bool(np.sqrt(m2[nearest]) > limit)
 

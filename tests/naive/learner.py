@@ -328,11 +328,11 @@ def merge_gaussians(c1, S1, k1, s1, c2, S2, k2, s2, S_0):
     return (k1 * c1 + k2 * c2) / k, S, k, s
 
 
-def merge_bandwidth(tau, p, K, merge_volume, product_space=True):
+def merge_bandwidth(p, K, merge_volume, product_space=True):
     """tau_q of the merge test, and the log of the volume factor (section 3)."""
     if merge_volume == "paper":
         return 1.0, np.log(p)
-    tau_q = tau * (p + K) / p if product_space else tau
+    tau_q = float(p + K) if product_space else float(p)
     return tau_q, tau_q * np.log(merge_volume)
 
 
@@ -390,6 +390,64 @@ def merge_weights_paper(W1, W2, k1, k2, overlap):
     """
     rho = 1.0 if consequent_similarity(W1, W2) >= overlap else 0.0
     return W1 + k2 / (k1 + k2) * rho * (W2 - W1)
+
+
+# --------------------------------------------------------------------------------------------
+# Splitting (section 3): a Gaussian cut at its mean, which every statistic is a moment of
+# --------------------------------------------------------------------------------------------
+
+LEAST_TO_SPLIT = 40  # rows of a rule
+TRIAL = 100  # rows after its birth, before a rule can be idle
+
+
+def cut_direction(S, p, by):
+    """Direction v of the input space across which a Gaussian is cut; its largest entry positive.
+
+    "labels": the unit vector with the largest sum of squared covariances with the labels. "axis":
+    with the largest variance.
+    """
+    if by == "labels":
+        values, vectors = np.linalg.eigh(S[:p, p:] @ S[p:, :p])
+    else:
+        values, vectors = np.linalg.eigh(S[:p, :p])
+    v = vectors[:, np.argmax(values)]
+    return v if v[np.argmax(np.abs(v))] > 0.0 else -v
+
+
+def half_gaussians(mean, S, v):
+    """Means of both halves and their covariance, cut along t = v'x, x the leading part of z.
+
+    |t - E t| of a Gaussian has the mean sqrt(2 / pi) sigma; the rest of z follows t by its slope
+    on t. What lies between the halves is taken out of the variance.
+    """
+    n = len(v)
+    variance = v @ S[:n, :n] @ v
+    slope = S[:, :n] @ v / variance
+    apart = np.sqrt(2.0 / np.pi * variance) * slope
+    return (mean - apart, mean + apart), S - np.outer(apart, apart)
+
+
+def half_sums(H, b, v):
+    """Both halves of sum w r r' (d, d) and sum w r y (d, K), from the moments of [x, 1, y]."""
+    w = H[-1, -1]
+    if w == 0.0:
+        return [(H.copy(), b.copy())] * 2, np.zeros(b.shape[1])
+    p, mean_x, mean_y = len(v), H[:-1, -1] / w, b[-1] / w
+    mean = np.concatenate([mean_x, mean_y])
+    K = len(mean_y)
+    # The variances of y take no part: no half of G or B needs them.
+    S = np.zeros((p + K, p + K))
+    S[:p, :p] = H[:-1, :-1] / w - np.outer(mean_x, mean_x)
+    S[:p, p:] = b[:-1] / w - np.outer(mean_x, mean_y)
+    S[p:, :p] = S[:p, p:].T
+    means, within = half_gaussians(mean, S, v)
+    halves = []
+    for m in means:
+        second = within + np.outer(m, m)
+        half_H = np.block([[second[:p, :p], m[:p, None]], [m[None, :p], np.ones((1, 1))]])
+        half_b = np.vstack([second[:p, p:], m[None, p:]])
+        halves.append((0.5 * w * half_H, 0.5 * w * half_b))
+    return halves, means[1][p:] - mean_y
 
 
 # --------------------------------------------------------------------------------------------
@@ -560,6 +618,9 @@ class NaiveLearner:
         case_noise=1.0,
         weight_limit=1e6,
         max_rules=None,
+        splitting="off",
+        split_share=1.0,
+        least_share=0.0,
     ):
         self.p, self.K, self.q, self.d = p, K, p + K, p + 1
         self.S_0 = np.asarray(S_0, dtype=float)
@@ -576,6 +637,8 @@ class NaiveLearner:
         self.product_space, self.birth_learning = product_space, birth_learning
         self.birth_plane = birth_plane
         self.weight_limit, self.max_rules = weight_limit, max_rules
+        self.splitting, self.split_share = splitting, split_share
+        self.least_share = least_share
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
         self.cases = NaiveCases(p, K, cases, case_width, case_noise)
         self.rules = []
@@ -585,6 +648,7 @@ class NaiveLearner:
         self.next_uid = 0
         self.births = 0
         self.merges = 0
+        self.splits = 0
 
     @classmethod
     def from_rules(cls, rules, **parameters):
@@ -649,9 +713,28 @@ class NaiveLearner:
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, weight)
                     self.hold_prior(rule)
-        merged = newborn is None and self.merging and self.try_merge(winner)
+        happened = "birth" if newborn is not None else "update"
+        if newborn is None and self.merging:
+            happened = self.try_merge(winner) or happened
+        if happened in ("birth", "update"):
+            happened = self.keep_even(None if newborn else winner) or happened
         self.row += 1
-        return "birth" if newborn is not None else "merge" if merged else "update"
+        return happened
+
+    def keep_even(self, winner):
+        """Split the winner if it is too large, or take in a rule that is idle (section 3)."""
+        rows = [rule.updates + 1 for rule in self.rules]
+        if self.splitting != "off" and winner is not None:
+            own = rows[winner]
+            if own >= LEAST_TO_SPLIT and own > self.split_share * sum(rows):
+                self.split(winner)
+                return "split"
+        for idle, rule in enumerate(self.rules):
+            age = self.row - rule.born
+            if len(rows) > 1 and age >= TRIAL and rows[idle] < self.least_share * age:
+                self.take_in(idle)
+                return "merge"
+        return None
 
     def find_winner(self, x, y, known):
         """Index of the nearest rule (None without rules), and whether it takes the row."""
@@ -661,9 +744,16 @@ class NaiveLearner:
             m2, dim = self.joint_distances(np.append(x, y)), self.q
         else:
             m2, dim = self.input_distances(x), self.p
-        winner = int(np.argmin(m2))
+        size = np.array([self.log_size(rule, dim) for rule in self.rules])
+        winner = int(np.argmin(m2 + size if self.density else m2))
         limit = radius(self.vigilance, dim, self.rules[winner].support)
         return winner, bool(np.sqrt(m2[winner]) <= limit)
+
+    def log_size(self, rule, dim):
+        """Log-determinant of the covariance of a rule in the space of this dimension."""
+        return log_determinant(
+            rule.joint_covariance() if dim == self.q else rule.input_covariance()
+        )
 
     def fill_labels(self, x, y, known, winner):
         """Labels of the joint update: unknown ones are the winner's clipped prediction."""
@@ -869,11 +959,9 @@ class NaiveLearner:
     # -- merging (section 3) -----------------------------------------------------------------
 
     def try_merge(self, winner):
-        """Test the winner against the first due pair that passes the screen; True if merged."""
+        """Test the winner against the first due pair that passes the screen, if there is one."""
         one = self.rules[winner]
-        tau_q, log_volume = merge_bandwidth(
-            self.tau, self.p, self.K, self.merge_volume, self.product_space
-        )
+        tau_q, log_volume = merge_bandwidth(self.p, self.K, self.merge_volume, self.product_space)
         for other, two in enumerate(self.rules):
             pair, samples = frozenset((one.uid, two.uid)), one.updates + two.updates + 2
             young = min(one.updates, two.updates) + 1 < len(self.antecedent(one)[0])
@@ -887,12 +975,85 @@ class NaiveLearner:
                 continue
             first = (c1, S1, one.support, one.prior_share)
             second = (c2, S2, two.support, two.prior_share)
-            if merge_allowed(*first, *second, S_0, tau_q, log_volume, self.merge_overlap):
+            rows = [rule.updates + 1 for rule in self.rules]
+            small = rows[winner] + rows[other] <= self.split_share * sum(rows)
+            allowed = merge_allowed(*first, *second, S_0, tau_q, log_volume, self.merge_overlap)
+            if allowed and (small or self.splitting == "off"):
                 overlap = np.exp(-bhattacharyya(c1, S1, c2, S2) / tau_q)
                 self.merge(min(winner, other), max(winner, other), overlap)
-                return True
-            return False
-        return False
+                return "merge"
+            return "comparison"
+        return None
+
+    def take_in(self, idle):
+        """Merge an idle rule with the one that is nearest to its center, alike or not."""
+        center, _, _ = self.antecedent(self.rules[idle])
+        gaps = []
+        for rule in self.rules:
+            c, S, _ = self.antecedent(rule)
+            gaps.append((center - c) @ np.linalg.inv(S) @ (center - c))
+        gaps[idle] = np.inf
+        other = int(np.argmin(gaps))
+        self.merge(min(idle, other), max(idle, other), 0.0)
+
+    def split(self, index):
+        """Cut a rule in two; the first half stays in its place, the second comes last."""
+        parent = self.rules[index]
+        v = cut_direction(parent.joint_covariance(), self.p, self.splitting)
+        lower, upper = copy.deepcopy(parent), copy.deepcopy(parent)
+        upper.uid, self.next_uid = self.next_uid, self.next_uid + 1
+        upper.born = self.row
+        upper.updates = (parent.updates - 1) // 2
+        lower.updates = parent.updates - 1 - upper.updates
+        self.split_gaussian(parent, lower, upper, v)
+        self.split_moments(parent, lower, upper, v)
+        for half in (lower, upper):
+            half.support, half.weight, half.use = (
+                parent.support / 2,
+                parent.weight / 2,
+                parent.use / 2,
+            )
+            half.uncorrected, half.penalty_slack = parent.uncorrected / 2, parent.weight / 2
+            half.P = np.array(
+                [np.linalg.inv(G + np.diag(D)) for G, D in zip(half.G, half.Delta, strict=True)]
+            )
+            half.W = ridge(half.G, half.B, half.Delta, half.W_prior)
+            half.D = np.zeros_like(half.W)
+            half.unchecked = np.zeros(len(half.G))
+            self.correct(half, np.ones(self.d), np.ones(self.K, dtype=bool))
+        self.rules[index] = lower
+        self.rules.append(upper)
+        for half in (lower, upper):
+            for rule in self.rules:
+                if rule is not half:
+                    self.tested[frozenset((rule.uid, half.uid))] = rule.updates + half.updates + 2
+        self.splits += 1
+
+    def split_gaussian(self, parent, lower, upper, v):
+        """Centers and covariances of the halves; each has the whole prior scatter s S_0."""
+        k, s = parent.support / 2, parent.prior_share
+        centers, S = half_gaussians(parent.center, parent.joint_covariance(), v)
+        # k S holds half of what the parent had of s S_0, and is to hold all of it.
+        S = S + s * np.diag(self.S_0) / (2 * k)
+        for half, center in zip((lower, upper), centers, strict=True):
+            half.center = center
+            half.joint_precision = np.linalg.inv(S)
+            half.input_precision = np.linalg.inv(S[: self.p, : self.p])
+            half.log_det = np.array([log_determinant(S), log_determinant(S[: self.p, : self.p])])
+
+    def split_moments(self, parent, lower, upper, v):
+        """G, B and label moments of the halves."""
+        moved = np.zeros(self.K)
+        for g in range(len(parent.G)):
+            columns = slice(None) if len(parent.G) == 1 else slice(g, g + 1)
+            halves, moved[columns] = half_sums(parent.G[g], parent.B[:, columns], v)
+            for half, (H, b) in zip((lower, upper), halves, strict=True):
+                half.G[g], half.B[:, columns] = H, b
+        for half, sign in ((lower, -1.0), (upper, 1.0)):
+            half.label_weight = parent.label_weight / 2
+            half.label_mean = parent.label_mean + sign * moved
+            pairs = np.broadcast_to(half.label_weight, (self.K, self.K))
+            half.label_cov = parent.label_cov / 2 - pairs * np.outer(moved, moved)
 
     def antecedent(self, rule):
         """Center, covariance and S_0 in the space in which merging is judged."""

@@ -1,0 +1,175 @@
+"""Few rules that decide alone: splitting, activation, vigilance (decision 20).
+
+``python experiments/decisions/rules_that_decide.py`` runs the settings inside the initial parts,
+as the search for the defaults does, and the default on whole sets and built-in streams; a second
+call only adds what is missing. ``--as-before FOLDER`` runs the lines "as before" instead, with the
+code of another version (a checkout before the decision). Writes the tables of the decision.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from inside import ORDERS, averages, read, run_all
+
+import efcml
+from efcml import EFCMLClassifier, datasets, prequential
+from efcml.model import batch
+from efcml_paper.machine import method
+from efcml_paper.scale import SETS
+
+RESULTS = Path(__file__).parents[1] / "results" / "decisions"
+PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "0020-rules-that-decide.md"
+WHOLE = RESULTS / "rules-that-decide-whole.jsonl"
+SHARES = (0.15, 0.5, 0.75)
+BEFORE = {"as before": {}, "as before, no cases": {"cases": 0}}
+SETTINGS = {
+    "the default": {},
+    "the default, no cases": {"cases": 0},
+    "bandwidth 1": {"bandwidth": 1.0},
+    "bandwidth of the dimension": {"bandwidth": "dimension"},
+    "vigilance 1": {"vigilance": 1.0},
+    "vigilance 3": {"vigilance": 3.0},
+    "split beyond 40 %": {"split_share": 0.4},
+    "split beyond 20 %": {"split_share": 0.2},
+    "cut across the longest axis": {"splitting": "axis"},
+    "no splitting": {"splitting": "off"},
+    "labels do not win rows": {"product_space": False},
+    "distance instead of density": {"activation": "distance"},
+    "small rules stay": {"least_share": 0.0},
+    "one rule": {"max_rules": 1},
+}
+STREAMS = {"drifting-clusters": (1, 2, 3), "drifting-clusters-2d": (1, 2, 3)}
+STREAMS |= {"stationary-clusters": (1, 2, 3)}
+WHOLE_SETTINGS = {"the default": {}, "bandwidth 1": {"bandwidth": 1.0}}
+CRISP_BEFORE = {"as before": {}, "as before, bandwidth 1": {"bandwidth": 1.0}}
+
+
+def structure(clf, X):
+    """Return how the rules share the decisions about rows, and how their answers differ.
+
+    Effective rules: median over the rows of exp(entropy of the activations). Largest: share of the
+    rows at which one rule is the strongest. Spread: standard deviation of the rules' answers at
+    their centers, weighted by these rows, mean over the labels.
+    """
+    learner = clf.learner_
+    rules, rows = learner.rules, learner.scaler.transform(np.asarray(X, dtype=float))
+    psi = batch.activations(rules, rows, learner.settings.replace(activation_floor=0.0))
+    entropy = -(psi * np.log(np.maximum(psi, 1e-300))).sum(axis=1)
+    won = np.bincount(psi.argmax(axis=1), minlength=rules.n_rules) / len(rows)
+    centers = batch.extended(rules.center[:, : rules.n_features])
+    answers = np.einsum("rp,rkp->rk", centers, rules.W)
+    spread = np.sqrt(won @ (answers - won @ answers) ** 2).mean()
+    return {
+        "effective": float(np.median(np.exp(entropy))),
+        "top": float(np.median(psi.max(axis=1))),
+        "largest": float(won.max()),
+        "spread": float(spread),
+    }
+
+
+def run_whole(name, seed, parameters):
+    """Return one record of the published split of a set, or of a built-in stream."""
+    ds = datasets.load(name) if seed is None else datasets.load(name, seed=seed)
+    clf = EFCMLClassifier(**parameters).fit(*ds.initial)
+    result = prequential(clf, *ds.stream)
+    return {
+        "set": name,
+        "seed": seed,
+        "parameters": parameters,
+        "version": efcml.__version__,
+        "method": method(),
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": clf.n_rules_,
+        "most_rules": int(result.rules.max()),
+        "counts": clf.learner_.counts,
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+    } | structure(clf, ds.X)
+
+
+def run_all_whole(settings):
+    """Run settings on the small sets and the built-in streams; append what is not there yet."""
+    have = {(r["setting"], r["set"], r["seed"]) for r in read(WHOLE)}
+    seeds = {name: (None,) for name in SETS} | STREAMS
+    for setting, parameters in settings.items():
+        for name in seeds:
+            for seed in seeds[name]:
+                if (setting, name, seed) not in have:
+                    record = {"setting": setting} | run_whole(name, seed, parameters)
+                    with WHOLE.open("a") as file:
+                        file.write(json.dumps(record) + "\n")
+    return read(WHOLE)
+
+
+def inside_table(records):
+    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted."""
+    shares = " | ".join(f"{share:.0%} fitted" for share in SHARES)
+    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * 5 + "|"]
+    for setting in (*BEFORE, *SETTINGS):
+        tables = {share: averages(records[share], setting) for share in SHARES}
+        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
+        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
+        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
+        lines.append(f"| {setting} | {cells} | {rules} |")
+    return "\n".join(lines)
+
+
+def whole_table(records):
+    """Return one line per setting and set: scores, rules, and how they share the decisions."""
+    head = (
+        "| set | setting | PA / AP | rules | effective | top share | largest | spread | ms a row |"
+    )
+    lines = [head, "|---" * 9 + "|"]
+    for name in (*SETS, *STREAMS):
+        for setting in (*CRISP_BEFORE, *WHOLE_SETTINGS):
+            rows = [r for r in records if (r["setting"], r["set"]) == (setting, name)]
+            fields = ("pa", "ap", "rules", "effective", "top", "largest", "spread", "ms_per_sample")
+            pa, ap, rules, *shares, spread, ms = np.mean([[r[f] for f in fields] for r in rows], 0)
+            effective, top, largest = shares
+            lines.append(
+                f"| {name} | {setting} | {pa:.4f} / {ap:.4f} | {rules:.3g} | {effective:.1f} | "
+                f"{top:.2f} | {largest:.0%} | {spread:.3f} | {ms:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def write_between(mark, text):
+    """Replace what stands between two marks of the page."""
+    begin, end = f"<!-- {mark}:begin -->\n", f"\n<!-- {mark}:end -->"
+    head, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(head + begin + text + end + rest.split(end)[1])
+    print(text)
+
+
+def main():
+    """Run what is asked for; write the tables unless the code is that of another version."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--as-before", metavar="FOLDER", help="checkout from before the decision")
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    if given.as_before:
+        path = f"{given.as_before}:{given.as_before}/experiments"
+        command = [sys.executable, __file__, "--jobs", str(given.jobs)]
+        old = os.environ | {"PYTHONPATH": path, "EFCML_AS_BEFORE": "1"}
+        return subprocess.run(command, env=old, check=True)
+    is_old = "EFCML_AS_BEFORE" in os.environ
+    settings = BEFORE if is_old else SETTINGS
+    records = {}
+    for share in SHARES:
+        out = RESULTS / f"rules-that-decide-{100 * share:.0f}.jsonl"
+        records[share] = run_all(settings, out, ORDERS, share, given.jobs)
+    whole = run_all_whole(CRISP_BEFORE if is_old else WHOLE_SETTINGS)
+    if not is_old:
+        write_between("inside", inside_table(records))
+        write_between("whole", whole_table(whole))
+
+
+if __name__ == "__main__":
+    main()
