@@ -146,8 +146,8 @@ def long_streams_table(root=ROOT):
         ),
         "smallest eigenvalue of their covariance": lambda one: f"{one['cases_least']:.1e}",
         "rules, at most": lambda one: one["most_rules"],
-        "births / merges / drops": lambda one: (
-            f"{one['births']} / {one['merges']} / {one['drops']}"
+        "births / splits / merges / drops": lambda one: (
+            f"{one['births']} / {one.get('splits', 0)} / {one['merges']} / {one['drops']}"
         ),
         "growth of memory": lambda one: f"{one['memory_growth']:.2%}",
         "PA in the first tenth, after 500 rows of warm-up": lambda one: f"{one['first_pa']:.3f}",

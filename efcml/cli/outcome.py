@@ -42,6 +42,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "ap": result.ap,
         "rules": int(result.rules[-1]),
         "births": result.births,
+        "splits": result.splits,
         "merges": result.merges,
         "drops": result.drops,
         "queried_share": float(result.queried.mean()),
@@ -70,7 +71,7 @@ def to_json(summary: Facts) -> str:
 
 def describe(summary: Facts) -> list[str]:
     """Return the table for a terminal."""
-    counts = "/".join(str(summary[name]) for name in ("births", "merges", "drops"))
+    counts = "/".join(str(summary[name]) for name in ("births", "splits", "merges", "drops"))
     columns = {
         "dataset": summary["dataset"],
         "model": summary["model"],
@@ -79,7 +80,7 @@ def describe(summary: Facts) -> list[str]:
         "PA": show(summary["pa"], 4),
         "AP": show(summary["ap"], 4),
         "rules": summary["rules"],
-        "births/merges/drops": counts,
+        "births/splits/merges/drops": counts,
         "asked": show(summary["queried_share"], 3),
         "ms/sample": show(summary["ms_per_sample"], 3),
     }

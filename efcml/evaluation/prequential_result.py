@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
-EVENTS = ("birth", "merge", "drop")  # kinds
+EVENTS = ("birth", "merge", "split", "drop")  # kinds
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class PrequentialResult:
         Whether the labels of the row were given to the model; for every label if an active
         learner asks for single labels.
     events : tuple of (row, kind, uid)
-        Births, merges and drops of rules, in order. For models with one rule base per label the
-        uid is ``label * 10**9 + uid``.
+        Births, merges, splits and drops of rules, in order. For models with one rule base per label
+        the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
     """
@@ -67,6 +67,11 @@ class PrequentialResult:
     def merges(self) -> int:
         """Number of pairs of rules merged."""
         return self.count("merge")
+
+    @property
+    def splits(self) -> int:
+        """Number of rules cut in two."""
+        return self.count("split")
 
     @property
     def drops(self) -> int:
@@ -169,7 +174,7 @@ class PrequentialResult:
         )
 
     def count(self, kind: str) -> int:
-        """Return how many events of a kind ("birth", "merge", "drop") there were."""
+        """Return how many events of a kind ("birth", "merge", "split", "drop") there were."""
         check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 
@@ -181,11 +186,12 @@ class PrequentialResult:
             "rules": int(self.rules[-1]),
             "births": self.births,
             "merges": self.merges,
+            "splits": self.splits,
             "drops": self.drops,
             "queried": f"{100.0 * self.queried.mean():.3g} %",
             "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
         }
-        return table(list(shown), [list(shown.values())], caption="prequential", right=range(9))
+        return table(list(shown), [list(shown.values())], caption="prequential", right=range(10))
 
     def __repr__(self) -> str:
         return (

@@ -46,6 +46,7 @@ COMPARED = {
     "ap": "AP",
     "rules": "rules",
     "births": "births",
+    "splits": "splits",
     "merges": "merges",
     "ms_per_sample": "ms/row",
 }

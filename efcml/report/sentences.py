@@ -29,6 +29,7 @@ TITLES = {
     "ap": "average precision (AP)",
     "rules": "rules at the end",
     "births": "rules born",
+    "splits": "rules cut in two",
     "merges": "pairs of rules merged",
     "drops": "rules dropped",
     "queried_share": "share of labels given to the model",

@@ -62,7 +62,7 @@ class OneVsRestLearner(Guarded):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Births, merges, drops and repairs, over all labels."""
+        """How often something happened to rules, over all labels."""
         names = self.models[0].counts
         return {name: sum(model.counts[name] for model in self.models) for name in names}
 

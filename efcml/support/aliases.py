@@ -21,7 +21,7 @@ TableLike: TypeAlias = "ArrayLike | DataFrame"  # rows as people bring them
 Names: TypeAlias = Sequence[str] | None
 
 Pairs: TypeAlias = Sequence[tuple[float, float]]  # values of (alpha, beta)
-Events: TypeAlias = list[tuple[int, str, int]]  # (row, "birth" | "merge" | "drop", uid)
+Events: TypeAlias = list[tuple[int, str, int]]  # (row, "birth" | "merge" | "split" | "drop", uid)
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

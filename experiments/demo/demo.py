@@ -101,6 +101,7 @@ class Run:
             "ap": result.ap,
             "rules": int(result.rules[-1]),
             "births": result.count("birth"),
+            "splits": result.count("split"),
             "merges": result.count("merge"),
             "drops": result.count("drop"),
             "ms_per_sample": 1e3 * result.seconds_per_sample,
@@ -177,11 +178,11 @@ def compare(runs):
                 f"{n['pa']:.3f}",
                 f"{n['ap']:.3f}",
                 n["rules"],
-                f"{n['births']}/{n['merges']}",
+                f"{n['births']}/{n['splits']}/{n['merges']}",
                 f"{n['ms_per_sample']:.3f}",
             ]
         )
-    header = ["model", "PA", "AP", "rules", "births/merges", "ms/sample"]
+    header = ["model", "PA", "AP", "rules", "births/splits/merges", "ms/sample"]
     title, *lines = format_table(header, rows)
     return [title, "-" * len(title), *lines]
 
@@ -276,7 +277,7 @@ def draw_models(runs, stream, window):
 
 
 def draw_rules(run, stream):
-    """Return a figure of the number of rules with their births and merges."""
+    """Return a figure of the number of rules with their births, splits and merges."""
     ax = plots.draw_rule_counts(
         run.result.rules,
         run.result.events,

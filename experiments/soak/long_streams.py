@@ -190,6 +190,7 @@ def summarise(figures):
         "repairs": blocks[-1]["repairs"],
         "most_rules": max(b["rules"] for b in blocks),
         "births": blocks[-1]["births"],
+        "splits": blocks[-1]["splits"],
         "merges": blocks[-1]["merges"],
         "drops": blocks[-1]["drops"],
         "memory_growth": max(memory) / memory[0] - 1.0,
