@@ -281,7 +281,7 @@ def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
     X, Y = random_rows(rng, 50, P_, K_)
     learner = Learner(make_params(vigilance=0.4), P_, K_).fit(X, Y)
     stream = learner.copy()
-    stream.cluster(learner.scaler.transform(X), Y, 1.0)
+    stream.cluster(learner.scaler.transform(X), Y, 1.0, 1.0)
     names = ("center", "joint_precision", "input_precision", "log_det", "support", "updates")
     for name in names:
         assert np.array_equal(getattr(stream.rules, name), getattr(learner.rules, name))

@@ -20,6 +20,7 @@ from efcml.model.learner import Learner
 from efcml.model.trace import Trace
 
 ROWS = 400 if COMPILED else 150
+SPLITS = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5}
 
 # What must happen in a stream, and the parameters that make it happen.
 STREAMS = {
@@ -27,7 +28,7 @@ STREAMS = {
     "drops": (("drops",), {"vigilance": 0.2, "max_rules": 3, "merging": False}),
     "merges at the cap": (
         ("merges", "drops"),
-        {"vigilance": 0.2, "max_rules": 4, "merge_overlap": 0.9, "bandwidth": 0.6},
+        {"vigilance": 0.2, "max_rules": 4, "merge_overlap": 0.9, "merge_volume": "paper"},
     ),
     "repairs": (("repairs", "merges"), {"vigilance": 0.6, "forgetting": 0.8, "bandwidth": 4.0}),
     "partial labels": (("merges",), {"vigilance": 0.5, "share": 0.8, "merge_overlap": 0.5}),
@@ -39,9 +40,12 @@ STREAMS = {
             "forgetting": 0.7,
             "max_rules": 3,
             "merge_overlap": 0.9,
-            "bandwidth": 0.6,
+            "merge_volume": "paper",
         },
     ),
+    "splits": (("splits",), {**SPLITS, "cases": 7}),
+    "splits, partial labels": (("splits",), {**SPLITS, "share": 0.8, "forgetting": 0.98}),
+    "takes in": (("merges",), {"vigilance": 0.4, "merging": False, "least_share": 0.1}),
     "cases": (("births",), {"vigilance": 0.5, "cases": 7, "forgetting": 0.95}),
     "cases, partial labels": (("births",), {"vigilance": 0.5, "cases": 7, "share": 0.8}),
     "nobody learns a birth row": (("births",), {"vigilance": 0.3, "birth_learning": False}),

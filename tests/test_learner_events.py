@@ -137,7 +137,7 @@ def test_the_closest_pair_is_merged_at_the_cap():
 def test_a_cap_in_the_batch_fit(rng):
     for merging in (True, False):
         X, Y = random_rows(rng, 60, 2, 2)
-        params = make_params(max_rules=3, vigilance=0.2, bandwidth=0.5, merging=merging)
+        params = make_params(max_rules=3, vigilance=0.2, merge_volume="paper", merging=merging)
         learner = Learner(params, 2, 2).fit(X, Y)
         assert learner.n_rules <= 3
         assert learner.counts["drops"] > 0

@@ -26,6 +26,8 @@ ENDS = {
     "variance_floor": [1e-9, 1e9],
     "merge_overlap": [1e-9, 1.0],
     "activation_floor": [0.0, 0.999],
+    "split_share": [1e-9, 1.0],
+    "least_share": [0.0, 0.999],
     "clip": [1e-9, 1e9],
     "weight_limit": [1e-12, 1e300],
     "n_steps": [20],

@@ -635,9 +635,9 @@ def test_merge_test_accepts_twins_and_refuses_strangers():
 
 
 def test_merge_bandwidth():
-    assert naive.merge_bandwidth(3.0, 6, 2, "paper") == (1.0, np.log(6))
-    assert_allclose(naive.merge_bandwidth(3.0, 6, 2, 1.5), (4.0, 4.0 * np.log(1.5)))
-    assert_allclose(naive.merge_bandwidth(3.0, 6, 2, 1.5, False), (3.0, 3.0 * np.log(1.5)))
+    assert naive.merge_bandwidth(6, 2, "paper") == (1.0, np.log(6))
+    assert_allclose(naive.merge_bandwidth(6, 2, 1.5), (8.0, 8.0 * np.log(1.5)))
+    assert_allclose(naive.merge_bandwidth(6, 2, 1.5, False), (6.0, 6.0 * np.log(1.5)))
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -741,16 +741,16 @@ def test_merge_keeps_the_smaller_index_and_fills_the_hole():
 def test_merge_tests_are_rationed():
     # A volume factor far below one refuses every pair, the screen refuses the far one.
     learner = young_learner([[50.0, 0.0], [0.0, 0.0], [0.1, 0.0], [0.2, 0.0]], merge_volume=1e-9)
-    assert not learner.try_merge(3)
+    assert learner.try_merge(3) != "merge"
     # The far pair is marked, the first near one is tested, the second has to wait.
     assert learner.tested == {frozenset((3, 0)): 23, frozenset((3, 1)): 24}
-    assert not learner.try_merge(3)
+    assert learner.try_merge(3) != "merge"
     assert learner.tested[frozenset((3, 2))] == 25
     learner.rules[3].updates += 2  # 25 < 1.1 * 23
-    assert not learner.try_merge(3)
+    assert learner.try_merge(3) != "merge"
     assert sorted(learner.tested.values()) == [23, 24, 25]
     learner.rules[3].updates += 1
-    assert not learner.try_merge(3)
+    assert learner.try_merge(3) != "merge"
     assert sorted(learner.tested.values()) == [25, 26, 27]
 
 

@@ -90,9 +90,10 @@ def test_estimators_show_every_parameter(kind):
 @pytest.mark.parametrize("mode", CORRELATIONS)
 def test_settings_have_plain_types(mode):
     params = make_params(correlation=mode, vigilance=2, beta=1, n_steps=np.int64(3))
-    settings = params.settings(4, 3, 7)
+    settings = params.settings(4, 3, 7, 1)
     assert settings.correlation == CORRELATIONS[mode]
     assert settings.prior_slope == 7.0
+    assert settings.split_share == 1.0
     assert settings.n_steps == 3
     assert settings.vigilance == 2.0
     named = zip(settings._fields, settings.values(), strict=True)
@@ -101,14 +102,14 @@ def test_settings_have_plain_types(mode):
     assert settings.alpha.tolist() == [params.alpha]
     assert settings.beta.tolist() == [1.0]
     assert settings.corrects == (mode != "none")
-    assert not make_params(alpha=0.0, beta=0.0).settings(4, 3, 7).corrects
-    pairs = make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, [(0.0, 1.0), (2.0, 0.0)])
+    assert not make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, 1).corrects
+    pairs = make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, 1, [(0.0, 1.0), (2.0, 0.0)])
     assert pairs.alpha.tolist() == [0.0, 2.0]
     assert pairs.beta.tolist() == [1.0, 0.0]
     assert pairs.alpha.flags.c_contiguous and pairs.beta.flags.c_contiguous
     assert pairs.corrects
     assert settings.exact_length
-    assert not make_params(lipschitz="paper").settings(4, 3, 7).exact_length
+    assert not make_params(lipschitz="paper").settings(4, 3, 7, 1).exact_length
 
 
 def test_bandwidths():
@@ -118,8 +119,8 @@ def test_bandwidths():
     assert_allclose(wide.merge_width(4, 2), 6.0)
     assert_allclose(wide.merge_log_volume(4, 2), 6.0 * math.log(1.5))
     flat = make_params(bandwidth=2.0, merge_volume=1.5, product_space=False)
-    assert_allclose(flat.merge_width(4, 2), 2.0)
-    assert_allclose(flat.merge_log_volume(4, 2), 2.0 * math.log(1.5))
+    assert_allclose(flat.merge_width(4, 2), 4.0)
+    assert_allclose(flat.merge_log_volume(4, 2), 4.0 * math.log(1.5))
     printed = make_params(bandwidth=2.0, merge_volume="paper")
     assert printed.merge_width(4, 2) == 1.0
     assert_allclose(printed.merge_log_volume(4, 2), math.log(4.0))

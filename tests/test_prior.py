@@ -1,5 +1,7 @@
 """The choice of the prior strength by cross-validation."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from helpers.streams import COMPILED, AsWritten, make_params, random_rows
@@ -19,6 +21,13 @@ def ready_learner(X, K, **changes):
     X = learner.scaler.transform(X)
     learner.start_variance = start_variances(X, K, 0.3)
     return learner, X
+
+
+def choose(learner, X, Y, **changes):
+    """What the rows say of the prior, if it is left to them; with ``changes`` of the share too."""
+    params = make_params(**asdict(learner.params) | {"prior": "auto"} | changes)
+    chosen, share = prior.choose_prior_and_share(learner._form_rules, X, Y, params)
+    return (chosen, share) if changes else chosen
 
 
 def slow_plane(X, Y, strength):
@@ -55,7 +64,7 @@ def slow_losses(X, Y, folds, priors, **changes):
         for i, held in enumerate(priors):
             learner = ready_learner(X, Y.shape[1], alpha=0.0, beta=0.0, **changes)[0]
             scaled = learner.scaler.transform(X)
-            learner.build(scaled[rest], Y[rest], held)
+            learner.build(scaled[rest], Y[rest], held, 1.0)
             # scores with the same floor of activations as in learning
             psi = batch.activations(learner.rules, scaled[low:high], learner.settings)
             planes = batch.extended(scaled[low:high]) @ AsWritten(learner.rules).W
@@ -78,11 +87,10 @@ def test_losses_are_those_of_held_out_rows(rng, share):
         rest = np.r_[0:low, high:N]
         new = slice(low, high)
         losses += prior.fold_losses(
-            learner._form_rules, shared, scaled[rest], Y[rest], scaled[new], Y[new]
+            learner._form_rules, 1.0, shared, scaled[rest], Y[rest], scaled[new], Y[new]
         )
     np.testing.assert_allclose(losses.ravel(), expected, rtol=1e-8)
-    expected[: len(prior.STRENGTHS)] *= 0.995
-    assert prior.choose_prior(learner._form_rules, scaled, Y) == priors[int(np.argmin(expected))]
+    assert choose(learner, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted
     assert learner.counts["births"] == 0
 
@@ -102,7 +110,7 @@ def test_rules_share_a_plane_where_all_rows_have_one(rng):
     X = rng.normal(size=(N, 12))
     Y = (X @ rng.normal(size=(12, 2)) > 0.0).astype(float)
     learner, scaled = ready_learner(X, 2, vigilance=0.3)
-    chosen = prior.choose_prior(learner._form_rules, scaled, Y)
+    chosen = choose(learner, scaled, Y)
     assert chosen.shared is not None
     fitted = Learner(make_params(prior="auto", vigilance=0.3, birth_width=0.3), 12, 2).fit(X, Y)
     assert fitted.rules.n_rules > 1
@@ -110,16 +118,38 @@ def test_rules_share_a_plane_where_all_rows_have_one(rng):
     np.testing.assert_allclose(fitted.rules.W_prior, np.tile(shared, (fitted.rules.n_rules, 1, 1)))
 
 
-@pytest.mark.parametrize(("gain", "is_shared"), [(0.002, False), (0.02, True)])
-def test_shared_planes_must_be_clearly_better(rng, monkeypatch, gain, is_shared):
+@pytest.mark.parametrize(("gain", "expected"), [(0.02, prior.COARSE), (0.04, prior.FINE)])
+def test_rules_are_fine_if_regions_are_clearly_better(rng, monkeypatch, gain, expected):
     X, Y = random_rows(rng, 20, 2, 2)
+    asked = []
 
-    def losses(*_):
-        return np.outer([1.0, 1.0 - gain], np.ones(len(prior.STRENGTHS)))
+    def losses(form_rules, share, *_):
+        asked.append(share)
+        return (1.0 - gain) * np.ones((2, len(prior.STRENGTHS)))
 
+    monkeypatch.setattr(prior, "shared_losses", lambda *_: np.ones(len(prior.STRENGTHS)))
     monkeypatch.setattr(prior, "fold_losses", losses)
     learner, scaled = ready_learner(X, 2)
-    assert (prior.choose_prior(learner._form_rules, scaled, Y).shared is not None) == is_shared
+    auto = {"splitting": "labels", "split_share": "auto"}
+    assert choose(learner, scaled, Y, **auto)[1] == expected
+    assert asked[-1] == expected
+    given = {"splitting": "labels", "split_share": 0.37}
+    assert choose(learner, scaled, Y, **given)[1] == 0.37
+    assert choose(learner, scaled, Y, **given, prior=5.0) == (prior.Prior(5.0), 0.37)
+    assert choose(learner, scaled, Y, **auto, prior=5.0) == (prior.Prior(5.0), expected)
+    assert choose(learner, scaled, Y, splitting="off")[1] == 1.0
+
+
+def test_clusters_with_planes_of_their_own_are_told_from_one_plane(rng):
+    """Two groups of rows, told by the first label, in which a feature means the opposite."""
+    X = rng.normal(size=(200, 3))
+    side = np.sign(X[:, 0])
+    X[:, 0] += 3.0 * side
+    auto = {"splitting": "labels", "split_share": "auto"}
+    for sign, share in ((side, prior.FINE), (1.0, prior.COARSE)):
+        Y = np.column_stack([side, sign * (X[:, 1] + 2.0 * rng.normal(size=200))]) > 0.0
+        learner, scaled = ready_learner(X, 2, vigilance=9.0, bandwidth=0.5, **auto)
+        assert choose(learner, scaled, Y.astype(float), **auto)[1] == share
 
 
 def test_noise_asks_for_a_stronger_prior(rng):
@@ -129,7 +159,7 @@ def test_noise_asks_for_a_stronger_prior(rng):
     chosen = []
     for Y in (signal, noise):
         learner, scaled = ready_learner(X, 1, vigilance=2.0)
-        chosen.append(prior.choose_prior(learner._form_rules, scaled, Y).strength)
+        chosen.append(choose(learner, scaled, Y).strength)
     assert chosen[0] < chosen[1]
 
 
@@ -137,22 +167,22 @@ def test_noise_asks_for_a_stronger_prior(rng):
 def test_too_few_rows_leave_it_at_one(rng, n):
     X, Y = random_rows(rng, n, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner._form_rules, scaled, Y) == prior.Prior(1.0)
+    assert choose(learner, scaled, Y) == prior.Prior(1.0)
 
 
 def test_two_folds_are_enough(rng):
     X, Y = random_rows(rng, 4, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    assert prior.choose_prior(learner._form_rules, scaled, Y).strength in prior.STRENGTHS
+    assert choose(learner, scaled, Y).strength in prior.STRENGTHS
 
 
 def test_only_the_newest_rows_count(rng, monkeypatch):
     monkeypatch.setattr(prior, "MOST_ROWS", 20)
     X, Y = random_rows(rng, 50, 2, 2)
     learner, scaled = ready_learner(X, 2)
-    old = prior.choose_prior(learner._form_rules, scaled, Y)
+    old = choose(learner, scaled, Y)
     scaled[:30], Y[:30] = 3.0, 1.0
-    assert prior.choose_prior(learner._form_rules, scaled, Y) == old
+    assert choose(learner, scaled, Y) == old
 
 
 @pytest.mark.parametrize("delta", ["auto", 7.0])

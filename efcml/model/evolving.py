@@ -217,15 +217,22 @@ class EvolvingRules:
                 polish(self.rules, half, self.rows_seen, self.settings)
 
     def _take_in(self, idle: int, with_consequents: bool, events: Events, at: int) -> None:
-        """Make an idle rule part of the one that is nearest to its center."""
+        """Make an idle rule part of the one that is nearest to its center.
+
+        If it lies so far away that both in one Gaussian would be nothing but rounding, it goes.
+        """
         rules, test = self.rules, self._merge_test
         precision = rules.joint_precision if test.product_space else rules.input_precision
         n = precision.shape[1]
         gaps = rules.center[idle, :n] - rules.center[:, :n]
         distances = np.einsum("ri,rij,rj->r", gaps, precision, gaps)
         distances[idle] = np.inf
-        pair = compare(rules, idle, int(np.argmin(distances)), self.start_variance, test)
-        self._merge(pair, with_consequents, events, at)
+        try:
+            pair = compare(rules, idle, int(np.argmin(distances)), self.start_variance, test)
+        except np.linalg.LinAlgError:
+            self._drop(idle, events, at)
+        else:
+            self._merge(pair, with_consequents, events, at)
 
     def _may_hold(self, a: int, b: int) -> bool:
         """Tell whether two rules together are small enough not to be split again."""
@@ -261,14 +268,13 @@ class EvolvingRules:
             if pair.overlap >= CAP_OVERLAP * test.overlap:
                 self._merge(pair, with_consequents, events, at)
                 return
-        self._drop(with_consequents, events, at)
-
-    def _drop(self, with_consequents: bool, events: Events, at: int) -> None:
-        self._warn_of_divergence()  # the rule that goes may be the one that was stopped
-        rules = self.rules
         least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
-        events.append((at, "drop", int(rules.uid[least])))
-        rules.swap_remove(least)
+        self._drop(least, events, at)
+
+    def _drop(self, rule: int, events: Events, at: int) -> None:
+        self._warn_of_divergence()  # the rule that goes may be the one that was stopped
+        events.append((at, "drop", int(self.rules.uid[rule])))
+        self.rules.swap_remove(rule)
         self.counts["drops"] += 1
 
     def _warn_of_divergence(self) -> None:
