@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 from efcml_paper.scale import SETS
 
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")

@@ -15,7 +15,7 @@ from inside import MORE_ORDERS, SETS, ordered_initial_part, read
 import efcml
 from efcml import prequential
 from efcml.rivals import make_model
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "inside-rivals.jsonl"
 MODELS = ("rls", "rff")

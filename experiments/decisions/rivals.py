@@ -16,7 +16,7 @@ from inside import SETS, read
 import efcml
 from efcml import datasets, prequential
 from efcml.rivals import MODELS, make_model
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "rivals.jsonl"
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "rivals.md"

@@ -16,7 +16,7 @@ import numpy as np
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml.measures import partial_accuracy
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 STREAMS = {

@@ -10,9 +10,9 @@ import numpy as np
 from efcml import ActiveLearner, measures, prequential
 from efcml.model.divergence import DivergenceWarning
 from efcml.rivals import MODELS, make_model
+from efcml.studies.provenance import machine, method, versions
 from efcml.support.blas import one_blas_thread
 from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
-from efcml_paper.machine import machine, method, versions
 from efcml_paper.packing import pack, pack_shares
 
 CURVE_POINTS = 200  # of the number of rules along the stream
