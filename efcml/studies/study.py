@@ -306,8 +306,12 @@ class Study:
 
         return write_study(self, folder, measures)
 
+    def to_text(self, measures: Sequence[str] = USUAL) -> str:
+        """Return table and notes as text."""
+        return study_words.as_text(self, measures)
+
     def __repr__(self) -> str:
-        return study_words.as_text(self)
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return study_words.as_html(self)

@@ -130,7 +130,7 @@ def make_page(study: Study, figures: dict[str, Figure], measures: Sequence[str])
     body = [
         section("table", "Table", f"{whole}\n{paragraphs(notes(study, measures))}"),
         section("figures", "Figures", drawn),
-        section("models", "Models", setting_table(study)),
+        section("variants", "Models", setting_table(study)),
         section("method", "How the numbers were made", about_runs(study)),
     ]
     name = f"{', '.join(study.data)}: {', '.join(study.models)}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIRST = 0.05  # of a stream is not drawn: means of few rows say little
 ACROSS = 2  # panels beside each other
-PANEL = 6.0, 3.4  # inches
+PANEL = 5.2, 3.2  # inches
 
 
 def plot_study(
@@ -79,7 +79,10 @@ def draw_set(
     one = study.plan.data[data]
     in_file_order = one.redrawn or study.plan.orders == (0,)
     marks: Any = one.dataset.marks if in_file_order else None
-    return draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)
+    ax = draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)
+    if measure == "rules":
+        ax.set_ylim(bottom=0.0)
+    return ax
 
 
 def curve(

@@ -184,12 +184,12 @@ def about_drift(study: Study) -> list[str]:
 # -- on screen ------------------------------------------------------------------------------
 
 
-def as_text(study: Study) -> str:
+def as_text(study: Study, measures: Sequence[str] = USUAL) -> str:
     """Return the study for a terminal."""
     if not study.done:
         return f"{head_line(study)}; study.run() does them."
-    body = format_table(columns(study, USUAL), cells(study, USUAL))
-    return "\n".join([head_line(study), *body, *notes(study, USUAL)])
+    body = format_table(columns(study, measures), cells(study, measures))
+    return "\n".join([head_line(study), *body, *notes(study, measures)])
 
 
 def as_html(study: Study) -> Safe:

@@ -244,5 +244,13 @@ def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
 
 
 def short(value: Any) -> str:
-    """Return a value for a name."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Return a value for a name, short unless that would hide what it is.
+
+    Examples
+    --------
+    >>> short(10.0), short(0.1000001), short("none")
+    ('10', '0.1000001', 'none')
+    """
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
