@@ -108,7 +108,8 @@ def read_header(file: Path) -> Facts:
 def read_facts(file: Path) -> Facts | None:
     """Return the facts of a record, None if the file cannot be used, as after a power failure."""
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        # Opened here: numpy leaves a file open that is no archive.
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             return json.loads(arrays["facts"].item())
     except (OSError, ValueError, KeyError, BadZipFile, EOFError):
         return None
