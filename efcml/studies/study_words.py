@@ -124,13 +124,17 @@ def about_intervals(study: Study, measures: Sequence[str]) -> str:
 
 def shown(study: Study, compared: list[tuple[str, str]], measures: Sequence[str]) -> str:
     """Say which differences are surely not 0."""
-    found = []
+    sides: dict[tuple[str, str, str], list[str]] = {}
     for data, model in compared:
         for measure in measures:
             interval = find_interval(study, data, model, measure, measures)
             if interval.wide_low > 0 or interval.wide_high < 0:
                 side = "above" if interval.mean > 0 else "below"
-                found.append(f"{model} {side} it in {title(measure)} on {data}")
+                sides.setdefault((model, side, data), []).append(title(measure))
+    found = [
+        f"{model} {side} it in {' and '.join(names)} on {data}"
+        for (model, side, data), names in sides.items()
+    ]
     if not found:
         return "No difference could be shown: every interval has 0 in it."
     return f"Shown: {shortened(found, '; ')}. All other intervals have 0 in them."
