@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from efcml.studies.cell_run import Batch, run_batch
 from efcml.studies.record_folder import RecordFolder, write_record
 from efcml.support.progress import progress_bar
-from efcml.support.watch import busy
+from efcml.support.watch import busy, redraw
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -128,7 +128,7 @@ def following(bar: tqdm, count: Callable[[], int]) -> Iterator[None]:
     def look() -> None:
         while not ended.wait(LOOK_EVERY):
             bar.n = count()
-            bar.refresh()
+            redraw(bar)
 
     thread = threading.Thread(target=look, name="efcml-study-bar", daemon=True)
     thread.start()
