@@ -130,3 +130,14 @@ def test_nothing_to_compare_gives_nan():
     empty = np.zeros((2, 30, 2, 1))
     found = difference(empty, empty)
     assert np.isnan([found.mean, found.low, found.high]).all()
+
+
+def test_long_streams_are_drawn_in_blocks(monkeypatch):
+    rng = np.random.default_rng(3)
+    first, second = (as_tallies(rng.random((2, 600)) + shift) for shift in (0.0, 0.1))
+    whole = difference(first, second)
+    monkeypatch.setattr(paired, "MOST_DRAWN", 100)
+    fewer = difference(first, second)
+    assert fewer.mean == whole.mean
+    assert fewer.high - fewer.low == pytest.approx(whole.high - whole.low, rel=0.25)
+    assert intervals.draw_counts(100, intervals.SEED).shape[1] == 100

@@ -118,7 +118,8 @@ def fit(model: Any, X: Floats, Y: Floats) -> Any:
     from efcml.evaluation import prequential
 
     model = deepcopy(model)
-    if hasattr(model, "begin_stream"):
+    last = model.steps[-1][1] if hasattr(model, "steps") else model  # of a pipeline
+    if hasattr(last, "begin_stream"):
         return model.fit(X, Y)
     if not hasattr(model, "fit"):
         prequential(model, X, own_shape(model, Y), progress=False)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.support.aliases import Floats, Ints
 
+MOST_DRAWN = 2000  # blocks; a table of how often each is drawn would not fit into memory
+
 
 @dataclass(frozen=True)
 class Change:
@@ -69,7 +71,8 @@ def difference(
     Orders share their samples. A resample draws samples, or blocks of neighbouring ones, and
     independently of them orders, and gives both models the same ones. Of R orders R - 1 are drawn:
     the spread of so many has the size that the mean of R has on new data (a resample of R would be
-    too narrow by the share 1 / R of its variance). A single order is taken as it is.
+    too narrow by the share 1 / R of its variance). A single order is taken as it is. Of more than
+    `MOST_DRAWN` samples neighbours are drawn together.
 
     Parameters
     ----------
@@ -87,6 +90,7 @@ def difference(
         both = both[:, :, (both[..., 1, :] > 0).any(axis=(0, 1, 3))]
     if not both.shape[2]:
         return Interval(*[float("nan")] * 5)
+    block = max(block, -(-both.shape[2] // MOST_DRAWN))
     sums = np.add.reduceat(both, np.arange(0, both.shape[2], block), axis=2)
     by_order = values_of(second) - values_of(first)
     means = np.concatenate([*drawn_differences(sums, seed)])

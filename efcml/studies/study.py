@@ -157,10 +157,11 @@ class Study:
         return list(self.plan.data)
 
     def result(
-        self, model: str | None = None, data: str | None = None, order: int = 0
+        self, model: str | None = None, data: str | None = None, order: int | None = None
     ) -> PrequentialResult:
-        """Return what `prequential` gave in one run; by default of the first model and data set."""
+        """Return what `prequential` gave in one run; by default the first of everything."""
         data, model = self.name_data(data), self.name_model(model)
+        order = self.plan.orders[0] if order is None else order
         if order not in self.plan.orders:
             known = ", ".join(map(str, self.plan.orders))
             raise ValueError(f"there is no order {order!r}: choose from {known}.")

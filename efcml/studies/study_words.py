@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 USUAL = ("pa", "ap")
 HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
+MOST_SENTENCES = 12  # of one kind
 MOST_NAMED = 6  # things of one kind in a sentence
 
 
@@ -105,10 +106,17 @@ def notes(study: Study, measures: Sequence[str]) -> list[str]:
     ]
     told = [] if not compared else [about_intervals(study, measures)]
     told += [shown(study, compared, measures)] if compared else []
+    changes = []
     for data, model in compared:
         change = study.findings.change(data, model, study.models[0])
-        told += about_change(change, f"On {data}, {model}")
-    return told + about_warnings(study) + about_drift(study)
+        changes += about_change(change, f"On {data}, {model}")
+    return told + first_few(changes) + first_few(about_warnings(study)) + about_drift(study)
+
+
+def first_few(sentences: list[str]) -> list[str]:
+    """Return some sentences, and how many are left out."""
+    left = len(sentences) - MOST_SENTENCES
+    return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
 
 
 def about_intervals(study: Study, measures: Sequence[str]) -> str:
