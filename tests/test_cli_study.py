@@ -1,9 +1,15 @@
 """``efcml study``: files, table, going on, bad input."""
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
-from helpers.cli_files import QUICK, refusal, write_csv
+from helpers.cli_files import PATH, QUICK, refusal, write_csv
 from helpers.study_files import keep_method
 
 from efcml.cli import main
@@ -95,3 +101,31 @@ def test_interrupted(tmp_path, capsys, monkeypatch):
     assert main(arguments) == 130
     said = capsys.readouterr().err
     assert said == "efcml: interrupted after 0 of 4 runs; the same command goes on from there\n"
+
+
+@pytest.mark.slow
+def test_interrupted_in_processes(tmp_path):
+    """Ctrl-C reaches all processes of a terminal; one line is left of it, and what was done."""
+    more = ["--vary", "beta=0,1", "--orders", "6", "--jobs", "2", "--out", str(tmp_path / "out")]
+    program = "from efcml.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "study", "stationary-clusters", *QUICK, *more]
+    env = os.environ | {"PYTHONPATH": PATH}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+    try:
+        end = time.monotonic() + 120
+        while not list(tmp_path.glob("out/records/runs/*.npz")):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    assert process.returncode == 130
+    assert said[0] == ""
+    assert re.fullmatch(r"efcml: interrupted after \d+ of 12 runs; the same .* there\n", said[1])

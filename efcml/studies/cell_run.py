@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields
+from multiprocessing import current_process
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +59,8 @@ def run_batch(batch: Batch, shared: dict[tuple[str, int], Any] | None = None) ->
     """Do all runs of a batch; return their keys, or their records if they are kept nowhere."""
     from efcml.studies.record_folder import write_record
 
+    if current_process().name != "MainProcess":
+        share_no_bars()
     X, Y = batch.data if shared is None else shared[batch.source]  # type: ignore[misc]
     done: list[Any] = []
     for facts, arrays in run_passes(batch, X, Y):
@@ -66,6 +70,17 @@ def run_batch(batch: Batch, shared: dict[tuple[str, int], Any] | None = None) ->
             write_record(batch.folder, facts, arrays)
             done.append(facts["key"])
     return done
+
+
+def share_no_bars() -> None:
+    """Let bars of this process have a lock of their own.
+
+    Usually tqdm makes one that processes share, and of a worker that is ended after Ctrl-C Python
+    says that it left that behind.
+    """
+    from tqdm import tqdm
+
+    tqdm.set_lock(RLock())
 
 
 def run_passes(batch: Batch, X: Floats, Y: Floats) -> Iterator[Kept]:
