@@ -310,6 +310,50 @@ class WarningModel:
         return np.zeros((len(X), 3))
 
 
+class Constant:
+    """Always answers the same."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def get_params(self, deep=True):
+        return {"answer": self.answer}
+
+    def fit(self, X, Y):
+        return self
+
+    def partial_fit(self, X, Y):
+        return self
+
+    def predict(self, X):
+        return np.full((len(X), 3), self.answer)
+
+
+def test_it_says_what_is_shown():
+    X = rows()[0]
+    Y = np.zeros((len(X), 3))
+    Y[::6, 0] = 1.0
+    models = {"zeros": Constant(0.0), "ones": Constant(1.0)}
+    study = Study(models, data=(X, Y), orders=2).run()
+    assert (
+        "Shown: ones below it in PA on data. All other intervals have 0 in them." in study.notes()
+    )
+    assert study.differences("ones")["pa", "high"].item() < 0
+    models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(14)}
+    notes = Study(models, data=(X, Y), orders=1).run().notes()
+    assert notes[1].count("below it") == 6
+    assert "; 8 more. All other" in notes[1]
+    same = {f"zeros {i}": Constant(-1.0) for i in range(15)}
+    notes = Study(same, data=(X, Y), orders=1).run().notes()
+    assert notes[-1] == "And 2 more like these."
+
+
+def test_rows_may_be_lists():
+    X, Y = (part.tolist() for part in rows())
+    study = Study({"a": model()}, data=(X, Y), orders=1)
+    assert len(study.plan.data["data"].dataset) == len(X)
+
+
 def test_copies_are_independent():
     from efcml.studies.cell_run import copy_fitted
 

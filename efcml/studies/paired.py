@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.measures.measure_list import MEASURES, find, value_of
+from efcml.measures.measure_list import find, value_of
 from efcml.studies.intervals import (
     CHUNK,
     RESAMPLES,
@@ -126,8 +126,3 @@ def draw_orders(n: int, seed: int) -> Floats:
 def in_file_order(values: Floats, rows: Ints) -> Floats:
     """Return values that came in the order of ``rows``, sorted by row."""
     return values[np.argsort(rows)]
-
-
-def better(measure: str) -> str:
-    """Return "up" or "down"."""
-    return MEASURES[measure].better
