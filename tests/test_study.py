@@ -9,6 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, Study, datasets, prequential
 from efcml.measures import MEASURES
+from efcml.plots._differences import draw_differences
 from efcml.studies import Variant
 
 
@@ -159,14 +160,26 @@ def test_pictures(study):
     assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 6 comparisons"
 
 
-def test_pages_and_files(study, tmp_path):
-    files = study.write(tmp_path / "out", ("pa", "micro_f1"))
-    assert {"table.csv", "differences.csv", "summary.json", "report.html", "pa.png"} <= set(files)
+def test_pages_and_files(tmp_path):
+    models = {"default": model(), "same": model()}
+    study = Study(models, data=small_set(), orders=2).run()
+    files = study.write(tmp_path / "out", ("micro_f1",))
+    assert {"table.csv", "differences.csv", "summary.json", "report.html"} <= set(files)
+    assert {"micro_f1.png", "rules.svg", "differences_micro_f1.png"} <= set(files)
     assert {file.name for file in (tmp_path / "out").iterdir()} == set(files)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert all(words in page for words in ("changed nothing at all", "micro F1", "static"))
+    assert all(words in page for words in ("changed nothing at all", "micro F1", "default"))
     table = pd.read_csv(tmp_path / "out" / "table.csv")
-    assert table["pa"].tolist() == study.table()["pa"].tolist()
+    assert table["micro_f1"].tolist() == study.table(("micro_f1",))["micro_f1"].tolist()
+
+
+def test_what_is_sure_is_filled():
+    found = {"set": {"sure": (0.2, 0.1, 0.3), "open": (0.2, -0.1, 0.3), "nothing": (0.0, 0.0, 0.0)}}
+    ax = draw_differences(found)
+    faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
+    assert [face == "white" for face in faces] == [False, True, True]
+    with pytest.raises(ValueError, match="there is no difference to draw"):
+        draw_differences({"set": {}})
 
 
 def test_vary():

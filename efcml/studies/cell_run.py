@@ -194,16 +194,15 @@ def make_asker(active: Any, seed: int) -> Any:
 
 def split_result(result: PrequentialResult) -> Kept:
     """Return a result as facts and arrays; the true labels are those of the data set."""
-    facts: Facts = {"seconds": result.seconds}
+    plain: Facts = {}
     arrays: Arrays = {}
-    for one in fields(result):
-        value = getattr(result, one.name)
-        if isinstance(value, np.ndarray) and one.name != "Y":
-            arrays[one.name] = value
+    for name in (one.name for one in fields(result) if one.name not in ("Y", "events")):
+        value = getattr(result, name)
+        (arrays if isinstance(value, np.ndarray) else plain)[name] = value
     columns = list(zip(*result.events, strict=True)) or [(), (), ()]
     for name, values, kind in zip(EVENTS, columns, ("i8", "U8", "i8"), strict=True):
         arrays[name] = np.array(values, dtype=kind)
-    return facts, arrays
+    return {"seconds": plain["seconds"], "plain": plain}, arrays
 
 
 def join_result(facts: Facts, arrays: Arrays, Y: Floats) -> PrequentialResult:
@@ -211,7 +210,7 @@ def join_result(facts: Facts, arrays: Arrays, Y: Floats) -> PrequentialResult:
     from efcml.evaluation import PrequentialResult
 
     columns = (arrays[name].tolist() for name in EVENTS)
-    parts: dict[str, Any] = {"Y": Y, "seconds": facts["seconds"]}
+    parts: dict[str, Any] = {"Y": Y} | facts["plain"]
     parts["events"] = tuple(zip(*columns, strict=True))
     parts |= {name: values for name, values in arrays.items() if name not in EVENTS}
     return PrequentialResult(**parts)
