@@ -13,11 +13,17 @@ from helpers.cli_files import PATH, QUICK, refusal, write_csv
 from helpers.study_files import keep_method
 
 from efcml.cli import main
+from efcml.studies import study_page
 
 
 @pytest.fixture(autouse=True)
 def method(monkeypatch):
     keep_method(monkeypatch)
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
 
 
 def study_arguments(path, *more):
@@ -38,13 +44,14 @@ def test_files_table_and_going_on(tmp_path, capsys, monkeypatch):
     assert len(list((out / "records" / "runs").glob("*.npz"))) == 4
 
     monkeypatch.setattr("efcml.studies.study_work.run_batches", None)  # nothing is run again
+    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
     assert main([*arguments, "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary["runs"], summary["done"]) == (4, 4)
     assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]
 
 
-def test_models_are_compared(tmp_path, capsys, monkeypatch):
+def test_models_are_compared(tmp_path, capsys, monkeypatch, no_figures):
     monkeypatch.chdir(tmp_path)
     path = write_csv(tmp_path)
     assert main(study_arguments(path, "--model", "efcml,static", "--measures", "micro_f1")) == 0
@@ -76,7 +83,7 @@ def test_bad_input_is_one_line(tmp_path, capsys, monkeypatch, more, words):
     assert not (tmp_path / "studies").exists()
 
 
-def test_unknown_sets_and_other_studies(tmp_path, capsys):
+def test_unknown_sets_and_other_studies(tmp_path, capsys, no_figures):
     assert "there is no data set 'emotonis'" in refusal(
         main, ["study", "emotonis", "--vary", "beta=0,1"], capsys
     )
