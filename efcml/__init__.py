@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from efcml.model.warm import warmup
     from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
+    from efcml.studies import Study
 
 __version__ = "0.2.0"
 
@@ -24,6 +25,7 @@ __all__ = [
     "ChainEFC",
     "EFCMLClassifier",
     "OneVsRestEFC",
+    "Study",
     "datasets",
     "load",
     "prequential",
@@ -36,6 +38,7 @@ _HOMES = {
     "ChainEFC": "efcml.rivals",
     "EFCMLClassifier": "efcml.estimators.classifier",
     "OneVsRestEFC": "efcml.rivals",
+    "Study": "efcml.studies",
     "datasets": "efcml.datasets",
     "load": "efcml.saving",
     "prequential": "efcml.evaluation",

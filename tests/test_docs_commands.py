@@ -22,6 +22,7 @@ from efcml import datasets
 from efcml.cli import main, outcome
 from efcml.cli.commands import build_parser
 from efcml.datasets import CATALOG, catalog
+from efcml.studies import study_page
 
 pytestmark = pytest.mark.plain
 
@@ -33,6 +34,7 @@ INDENTED_PAGES = {"docs/how_it_works.md", "docs/reading.md", "docs/ecosystem.md"
 SHORT = {  # more arguments, so that it is quick
     "run": ["--quick"],
     "tune": ["--vigilance", "0.5", "--folds", "2", "--jobs", "1"],
+    "study": ["--orders", "1", "--jobs", "1"],
 }
 # First words of commands that are not run here, and where they are.
 ELSEWHERE = {
@@ -158,6 +160,7 @@ def test_commands_run(page, server, tmp_path, monkeypatch, capsys):
         shutil.copytree(server, cache / "efcml", dirs_exist_ok=True)
     # What takes longest; commands that show their output draw, in test_docs.py.
     monkeypatch.setattr(outcome, "write_pictures", lambda *given: [])
+    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
     for program, *arguments in commands:
         line = shlex.join([program, *arguments])
         if program == "make":

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
     "01_quick_start": 2,
     "02_how_it_works": 8,
-    "03_correlation_ablation": 4,
+    "03_correlation_ablation": 5,
     "04_active_learning_and_explaining": 3,
 }
 MOST_BYTES, MOST_BYTES_TOGETHER = 600_000, 1_500_000
@@ -222,15 +222,16 @@ def test_cells_run_in_the_folder_with_the_changes(tool, tmp_path):
 
 def test_ablation_says_how_to_get_missing_data(monkeypatch, capsys):
     """Data sets are found beside some checkouts, so the run of the notebook may not come here."""
-    from efcml import datasets
+    from efcml import EFCMLClassifier, Study, datasets
 
     def missing(name):
         raise datasets.DatasetNotFound("nowhere")
 
     monkeypatch.setattr(datasets, "load", missing)
     code = [cell.source for cell in read("03_correlation_ablation").cells]
-    first = next(i for i, source in enumerate(code) if "DatasetNotFound" in source)
-    names = {"datasets": datasets, "REAL_SETS": ("emotions",)}
-    exec("\n".join(code[first : first + 3]), names)
-    assert "efcml datasets fetch emotions" in capsys.readouterr().out
-    assert names["tables"] == {}
+    last = next(source for source in code if "DatasetNotFound" in source)
+    names = {"datasets": datasets, "Study": Study, "EFCMLClassifier": EFCMLClassifier}
+    exec(last, names | {"MODES": ["none", "shift"], "ORDERS": 1})
+    said = capsys.readouterr().out
+    assert "efcml datasets fetch emotions" in said
+    assert "efcml datasets fetch water-quality" in said

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.plain
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
-    *("datasets", "prequential", "warmup", "save", "load"),
+    *("datasets", "prequential", "warmup", "save", "load", "Study"),
 }
 HEAVY = {"sklearn", "matplotlib", "pandas", "river", "dask"}
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -57,6 +57,7 @@ def test_import_loads_no_front_end(statement):
         "import efcml.model.params",
         "from efcml import EFCMLClassifier, load, save",
         "from efcml.tuning import PAPER_GRID, Grid, tune",
+        "from efcml import Study",
         "from efcml_paper import IDS",
     ],
 )

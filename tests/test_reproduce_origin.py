@@ -6,7 +6,7 @@ import pytest
 from helpers.tool_files import load_tool
 
 from efcml.model.learner import Learner
-from efcml_paper import machine
+from efcml.studies import provenance as machine
 from efcml_paper.origin import age_note, methods_in
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,8 +8,8 @@ import pytest
 from helpers.reproduce_files import TINY, forget, tiny_set, use_tiny_sets, without_times
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
+from efcml.studies import provenance as machine
 from efcml.support.progress import in_words
-from efcml_paper import machine
 from efcml_paper.cost import seconds_of
 from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
 from efcml_paper.execute import curve_points, execute, fit

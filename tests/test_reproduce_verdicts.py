@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from helpers.reproduce_files import TINY, forget, made_up, use_tiny_sets
 
+from efcml.studies.intervals import interval_of, resampled_means, shares_ahead
 from efcml_paper.claims import CLAIMS, N_CHECKS, Claim
 from efcml_paper.findings import BLOCK, Findings, recorded_ids
-from efcml_paper.intervals import interval_of, resampled_means, shares_ahead
 from efcml_paper.judging import count_verdicts, judge_all
 from efcml_paper.packing import pack, pack_shares
 from efcml_paper.plan import IDS, SETS_OF, Plan

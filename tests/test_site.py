@@ -16,7 +16,7 @@ import efcml
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-MODULES = ("datasets", "measures", "plots", "report", "rivals", "saving", "tuning")
+MODULES = ("datasets", "measures", "plots", "report", "rivals", "saving", "studies", "tuning")
 
 pytestmark = pytest.mark.slow
 

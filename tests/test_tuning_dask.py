@@ -164,9 +164,7 @@ def test_nobody_there_to_work(rows, expected, tmp_path, monkeypatch):
 
         monkeypatch.setattr(SearchRecord, "add", end_scheduler)
         start_worker(start, tmp_path, address, "late")  # while the search is waiting
-        with pytest.raises(
-            RuntimeError, match="Dask scheduler was lost .*: search again"
-        ) as caught:
+        with pytest.raises(RuntimeError, match="Dask scheduler was lost .*: try again") as caught:
             search_with(rows, dask=address, checkpoint=path)
         assert "\n" not in str(caught.value)
     monkeypatch.setattr(SearchRecord, "add", add)
@@ -279,7 +277,7 @@ def test_a_task_that_ends_its_workers():
 
 def test_another_version_on_a_worker(inside, few_rows):
     future = inside.submit(cluster.run_on_worker, None, "0.0", None, None, pure=False)
-    with pytest.raises(RuntimeError, match=r"has efcml .*, the search was started with 0\.0"):
+    with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
         future.result()
 
 
@@ -312,7 +310,7 @@ def test_tasks_that_are_cancelled_elsewhere(inside, few_rows, monkeypatch):
         return finished(client, futures)
 
     monkeypatch.setattr(cluster, "finished", cancelling)
-    with pytest.raises(RuntimeError, match="scheduler was lost .*: search again"):
+    with pytest.raises(RuntimeError, match="scheduler was lost .*: try again"):
         search_with(few_rows, **SMALL, dask=inside)
 
 
@@ -321,7 +319,7 @@ def test_a_scheduler_that_is_gone(monkeypatch):
         def nthreads(self):
             raise OSError("closed\nand more")
 
-    with pytest.raises(RuntimeError, match=r"^the Dask scheduler was lost \(closed\): search"):
+    with pytest.raises(RuntimeError, match=r"^the Dask scheduler was lost \(closed\): try again"):
         cluster.has_workers(Gone())
 
 

@@ -209,7 +209,7 @@ def age_part(page, root=ROOT):
 @cache
 def method_of_today():
     """Return the fingerprint of the method, found in a new process: tests change defaults here."""
-    program = "from efcml_paper.machine import method; print(method())"
+    program = "from efcml.studies.provenance import method; print(method())"
     return subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()

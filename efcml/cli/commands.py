@@ -15,6 +15,7 @@ from efcml.cli import (
     predict_command,
     reproduce_command,
     run_command,
+    study_command,
     tune_command,
 )
 
@@ -24,6 +25,7 @@ COMMANDS = (
     predict_command,
     explain_command,
     tune_command,
+    study_command,
     reproduce_command,
     datasets_command,
 )

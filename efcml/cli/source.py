@@ -16,12 +16,14 @@ BUILT_IN = "drifting-clusters"
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
-def add_source(parser: ArgumentParser, *, optional: bool = False) -> None:
+def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool = False) -> None:
     """Add the arguments that name the data."""
     where = "a name of `efcml datasets list`, or a .csv or .arff file"
     if optional:
         where += f" ({BUILT_IN} if not given)"
     number: Any = {"nargs": "?", "default": BUILT_IN} if optional else {}
+    if several:
+        number = {"nargs": "+"}
     parser.add_argument("data", metavar="DATASET|FILE", help=where, **number)
     parser.add_argument(
         "--labels",

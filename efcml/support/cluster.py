@@ -39,10 +39,10 @@ def run_dask(
             # Data that were scattered instead would be gone with the workers that hold them.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             shared = client.submit(as_it_is, rest, pure=False)
-        futures = [
-            client.submit(run_on_worker, task, __version__, shared, function, pure=False)
-            for task in tasks
-        ]
+            futures = [
+                client.submit(run_on_worker, task, __version__, shared, function, pure=False)
+                for task in tasks
+            ]
         try:
             for future in finished(client, futures):
                 yield result_of(future)
@@ -93,7 +93,7 @@ def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
             if alone_since is not None and time.monotonic() - alone_since >= PATIENCE:
                 raise RuntimeError(
                     f"the Dask cluster had no worker for {PATIENCE:g} seconds: start some with"
-                    " `dask worker ADDRESS` and search again."
+                    " `dask worker ADDRESS` and try again."
                 ) from None
 
 
@@ -128,7 +128,7 @@ def result_of(future: Future) -> Any:
 def lost(error: BaseException) -> RuntimeError:
     """Return the error for a scheduler that is gone."""
     reason = str(error).partition("\n")[0]
-    return RuntimeError(f"the Dask scheduler was lost ({reason}): search again when it is back.")
+    return RuntimeError(f"the Dask scheduler was lost ({reason}): try again when it is back.")
 
 
 # -- on a worker ----------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def run_on_worker(
     """Run a task with what all tasks share."""
     if version != __version__:
         raise RuntimeError(
-            f"a Dask worker has efcml {__version__}, the search was started with {version}:"
+            f"a Dask worker has efcml {__version__}, this was started with {version}:"
             " install the same one everywhere."
         )
     # For good: a thread that puts the number back would change it for the worker's other threads.

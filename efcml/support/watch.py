@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ def ticking(bar: tqdm) -> Iterator[None]:
 
     def tick() -> None:
         while not ended.wait(EVERY):
-            bar.refresh()
+            redraw(bar)
 
     thread = threading.Thread(target=tick, name="efcml-clock", daemon=True)
     thread.start()
@@ -41,3 +42,9 @@ def ticking(bar: tqdm) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def redraw(bar: tqdm) -> None:
+    """Draw a bar anew, unless it is to wait: what ends before its delay leaves nothing behind."""
+    if time.time() >= bar.start_t + bar.delay:
+        bar.refresh()

@@ -21,8 +21,8 @@ from update_speed import make_learner
 import efcml
 from efcml.active import ActiveLearner
 from efcml.model.trace import Trace
+from efcml.studies.provenance import method
 from efcml.support.progress import progress_bar
-from efcml_paper.machine import method
 
 CASES = (("yeast", 103, 14, 20), ("mediamill", 120, 101, 20))  # p, K, rules
 BUDGET, WANTED, ROWS, REPEATS = 0.1, 0.35, 400, 3

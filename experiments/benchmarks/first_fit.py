@@ -219,7 +219,7 @@ def main():
     for name, one in found.items():
         show(name, one)
     if args.out:
-        from efcml_paper.machine import method
+        from efcml.studies.provenance import method
 
         old = json.loads(args.out.read_text()) if args.out.exists() else {}
         kept = {"before": old["before"]} if "before" in old else {}

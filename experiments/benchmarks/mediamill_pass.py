@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 WANTED_MINUTES = 6.0
 

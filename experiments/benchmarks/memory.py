@@ -30,7 +30,7 @@ from efcml import datasets
 from efcml.model.casebase import CaseBase
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
 RULES = (5, 20, 50)

@@ -28,7 +28,7 @@ from peer_models import MODELS
 
 import efcml
 from efcml import datasets, measures
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 from efcml_paper.scale import LARGE
 from efcml_paper.scale import SETS as SMALL
 

@@ -22,7 +22,7 @@ from update_speed import make_learner
 
 import efcml
 from efcml.model.params import Params
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 BASE = {"p": 100, "K": 10, "rules": 20, "active": None}
 # name: (what is changed, its values, the rest of the sizes, exponent allowed)

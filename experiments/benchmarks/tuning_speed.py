@@ -19,10 +19,10 @@ import numpy as np
 
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
+from efcml.studies.provenance import method
 from efcml.tuning import PAPER_GRID, Grid, tune
 from efcml.tuning.search import MAX_RULES
 from efcml.tuning.task import make_tasks, run_task
-from efcml_paper.machine import method
 
 VIGILANCES = (0.2, 0.6)
 FOLDS, FOLD = 5, 2  # the middle one is held out

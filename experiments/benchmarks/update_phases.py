@@ -33,7 +33,7 @@ from efcml.kernels.scoring import score_rows
 from efcml.model.arguments import Watch
 from efcml.model.params import Params
 from efcml.model.trace import Trace
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 from efcml_paper.paper_tables import PAPER_SECONDS
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}

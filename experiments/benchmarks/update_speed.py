@@ -25,7 +25,7 @@ from naive import learner as naive
 import efcml
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 # p, K, rules, rival, wanted ratio
 CASES = (

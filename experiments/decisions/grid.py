@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 RESULTS = Path(__file__).parents[1] / "results" / "decisions" / "grid.jsonl"
 ALPHAS = (0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0)

@@ -6,55 +6,29 @@ chosen and parts are judged here.
 """
 
 import json
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import efcml
-from efcml import EFCMLClassifier, datasets, prequential
-from efcml_paper.machine import method
+from efcml import EFCMLClassifier, Study, datasets
+from efcml.studies.provenance import method
 from efcml_paper.scale import SETS
 
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")
 MORE_ORDERS = ORDERS + tuple(f"shuffle-{seed}" for seed in range(3, 9))
+KEPT = Path(__file__).parents[1] / "kept"  # runs of studies that were interrupted
 
 
-def ordered_initial_part(name, order):
-    """Return the initial part of a set in one of the orders."""
-    ds = datasets.load(name)
-    X, Y = ds.initial
+def ordered_initial_part(name, order, share):
+    """Return the initial part of a set in one of the orders, the first share of it to be fitted."""
+    X, Y = datasets.load(name).initial
+    rows = np.arange(len(X))
     if order == "reversed":
-        return X[::-1].copy(), Y[::-1].copy()
-    if order.startswith("shuffle"):
-        seed = int(order.split("-")[1])
-        rows = np.random.default_rng(seed).permutation(len(X))
-        return X[rows], Y[rows]
-    return X, Y
-
-
-def run(name, order, parameters, share=0.5):
-    """Return one record: scores, rules and events of a run inside an initial part."""
-    X, Y = ordered_initial_part(name, order)
-    first = int(share * len(X))
-    clf = EFCMLClassifier(**parameters).fit(X[:first], Y[:first])
-    result = prequential(clf, X[first:], Y[first:])
-    return {
-        "set": name,
-        "order": order,
-        "parameters": parameters,
-        "version": efcml.__version__,
-        "method": method(),
-        "pa": result.pa,
-        "ap": result.ap,
-        "rules": clf.n_rules_,
-        "counts": clf.learner_.counts,
-        "share": share,
-        "prior": float(clf.learner_.prior_precision[0]),
-        "ms_per_sample": 1e3 * result.seconds_per_sample,
-    }
+        rows = rows[::-1]
+    elif order.startswith("shuffle"):
+        rows = np.random.default_rng(int(order.split("-")[1])).permutation(len(X))
+    return datasets.from_arrays(X[rows], Y[rows], n_initial=int(share * len(X)))
 
 
 def run_all(settings, out, orders=ORDERS, share=0.5, jobs=2):
@@ -62,24 +36,43 @@ def run_all(settings, out, orders=ORDERS, share=0.5, jobs=2):
 
     ``settings`` maps a name to the parameters that differ from the defaults.
     """
-    done = read(out)
-    have = {(r["setting"], r["set"], r["order"]) for r in done}
-    todo = [
-        (setting, name, order)
-        for setting in settings
-        for name in SETS
-        for order in orders
-        if (setting, name, order) not in have
-    ]
-    efcml.warmup()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    work = (delayed(run)(name, order, settings[setting], share) for setting, name, order in todo)
-    with out.open("a") as file:
-        results = Parallel(n_jobs=jobs, return_as="generator")(work)
-        for (setting, _, _), record in zip(todo, results, strict=True):
-            file.write(json.dumps({"setting": setting} | record) + "\n")
-            file.flush()
+    models = {name: EFCMLClassifier(**parameters) for name, parameters in settings.items()}
+    given = {name: {"parameters": parameters} for name, parameters in settings.items()}
+    return run_models(models, out, orders, share, jobs, given=given)
+
+
+def run_models(models, out, orders, share, jobs=2, *, word="setting", given=None):
+    """Run models by name; ``word`` is what records call the name, ``given`` what else they say."""
+    have = {(r[word], r["set"], r["order"], r.get("share", share)) for r in read(out)}
+    keys = [(m, name, order, share) for m in models for name in SETS for order in orders]
+    missing = [key for key in keys if key not in have]
+    if missing:
+        data = {
+            f"{name}, {order}": ordered_initial_part(name, order, share)
+            for name, order in dict.fromkeys(key[1:3] for key in missing)
+        }
+        wanted = {name: models[name] for name in dict.fromkeys(key[0] for key in missing)}
+        folder = KEPT / f"{out.stem}-{100 * share:.0f}"
+        study = Study(wanted, data, orders=1, folder=folder).run(jobs)
+        with out.open("a") as file:
+            for name, dataset, order, _ in missing:
+                line = {word: name, "set": dataset, "order": order} | (given or {}).get(name, {})
+                result = study.result(name, f"{dataset}, {order}")
+                file.write(json.dumps(line | record_of(result) | {"share": share}) + "\n")
     return read(out)
+
+
+def record_of(result):
+    """Return what is kept of a run."""
+    return {
+        "version": efcml.__version__,
+        "method": method(),
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": int(result.rules[-1]),
+        "events": {kind: getattr(result, kind) for kind in ("births", "merges", "drops")},
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+    }
 
 
 def read(path):

@@ -6,44 +6,16 @@ experiments/decisions/rivals.py`` appends what is missing to
 """
 
 import json
-import os
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from inside import KEPT, SETS, read, record_of
 
-from inside import SETS, read
-
-import efcml
-from efcml import datasets, prequential
+from efcml import Study
 from efcml.rivals import MODELS, make_model
-from efcml_paper.machine import method
+from efcml.studies import Variant
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "rivals.jsonl"
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "rivals.md"
-
-
-def run(model, name):
-    """Return one record."""
-    ds = datasets.load(name)
-    estimator = make_model(model).fit(*ds.initial)
-    result = prequential(estimator, *ds.stream, learn=MODELS[model].learn)
-    return {
-        "model": model,
-        "set": name,
-        "pa": result.pa,
-        "ap": result.ap,
-        "rules": int(result.rules[-1]),
-        "births": result.births,
-        "merges": result.merges,
-        "ms_per_sample": 1e3 * result.seconds_per_sample,
-        "version": efcml.__version__,
-        "method": method(),
-        "parameters": {
-            key: value
-            for key, value in estimator.get_params().items()
-            if isinstance(value, int | float | str | bool | None)
-        },
-    }
 
 
 def write_table(records):
@@ -62,16 +34,22 @@ def write_table(records):
 
 
 def main():
-    efcml.warmup()
     have = {(r["model"], r["set"]) for r in read(OUT)}
-    with OUT.open("a") as file:
-        for model in MODELS:
-            for name in SETS:
-                if (model, name) not in have:
-                    record = run(model, name)
-                    print(f"{model:12}{name:14}{record['pa']:.4f} {record['ap']:.4f}", flush=True)
-                    file.write(json.dumps(record) + "\n")
-                    file.flush()
+    missing = [(model, name) for model in MODELS for name in SETS if (model, name) not in have]
+    if missing:
+        models = {
+            model: Variant(make_model(model), learn=MODELS[model].learn)
+            for model in dict.fromkeys(model for model, _ in missing)
+        }
+        sets = list(dict.fromkeys(name for _, name in missing))
+        study = Study(models, sets, orders=1, folder=KEPT / "rivals").run()
+        with OUT.open("a") as file:
+            for model, name in missing:
+                parameters = models[model].describe()["model"]["parameters"]
+                result = study.result(model, name)
+                line = {"model": model, "set": name, "births": result.births}
+                line |= {"merges": result.merges, "parameters": parameters}
+                file.write(json.dumps(line | record_of(result)) + "\n")
     write_table(read(OUT))
 
 

@@ -13,8 +13,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from efcml import datasets
 from efcml.model.params import Params
+from efcml.studies.provenance import method
 from efcml.tuning import SHORT_GRID, Grid, TuningResult, tune
-from efcml_paper.machine import method
 
 RESULTS = Path(__file__).parents[1] / "results" / "decisions" / "short-grid.jsonl"
 SETS = {"emotions": 391, "water-quality": 400, "drifting-clusters": 300}  # last initial rows

@@ -6,17 +6,14 @@ factors picked on the stream itself, so it is optimistic.
 """
 
 import json
-import os
 from pathlib import Path
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
 import efcml
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, Study, datasets
 from efcml.measures import partial_accuracy
-from efcml_paper.machine import method
+from efcml.studies.provenance import method
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 STREAMS = {
@@ -45,26 +42,27 @@ def frequencies(ds):
     return {"pa": partial_accuracy(ds.stream[1], labels.astype(float))}
 
 
-def best_run(ds, settings):
-    """Return the best of several settings by PA."""
+def best_run(study, title, model):
+    """Return the best of the settings of a model by PA, on one stream."""
     runs = []
-    for parameters in settings:
-        clf = EFCMLClassifier(**parameters).fit(*ds.initial)
-        result = prequential(clf, *ds.stream)
-        runs.append(
-            {"pa": result.pa, "ap": result.ap, "rules": clf.n_rules_, "parameters": parameters}
-        )
+    for number, parameters in enumerate(MODELS[model]):
+        result = study.result(f"{model} {number}", title)
+        found = {"pa": result.pa, "ap": result.ap, "rules": int(result.rules[-1])}
+        runs.append(found | {"parameters": parameters})
     return max(runs, key=lambda run: run["pa"])
 
 
 def main():
-    table = {"label frequencies of the initial part": {}} | {model: {} for model in MODELS}
-    for title, (name, seed) in STREAMS.items():
-        ds = datasets.load(name, seed=seed)
-        table["label frequencies of the initial part"][title] = frequencies(ds)
-        for model, settings in MODELS.items():
-            table[model][title] = best_run(ds, settings)
-            print(f"{title:28}{model:24}{table[model][title]['pa']:.4f}", flush=True)
+    streams = {title: datasets.load(name, seed=seed) for title, (name, seed) in STREAMS.items()}
+    models = {
+        f"{model} {number}": EFCMLClassifier(**parameters)
+        for model, settings in MODELS.items()
+        for number, parameters in enumerate(settings)
+    }
+    study = Study(models, streams, orders=1).run()
+    table = {"label frequencies of the initial part": {t: frequencies(streams[t]) for t in streams}}
+    for model in MODELS:
+        table[model] = {title: best_run(study, title, model) for title in streams}
     record = {"version": efcml.__version__, "method": method(), "scores": table}
     (RESULTS / "synthetic.json").write_text(json.dumps(record, indent=1) + "\n")
     lines = ["| partial accuracy | " + " | ".join(STREAMS) + " |", "|---" * 6 + "|"]

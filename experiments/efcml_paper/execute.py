@@ -1,50 +1,41 @@
 """A run from its description to its record."""
 
-import warnings
-from copy import deepcopy
 from functools import lru_cache
 from time import perf_counter
 
 import numpy as np
 
-from efcml import ActiveLearner, measures, prequential
-from efcml.model.divergence import DivergenceWarning
+from efcml import ActiveLearner, measures
 from efcml.rivals import MODELS, make_model
+from efcml.studies import Variant, cell_run
+from efcml.studies.provenance import machine, method, versions
 from efcml.support.blas import one_blas_thread
 from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
-from efcml_paper.machine import machine, method, versions
 from efcml_paper.packing import pack, pack_shares
 
 CURVE_POINTS = 200  # of the number of rules along the stream
+RAN_AWAY = "DivergenceWarning"  # begins what is told of a rule that ran away
 
 
 def execute(run):
     """Do a run and return its record, ready for JSON; an error names the run."""
-    try:
+    with cell_run.named(run.key):
         return run_and_measure(run)
-    except Exception as error:
-        raise RuntimeError(f"{run.key}: {type(error).__name__}: {error}") from error
 
 
 def run_and_measure(run):
-    """Do a run and return its record."""
+    """Do a run, as studies do theirs, and return its record."""
     begin = perf_counter()
     ds = data_of(run)
     rows = stream_rows(run, ds)
     order = order_of(run, len(rows))
+    variant = Variant(None, active=make_asker(run), learn=MODELS[run.model].learn)
     with one_blas_thread():
-        fitted, diverged = fit(run.fitting)
-        model, asker = deepcopy(fitted), make_asker(run)
-        with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always")
-            result = prequential(
-                model,
-                ds.X[rows[order]],
-                ds.Y[rows[order]],
-                active=asker,
-                learn=MODELS[run.model].learn,
-                progress=False,
-            )
+        fitted, told = fit(run.fitting)
+        with cell_run.noted() as notes:
+            one = cell_run.Pass({}, variant, rows[order], run.order)
+            result = cell_run.stream(cell_run.copy_fitted(fitted), ds.X, ds.Y, one)
+    told = [*told, *cell_run.tell_warnings(notes)]
     shares = np.empty((2, len(rows)))
     shares[0, order] = measures.partial_accuracy_rows(result.Y, result.scores >= 0.5)
     shares[1, order] = measures.average_precision_rows(result.Y, result.scores)
@@ -59,7 +50,7 @@ def run_and_measure(run):
         "merges": result.merges,
         "drops": result.drops,
         "asked": float(result.queried.mean()),
-        "diverged": diverged or ran_away(notes),
+        "diverged": any(words.startswith(RAN_AWAY) for words in told),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
         "seconds": perf_counter() - begin,
         # By sample, in the order of the file, whatever the order of the run was.
@@ -91,31 +82,21 @@ def identity(run):
 
 
 def make_asker(run):
-    """Return the active learner of a run, or None."""
-    if run.asking is None:
-        return None
-    asking = run.asking
-    return ActiveLearner(asking.budget, asking.unit, asking.criteria, random_state=run.order)
+    """Return the active learner of a run, or None; its seed is the order of the run."""
+    return None if run.asking is None else ActiveLearner(*vars(run.asking).values())
 
 
 @lru_cache(maxsize=1)
 def fit(run):
-    """Return the fitted model of a run and whether a rule ran away.
+    """Return the fitted model of a run and what it warned of.
 
     The last one is kept: runs that differ in their stream alone follow each other.
     """
     ds = data_of(run)
     rows = initial_rows(run, ds)
-    model = make_model(run.model, **dict(run.parameters))
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
-        model.fit(ds.X[rows], ds.Y[rows])
-    return model, ran_away(notes)
-
-
-def ran_away(notes):
-    """Tell whether one of the warnings was about a rule that ran away."""
-    return any(issubclass(note.category, DivergenceWarning) for note in notes)
+    with cell_run.noted() as notes:
+        model = make_model(run.model, **dict(run.parameters))
+        return cell_run.fit(model, ds.X[rows], ds.Y[rows]), cell_run.tell_warnings(notes)
 
 
 def curve_points(n_rows):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import t as student
 
-from efcml_paper.intervals import LEVEL
+from efcml.studies.intervals import LEVEL
 from efcml_paper.scale import SETS
 
 MEASURES = ("pa", "ap")

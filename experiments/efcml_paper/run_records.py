@@ -4,9 +4,9 @@ import json
 import os
 from pathlib import Path
 
+from efcml.studies.provenance import defaults, method
 from efcml.support.folders import read_lines, replacing
 from efcml_paper.data_rows import data_fingerprint
-from efcml_paper.machine import defaults, method
 
 NEEDED = ("key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions")
 

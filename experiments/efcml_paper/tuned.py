@@ -10,10 +10,10 @@ import json
 from dataclasses import asdict
 
 import efcml
+from efcml.studies.provenance import method
 from efcml.support.folders import replacing
 from efcml.tuning import tune
 from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows
-from efcml_paper.machine import method
 from efcml_paper.runs import make_run
 from efcml_paper.scale import LARGE
 

@@ -5,9 +5,10 @@ import zlib
 import numpy as np
 
 from efcml import datasets
+from efcml.studies import provenance as machine
 from efcml.tuning import Grid
 from efcml_paper import data_rows as rows
-from efcml_paper import execute, machine, tuned
+from efcml_paper import execute, tuned
 from efcml_paper import run_records as record
 from efcml_paper.data_rows import data_of, stream_rows
 from efcml_paper.execute import curve_points, identity

@@ -4,11 +4,17 @@ Runs in several orders share their samples. So values are averaged over the orde
 before samples are drawn: the spread over the orders alone would hide that the samples are few.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Floats
 
 RESAMPLES = 10_000
 SEED = 2022
@@ -30,7 +36,7 @@ class Interval:
     wide_high: float
     spread: float = float("nan")  # standard deviation over the orders
 
-    def in_points(self):
+    def in_points(self) -> str:
         """Return the mean and the corrected interval in percentage points.
 
         Examples
@@ -44,7 +50,9 @@ class Interval:
         return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
-def interval_of(values, *, block=1, claims=1, spread=float("nan")):
+def interval_of(
+    values: Floats, *, block: int = 1, claims: int = 1, spread: float = float("nan")
+) -> Interval:
     """Return the interval of the mean of values, one per sample; NaN values are left out.
 
     Parameters
@@ -64,10 +72,12 @@ def interval_of(values, *, block=1, claims=1, spread=float("nan")):
     >>> round(found.mean, 1), 40 < found.low < 45, 54 < found.high < 60
     (49.5, True, True)
     """
-    return summarise(np.nanmean(values), resampled_means(values, block), claims, spread)
+    return summarise(float(np.nanmean(values)), resampled_means(values, block), claims, spread)
 
 
-def summarise(mean, means, claims=1, spread=float("nan")):
+def summarise(
+    mean: float, means: Floats, claims: int = 1, spread: float = float("nan")
+) -> Interval:
     """Return the interval that resampled means give.
 
     The corrected bounds are the percentiles moved outwards, in the ratio of the normal quantiles:
@@ -77,14 +87,14 @@ def summarise(mean, means, claims=1, spread=float("nan")):
     low, high = np.quantile(means, [tail, 1.0 - tail])
     quantile = NormalDist().inv_cdf
     widening = quantile(1.0 - tail / claims) / quantile(1.0 - tail)
-    bounds = [float(mean + widening * (bound - mean)) for bound in (low, high)]
-    return Interval(float(mean), float(low), float(high), *bounds, float(spread))
+    wide_low, wide_high = (float(mean + widening * (bound - mean)) for bound in (low, high))
+    return Interval(float(mean), float(low), float(high), wide_low, wide_high, float(spread))
 
 
-def resampled_means(values, block=1, seed=SEED):
+def resampled_means(values: Floats, block: int = 1, seed: int = SEED) -> Floats:
     """Return the means of `RESAMPLES` samples drawn with replacement, in blocks."""
     values = np.asarray(values, dtype=float)
-    block = max(1, min(block, len(values) // LEAST_BLOCKS))
+    block = usable_block(block, len(values))
     known = ~np.isnan(values)
     if block == 1:
         values, known = values[known], known[known]
@@ -99,7 +109,12 @@ def resampled_means(values, block=1, seed=SEED):
     return totals[:, 0] / totals[:, 1]
 
 
-def shares_ahead(leads, claims=1):
+def usable_block(block: int, n: int) -> int:
+    """Return the length of blocks for n samples, so that there are some to draw from."""
+    return max(1, min(block, n // LEAST_BLOCKS))
+
+
+def shares_ahead(leads: Floats, claims: int = 1) -> Interval:
     """Return the interval of the share of rows up to which all leads are above 0, added up.
 
     Where lines are level, shares near 0 and near 1 are the likely ones. So corrected bounds are
@@ -120,7 +135,7 @@ def shares_ahead(leads, claims=1):
     """
     begin = int(BEGINNING * leads.shape[1])
 
-    def share(weights):
+    def share(weights: Array) -> Floats:
         sums = np.cumsum(weights[:, None, :] * leads, axis=2)[:, :, begin:]
         return (sums > TIE).all(axis=1).mean(axis=1)
 
@@ -133,7 +148,7 @@ def shares_ahead(leads, claims=1):
 
 
 @lru_cache(maxsize=12)
-def draw_counts(n, seed):
+def draw_counts(n: int, seed: int) -> Array:
     """Return how often each of n blocks is drawn, for every resample."""
     rng = np.random.default_rng(seed)
     counts = np.empty((RESAMPLES, n), dtype=np.uint8)

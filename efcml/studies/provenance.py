@@ -1,17 +1,20 @@
 """Where and with what a run was made."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
 import platform
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import efcml
 from efcml.support.states import to_plain
 
 PACKAGES = ("numpy", "numba", "scipy")
-OTHER_PARTS = {  # that a run by default does not go through
+OTHER_PARTS: dict[str, Any] = {  # that a run by default does not go through
     "alpha": 0.05,
     "correlation": "laplacian",
     "forgetting": 0.99,
@@ -23,19 +26,36 @@ OTHER_PARTS = {  # that a run by default does not go through
 }
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Return the versions that numbers may depend on."""
     found = {"efcml": efcml.__version__, "python": platform.python_version()}
     return found | {name: version(name) for name in PACKAGES}
 
 
-def machine():
+def package_version(model: Any) -> dict[str, str]:
+    """Return name and version of the package that a model comes from; nothing for ours.
+
+    Examples
+    --------
+    >>> package_version(object())
+    {}
+    """
+    package = type(model).__module__.partition(".")[0]
+    if package in ("efcml", "builtins", "__main__"):
+        return {}
+    try:
+        return {package: version("scikit-learn" if package == "sklearn" else package)}
+    except PackageNotFoundError:  # a module of one's own
+        return {}
+
+
+def machine() -> dict[str, Any]:
     """Return the kind of machine and its number of cores."""
     return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
 
 
 @cache
-def method():
+def method() -> str:
     """Return a text that changes when a model answers differently than before, or by default.
 
     Between two releases the version stays the same while the method changes. So a few rows of a
@@ -45,7 +65,7 @@ def method():
 
     ds = datasets.load("drifting-clusters", n=60, n_initial=30)
     digest = hashlib.sha256(json.dumps(defaults()).encode())
-    quick = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
+    quick: dict[str, Any] = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
     for model, active in (
         (EFCMLClassifier(max_rules=4), None),
         (EFCMLClassifier(max_rules=4, **OTHER_PARTS), None),
@@ -59,7 +79,7 @@ def method():
     return digest.hexdigest()[:12]
 
 
-def defaults():
+def defaults() -> dict[str, dict[str, Any]]:
     """Return all parameters of all models where nothing is set, as JSON can hold them."""
     from efcml.rivals import MODELS, make_model
 

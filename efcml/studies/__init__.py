@@ -1,0 +1,21 @@
+"""Studies: models on data sets in several orders, and what their differences mean.
+
+A study is described (`variants`, `study_data`, `study_plan`), its runs are done where there is room
+(`study_work`, `cell_run`) and kept (`record_folder`). Tables, differences, pictures and pages come
+from what is kept (`study_findings`).
+"""
+
+from typing import TYPE_CHECKING
+
+from efcml.support.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from efcml.studies.study import Study
+    from efcml.studies.variants import Variant
+
+__all__ = ["Study", "Variant"]
+
+_HOMES = {"Study": "efcml.studies.study", "Variant": "efcml.studies.variants"}
+
+# Not at once: the experiments of the paper take intervals and versions from here.
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,150 @@
+"""The rows of a study: which are fitted, which are streamed, and in which orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from efcml import datasets
+from efcml.datasets import CATALOG, Dataset
+from efcml.studies.variants import is_share, refuse_twice
+from efcml.support.states import fingerprint
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats, Ints
+
+MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
+BLOCK = 50  # rows that are drawn together where neighbours belong together
+IN_TIME = ("mediamill",)  # published sets whose neighbouring rows belong together
+PAIR = 2  # X and Y
+
+
+@dataclass(eq=False)
+class StudyData:
+    """A data set of a study.
+
+    Order 0 is that of the file. Others shuffle the stream, never the initial part. A built-in
+    stream that was given by name is made anew instead, with another seed: a shuffle would destroy
+    its drift.
+    """
+
+    name: str
+    dataset: Dataset
+    redrawn: bool = False
+    _draws: dict[int, Dataset] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """Length of the blocks of samples that intervals are drawn from."""
+        return BLOCK if self.redrawn or self.dataset.marks or self.name in IN_TIME else 1
+
+    def rows(self, order: int, seed: int) -> Dataset:
+        """Return the rows for one order: always the same ones, unless the stream is made anew."""
+        number = shuffle_seed(order, seed) if self.redrawn else 0
+        if not number:
+            return self.dataset
+        if number not in self._draws:
+            self._draws[number] = datasets.load(self.name, seed=number)
+        return self._draws[number]
+
+    def n_initial(self, start: float | None) -> int:
+        """Return how many rows are fitted; one sentence if nothing is left to fit or to stream."""
+        n, found = len(self.dataset), self.dataset.n_initial
+        if start is not None:
+            found = int(start * n) if is_share(start) else int(start)
+        if not 0 < found < n:
+            raise ValueError(
+                f"{self.name} has {n} rows, of which {found} are the initial part: leave some for"
+                " both, the initial part and the stream."
+            )
+        return found
+
+    def order(self, order: int, seed: int, n_initial: int) -> Ints:
+        """Return the rows of the stream in the order in which they arrive."""
+        rows = np.arange(n_initial, len(self.dataset))
+        if order == 0 or self.redrawn:
+            return rows
+        return rows[np.random.default_rng(shuffle_seed(order, seed)).permutation(len(rows))]
+
+    def labels(self, order: int, seed: int, rows: Ints) -> Floats:
+        """Return the true labels of rows."""
+        return self.rows(order, seed).Y[rows]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that stands for rows and labels in the order of the file."""
+        return fingerprint(self.dataset.X, self.dataset.Y)[:12]
+
+
+def shuffle_seed(order: int, seed: int) -> int:
+    """Return the seed of one order of a study; 0 for the first order of seed 0.
+
+    Examples
+    --------
+    >>> shuffle_seed(3, 0), shuffle_seed(3, 2)
+    (3, 2003)
+    """
+    return MOST_ORDERS * seed + order
+
+
+def read_data(data: Any) -> dict[str, StudyData]:
+    """Return the data sets of a study by name.
+
+    Parameters
+    ----------
+    data : name, Dataset, (X, Y), or several of these in a list, or by name in a mapping
+    """
+    if isinstance(data, Mapping):
+        found = [read_one(one, name) for name, one in data.items()]
+    elif isinstance(data, str | Dataset) or is_pair(data) or is_table(data):
+        found = [read_one(data)]
+    elif isinstance(data, Sequence):
+        found = [read_one(one) for one in data]
+    else:
+        raise TypeError(f"data is of type {type(data).__name__}: {HELP}")
+    if not found:
+        raise ValueError("there is no data: give at least one data set.")
+    help = 'name them, as in {"first": (X, Y), "second": (X2, Y2)}'
+    refuse_twice([one.name for one in found], "data sets", help)
+    return {one.name: one for one in found}
+
+
+HELP = "give names of data sets, datasets, or pairs (X, Y)."
+
+
+def read_one(one: Any, name: str | None = None) -> StudyData:
+    """Return one data set; ``name`` replaces its own."""
+    if isinstance(one, str):
+        found = datasets.load(one)
+        redrawn = name in (None, found.name) and found.name not in CATALOG
+        return StudyData(name or found.name, found, redrawn)
+    if isinstance(one, Dataset):
+        return StudyData(str(name or one.name), one)
+    if is_pair(one):
+        return StudyData(str(name or "data"), datasets.from_arrays(*one, name=name or "data"))
+    if is_table(one):
+        raise TypeError(
+            "a table alone does not say which columns are labels: give (X, Y), or"
+            " datasets.from_frame(table, labels)."
+        )
+    raise TypeError(f"{one!r:.60} is no data set: {HELP}")
+
+
+def is_table(one: Any) -> bool:
+    """Tell whether something is an array or a DataFrame."""
+    return hasattr(one, "shape") and hasattr(one, "__getitem__")
+
+
+def is_pair(one: Any) -> bool:
+    """Tell whether something is a pair of features and labels."""
+    whole = isinstance(one, tuple) and len(one) == PAIR
+    return whole and all(is_table(part) or is_rows(part) for part in one)
+
+
+def is_rows(part: Any) -> bool:
+    """Tell whether something is a list of rows."""
+    return isinstance(part, list) and bool(part) and isinstance(part[0], list | tuple | float | int)

@@ -1,0 +1,174 @@
+"""What a study leaves in a folder: tables, figures, and one page with all of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from efcml import __version__, plots
+from efcml.report.page import fill_page, section
+from efcml.report.parts import cell, paragraphs, table
+from efcml.report.pictures import embed_figure
+from efcml.studies import provenance
+from efcml.studies.study_words import cells, columns, count, head_line, notes, title
+from efcml.support.folders import make_folder, whole_files
+from efcml.support.markup import escape
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from efcml.studies.study import Study
+    from efcml.support.aliases import Facts, PathLike
+
+
+def write_study(study: Study, folder: PathLike, measures: Sequence[str]) -> list[str]:
+    """Write everything; return the names of the files."""
+    rows, found = study.findings.rows(measures), difference_rows(study, measures)
+    figures = draw_all(study, measures)
+    make_folder(folder)
+    with whole_files(folder) as place:
+        write_csv(place / "table.csv", rows)
+        if found:
+            write_csv(place / "differences.csv", found)
+        summary = summarise(study, rows, found, measures)
+        text = json.dumps(summary, indent=1, default=str) + "\n"
+        (place / "summary.json").write_text(text, encoding="utf-8")
+        for name, figure in figures.items():
+            plots.save_figure(figure, place / name)
+        page = make_page(study, figures, measures)
+        (place / "report.html").write_text(page, encoding="utf-8", errors="backslashreplace")
+        return sorted(file.name for file in Path(place).iterdir())
+
+
+def difference_rows(study: Study, measures: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one dict per data set, model and measure: the difference to the first model."""
+    first, number = study.models[0], study.comparisons(measures)
+    found = []
+    for data in study.data:
+        for model in study.models[1:]:
+            if not study.findings.orders(data, model, first):
+                continue
+            for measure in measures:
+                one = study.findings.interval(data, model, first, measure, number)
+                bounds = {"difference": one.mean, "low": one.wide_low, "high": one.wide_high}
+                line = {"data": data, "model": model, "to": first, "measure": measure}
+                found.append(line | bounds | {"comparisons": number})
+    return found
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write dicts with the same keys as a table."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def summarise(
+    study: Study, rows: list[Any], differences: list[Any], measures: Sequence[str]
+) -> Facts:
+    """Return everything that a script could want to know."""
+    return {
+        "runs": study.total,
+        "done": study.done,
+        "orders": list(study.plan.orders),
+        "seed": study.plan.seed,
+        "models": {name: one.describe() for name, one in study.plan.variants.items()},
+        "data": {name: one.fingerprint for name, one in study.plan.data.items()},
+        "table": rows,
+        "differences": differences,
+        "notes": notes(study, measures),
+        "method": provenance.method(),
+        "versions": provenance.versions(),
+        "version": __version__,
+    }
+
+
+def draw_all(study: Study, measures: Sequence[str]) -> dict[str, Figure]:
+    """Return all figures by name."""
+    found = {}
+    for measure in (*measures, "rules"):
+        drawn = study.plot(measure)
+        axes = drawn if hasattr(drawn, "figure") else drawn[0]
+        found[measure] = axes.figure
+    first = study.models[0]
+    pairs = [(d, m) for d in study.data for m in study.models[1:]]
+    if pairs and all(study.findings.orders(d, m, first) for d, m in pairs):
+        number = study.comparisons(measures)
+        for measure in measures:
+            ax = study.plot_differences(measure, comparisons=number)
+            found[f"differences_{measure}"] = ax.figure
+    return found
+
+
+def caption(study: Study, name: str) -> str:
+    """Return what a figure shows."""
+    orders = count(len(study.plan.orders), "order")
+    if name == "rules":
+        return f"Number of rules along the stream, {orders}."
+    if name.startswith("differences_"):
+        measure = title(name.removeprefix("differences_"))
+        return f"{measure}, differences to {study.models[0]} with their intervals, in points."
+    return f"{title(name)} along the stream, {orders}."
+
+
+def make_page(study: Study, figures: dict[str, Figure], measures: Sequence[str]) -> str:
+    """Return the page."""
+    lines = [
+        (f"{line[0]}/{line[1]}", line[0], "".join(cell(value, value) for value in line[1:]))
+        for line in cells(study, measures)
+    ]
+    whole = table("study", head_line(study), columns(study, measures), lines)
+    drawn = "\n".join(
+        f'<figure id="figure-{escape(name)}">\n{embed_figure(figure, caption(study, name))}\n'
+        f"<figcaption>{escape(caption(study, name))}</figcaption>\n</figure>"
+        for name, figure in figures.items()
+    )
+    body = [
+        section("table", "Table", f"{whole}\n{paragraphs(notes(study, measures))}"),
+        section("figures", "Figures", drawn),
+        section("variants", "Models", setting_table(study)),
+        section("method", "How the numbers were made", about_runs(study)),
+    ]
+    name = f"{', '.join(study.data)}: {', '.join(study.models)}"
+    return fill_page(name, __version__, "\n".join(body))
+
+
+def setting_table(study: Study) -> str:
+    """Return the models with what is not the same in all of them."""
+    found = {name: flatten(one.describe()) for name, one in study.plan.variants.items()}
+    keys = list(dict.fromkeys(key for settings in found.values() for key in settings))
+    varied = [
+        key
+        for key in keys
+        if len({str(one.get(key)) for one in found.values()}) > 1 or key == "class"
+    ]
+    lines = [
+        (name, name, "".join(cell(one.get(key), one.get(key, "")) for key in varied))
+        for name, one in found.items()
+    ]
+    return table("settings", "What differs between the models", ["model", *varied], lines)
+
+
+def flatten(facts: Facts) -> Facts:
+    """Return the settings of a variant without the levels between them."""
+    model = facts["model"]
+    own = {"class": model["class"].rpartition(".")[2]} | model.get("parameters", {})
+    return own | {key: value for key, value in facts.items() if key != "model"}
+
+
+def about_runs(study: Study) -> str:
+    """Return how runs were made, and with which versions."""
+    versions = ", ".join(f"{name} {number}" for name, number in provenance.versions().items())
+    told = [
+        "Every model is fitted to the initial part of a data set; a copy of it goes through the"
+        " stream in every order, test-then-train. Order 0 is that of the file, the others are"
+        " shuffles of the stream, or new draws of a built-in stream.",
+        "A difference is paired by sample. Its interval comes from 10000 resamples that draw"
+        " samples, and orders, with replacement.",
+        f"Method {provenance.method()}; {versions}.",
+    ]
+    return paragraphs(told)
