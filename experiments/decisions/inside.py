@@ -70,7 +70,7 @@ def record_of(result):
         "pa": result.pa,
         "ap": result.ap,
         "rules": int(result.rules[-1]),
-        "events": {kind: getattr(result, kind) for kind in ("births", "merges", "drops")},
+        "events": {kind: getattr(result, kind) for kind in ("births", "splits", "merges", "drops")},
         "ms_per_sample": 1e3 * result.seconds_per_sample,
     }
 

@@ -1,9 +1,10 @@
-"""Few rules that decide alone: splitting, activation, vigilance (decision 20).
+"""Few rules that decide alone: splitting, activation, vigilance (decision 21).
 
 ``python experiments/decisions/rules_that_decide.py`` runs the settings inside the initial parts,
 as the search for the defaults does, and the default on whole sets and built-in streams; a second
-call only adds what is missing. ``--as-before FOLDER`` runs the lines "as before" instead, with the
-code of another version (a checkout before the decision). Writes the tables of the decision.
+call only adds what is missing. Writes the tables of the decision. ``--as-before FOLDER`` runs the
+lines "as before" instead, with all the code of a checkout from before the decision, this file
+excepted.
 """
 
 import argparse
@@ -16,17 +17,17 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from inside import ORDERS, averages, read, run_all
+from inside import ORDERS, averages, method, read, run_all
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml.model import batch
-from efcml_paper.machine import method
 from efcml_paper.scale import SETS
 
 RESULTS = Path(__file__).parents[1] / "results" / "decisions"
-PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "0020-rules-that-decide.md"
-WHOLE = RESULTS / "rules-that-decide-whole.jsonl"
+PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "0021-rules-that-decide.md"
+IS_OLD = "EFCML_AS_BEFORE" in os.environ
+NAME = "rules-that-decided-before" if IS_OLD else "rules-that-decide"
 SHARES = (0.15, 0.5, 0.75)
 BEFORE = {"as before": {}, "as before, no cases": {"cases": 0}}
 SETTINGS = {
@@ -96,16 +97,21 @@ def run_whole(name, seed, parameters):
 
 def run_all_whole(settings):
     """Run settings on the small sets and the built-in streams; append what is not there yet."""
-    have = {(r["setting"], r["set"], r["seed"]) for r in read(WHOLE)}
+    out = RESULTS / f"{NAME}-whole.jsonl"
+    have = {(r["setting"], r["set"], r["seed"]) for r in read(out)}
     seeds = {name: (None,) for name in SETS} | STREAMS
-    for setting, parameters in settings.items():
-        for name in seeds:
-            for seed in seeds[name]:
-                if (setting, name, seed) not in have:
-                    record = {"setting": setting} | run_whole(name, seed, parameters)
-                    with WHOLE.open("a") as file:
-                        file.write(json.dumps(record) + "\n")
-    return read(WHOLE)
+    todo = [(setting, name, seed) for setting in settings for name in seeds for seed in seeds[name]]
+    for setting, name, seed in todo:
+        if (setting, name, seed) not in have:
+            record = {"setting": setting} | run_whole(name, seed, settings[setting])
+            with out.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+
+
+def records_of(part):
+    """Return the records of both versions: of a share fitted first, or of whole sets."""
+    names = "rules-that-decided-before", "rules-that-decide"
+    return [record for name in names for record in read(RESULTS / f"{name}-{part}.jsonl")]
 
 
 def inside_table(records):
@@ -148,28 +154,33 @@ def write_between(mark, text):
     print(text)
 
 
-def main():
-    """Run what is asked for; write the tables unless the code is that of another version."""
+def run_as_before(folder, jobs):
+    """Run this file with the code of another checkout."""
+    paths = [f"{folder}/experiments/decisions", f"{folder}/experiments", folder]
+    program = (
+        f"import runpy, sys; sys.path[:0] = {paths}; runpy.run_path({__file__!r}, None, 'old')"
+    )
+    program += f".get('run_parts')({jobs})"
+    old = os.environ | {"EFCML_AS_BEFORE": "1"}
+    subprocess.run([sys.executable, "-c", program], env=old, check=True)
+
+
+def run_parts(jobs):
+    """Run what is missing of this version."""
+    for share in SHARES:
+        out = RESULTS / f"{NAME}-{100 * share:.0f}.jsonl"
+        run_all(BEFORE if IS_OLD else SETTINGS, out, ORDERS, share, jobs)
+    run_all_whole(CRISP_BEFORE if IS_OLD else WHOLE_SETTINGS)
+
+
+if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--as-before", metavar="FOLDER", help="checkout from before the decision")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     if given.as_before:
-        path = f"{given.as_before}:{given.as_before}/experiments"
-        command = [sys.executable, __file__, "--jobs", str(given.jobs)]
-        old = os.environ | {"PYTHONPATH": path, "EFCML_AS_BEFORE": "1"}
-        return subprocess.run(command, env=old, check=True)
-    is_old = "EFCML_AS_BEFORE" in os.environ
-    settings = BEFORE if is_old else SETTINGS
-    records = {}
-    for share in SHARES:
-        out = RESULTS / f"rules-that-decide-{100 * share:.0f}.jsonl"
-        records[share] = run_all(settings, out, ORDERS, share, given.jobs)
-    whole = run_all_whole(CRISP_BEFORE if is_old else WHOLE_SETTINGS)
-    if not is_old:
-        write_between("inside", inside_table(records))
-        write_between("whole", whole_table(whole))
-
-
-if __name__ == "__main__":
-    main()
+        run_as_before(given.as_before, given.jobs)
+    else:
+        run_parts(given.jobs)
+        write_between("inside", inside_table({s: records_of(f"{100 * s:.0f}") for s in SHARES}))
+        write_between("whole", whole_table(records_of("whole")))
