@@ -45,6 +45,11 @@ STREAMS = {
     ),
     "splits": (("splits",), {**SPLITS, "cases": 7}),
     "splits, partial labels": (("splits",), {**SPLITS, "share": 0.8, "forgetting": 0.98}),
+    "shared planes": (("births",), {"vigilance": 0.4, "shared": 2.0, "renewal": 9}),
+    "shared planes, partial": (
+        ("births",),
+        {"vigilance": 0.4, "shared": 2.0, "renewal": 9, "share": 0.8},
+    ),
     "takes in": (("merges",), {"vigilance": 0.4, "merging": False, "least_share": 0.1}),
     "cases": (("births",), {"vigilance": 0.5, "cases": 7, "forgetting": 0.95}),
     "cases, partial labels": (("births",), {"vigilance": 0.5, "cases": 7, "share": 0.8}),

@@ -20,6 +20,7 @@ from efcml.model.divergence import DivergenceWarning
 from efcml.model.fields import CASE_FIELDS, FIELDS
 
 SPLIT = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5, "merge_overlap": 0.9}
+SHARED = {"shared": 2.0, "renewal": 10}
 VARIANTS = {
     "base": {},
     "three steps": {"n_steps": 3},
@@ -57,6 +58,9 @@ VARIANTS = {
     "splits, forgetting": {**SPLIT, "forgetting": 0.95},
     "splits, input space": {**SPLIT, "product_space": False, "merging": False},
     "splits along the axis": {**SPLIT, "splitting": "axis", "split_share": 0.2},
+    "shared planes": SHARED,
+    "shared planes, partial, forgetting": {**SHARED, "share": 0.6, "forgetting": 0.95},
+    "shared planes, splits": {**SPLIT, **SHARED, "cases": 6},
     "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
@@ -137,6 +141,7 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):
     assert learner.counts["merges"] == twin.merges
     assert learner.counts["splits"] == twin.splits
     assert learner.rows_seen == twin.row
+    assert learner.renewal == twin.renewal
     assert learner.rules.n_groups == twin.groups
     expected = [twin.score(x) for x in X[:5]]
     assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)

@@ -256,7 +256,9 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
 
 @kernel
 def is_due(winner, row_number, n_rules, rules, settings):
-    """Tell whether some rule is to be split or taken in, or the P of one to be derived anew."""
+    """Tell whether rules are to be split or taken in, or something is to be derived anew."""
+    if row_number + 1 >= settings.renewal:
+        return True
     for rule in range(n_rules):
         if rules.stale[rule] != 0:
             return True

@@ -29,6 +29,7 @@ from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, so
 from efcml.model.prior import precision
 from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
+from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
 from efcml.model.usage import find_least_used
 
@@ -67,6 +68,8 @@ class EvolvingRules:
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
+        self.shared: float | None = None  # strength that holds the planes that all rules share
+        self.renewal: int | None = None  # number of rows at which these are derived anew
         self.settings: Any = NOT_YET
         self.warned = False
         self._model: Any = None
@@ -100,10 +103,21 @@ class EvolvingRules:
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
-        self.split_share = split_share
-        self.settings = self.params.settings(*sizes, delta, split_share, self.pairs)
+        self.split_share, self.shared, self.renewal = split_share, None, None
+        self._steer()
         self.rows_seen = 0
         self._run(X, Y, with_consequents=False)
+
+    def _steer(self) -> None:
+        """Derive what kernels are steered by."""
+        self.settings = self.params.settings(
+            self.n_features,
+            self.n_labels,
+            self.prior_precision[0],
+            self.split_share,
+            self.pairs,
+            np.inf if self.renewal is None else self.renewal,
+        )
 
     def _run(
         self,
@@ -149,6 +163,14 @@ class EvolvingRules:
             elif status == PAUSE:
                 self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
                 self._reshape(rule, other, with_consequents, events, row - 1)
+                if self.shared is not None and self.rows_seen + 1 >= self.settings.renewal:
+                    self._renew_shared_planes(self.shared)
+
+    def _renew_shared_planes(self, strength: float) -> None:
+        Delta = precision(strength, self.n_features)
+        share_planes(self.rules, shared_planes(self.rules, Delta))
+        self.renewal = next_renewal(self.rows_seen + 1)
+        self._steer()
 
     # -- events -----------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from efcml.model.params import Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
+from efcml.model.sharing import next_renewal
 from efcml.model.trace import learn_in_blocks
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded, one_at_a_time
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
 UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
-STATE_FACTS = ("n_features", "n_labels", "rows_seen", "warned", "split_share")
+STATE_FACTS = (
+    *("n_features", "n_labels", "rows_seen", "warned"),
+    *("split_share", "shared", "renewal"),
+)
 
 
 class Learner(Guarded, EvolvingRules):
@@ -108,6 +112,9 @@ class Learner(Guarded, EvolvingRules):
         for rule in diverged:
             self.rules.arrays.stopped[rule] = len(X)
         self._warn_of_divergence()
+        if prior.shared is not None:
+            self.shared, self.renewal = prior.shared, next_renewal(self.rows_seen)
+            self._steer()
 
     # -- stream -----------------------------------------------------------------------------
 
@@ -200,9 +207,7 @@ class Learner(Guarded, EvolvingRules):
             self.start_variance = self.rules.add_labels(
                 count, self.start_variance, self.params.variance_floor
             )
-            self.settings = self.params.settings(
-                self.n_features, self.n_labels, self.prior_precision[0], self.split_share
-            )
+            self._steer()
             self.cases.add_labels(count)
 
     @one_at_a_time
@@ -248,10 +253,8 @@ class Learner(Guarded, EvolvingRules):
             learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))
             learner.start_variance = arrays["start_variance"]
             learner.prior_precision = arrays["prior_precision"]
-            delta = learner.prior_precision[0]
-            learner.split_share = facts["split_share"]
-            learner.settings = learner.params.settings(
-                p, learner.n_labels, delta, learner.split_share
-            )
+            for name in ("split_share", "shared", "renewal"):
+                setattr(learner, name, facts[name])
+            learner._steer()
             learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
         return learner

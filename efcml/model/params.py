@@ -291,7 +291,16 @@ IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if fac
 Settings: Any = bundle(
     "Settings",
     [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha"]
-    + ["beta", "splits", "split_share", "corrects", "correlation", "exact_length", "prior_slope"],
+    + [
+        "beta",
+        "splits",
+        "split_share",
+        "renewal",
+        "corrects",
+        "correlation",
+        "exact_length",
+        "prior_slope",
+    ],
     __name__,
 )
 
@@ -344,9 +353,11 @@ class Params(Parameters):
         prior_slope: float,
         split_share: float,
         pairs: "Pairs | None" = None,
+        renewal: float = math.inf,
     ) -> Settings:
         """Return the numbers that the kernels need, with those that "auto" stands for.
 
+        ``renewal`` is the number of rows at which shared planes are to be derived anew.
         ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
         """
         alpha, beta = np.array(pairs or [(self.alpha, self.beta)], dtype=float).T.copy()
@@ -365,6 +376,7 @@ class Params(Parameters):
             beta=beta,
             splits=self.splitting != "off",
             split_share=float(split_share),
+            renewal=float(renewal),
             corrects=self.correlation != "none" and bool(alpha.any() or beta.any()),
             correlation=CORRELATIONS[self.correlation],
             exact_length=self.lipschitz == "exact",

@@ -46,6 +46,8 @@ def learner_shapes(facts: Facts) -> Shapes:
         rows_seen=WHOLE,
         warned=bool,
         split_share=(float, NoneType),
+        shared=(float, NoneType),
+        renewal=(WHOLE, NoneType),
         params=dict,
         counts=dict,
         n_held=WHOLE,
@@ -59,6 +61,8 @@ def learner_shapes(facts: Facts) -> Shapes:
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
     if rules is not None and not 0.0 < (facts["split_share"] or 0.0) <= 1.0:
         raise ValueError("split_share must be a share of the rows, above 0 and at most 1")
+    if (facts["shared"] is None) != (facts["renewal"] is None) or not (facts["shared"] or 1) > 0:
+        raise ValueError("planes are shared with a strength above 0 and renewed at some row")
     if facts["n_cases"] > (0 if rules is None else params.cases):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
     shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}

@@ -118,7 +118,7 @@ def make_params(**changes):
     return Params(**(PARAMETERS | changes))
 
 
-def unscaled_learner(p, K, *, capacity=8, **changes):
+def unscaled_learner(p, K, *, capacity=8, shared=None, renewal=None, **changes):
     """A learner without rules that takes features as they are, and knows S_0 and its prior."""
     params = make_params(**changes)
     learner = Learner(params, p, K, capacity=capacity)
@@ -126,8 +126,8 @@ def unscaled_learner(p, K, *, capacity=8, **changes):
     learner.scaler = Unscaled()
     learner.start_variance = start_variance(p, K)
     learner.prior_precision = prior_precision(p, params.prior)
-    learner.split_share = params.split_share
-    learner.settings = params.settings(p, K, params.prior, params.split_share)
+    learner.split_share, learner.shared, learner.renewal = params.split_share, shared, renewal
+    learner._steer()
     learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
     return learner
 

@@ -621,6 +621,8 @@ class NaiveLearner:
         splitting="off",
         split_share=1.0,
         least_share=0.0,
+        shared=None,
+        renewal=None,
     ):
         self.p, self.K, self.q, self.d = p, K, p + K, p + 1
         self.S_0 = np.asarray(S_0, dtype=float)
@@ -639,6 +641,7 @@ class NaiveLearner:
         self.weight_limit, self.max_rules = weight_limit, max_rules
         self.splitting, self.split_share = splitting, split_share
         self.least_share = least_share
+        self.shared, self.renewal = shared, renewal
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
         self.cases = NaiveCases(p, K, cases, case_width, case_noise)
         self.rules = []
@@ -718,8 +721,26 @@ class NaiveLearner:
             happened = self.try_merge(winner) or happened
         if happened in ("birth", "update"):
             happened = self.keep_even(None if newborn else winner) or happened
+        if self.shared is not None and self.row + 1 >= self.renewal:
+            self.renew_shared_planes()
         self.row += 1
         return happened
+
+    def renew_shared_planes(self):
+        """Fit one set of planes to all rows, as far as they are kept, and hold all rules to it."""
+        G, B = sum(rule.G for rule in self.rules), sum(rule.B for rule in self.rules)
+        Delta = np.tile(np.append(np.full(self.p, self.shared), 0.01 * self.shared), (len(G), 1))
+        flat = np.zeros((self.d, self.K))
+        weights = np.broadcast_to(G[:, -1, -1], self.K)
+        flat[-1] = np.where(weights > 0.0, B[-1] / np.where(weights > 0.0, weights, 1.0), 0.0)
+        planes = ridge(G, B, Delta, flat)
+        for rule in self.rules:
+            before = ridge(rule.G, rule.B, rule.Delta, rule.W_prior)
+            after = ridge(rule.G, rule.B, rule.Delta, planes)
+            rule.W = rule.W + after - before
+            rule.W_prior = planes.copy()
+        rows = self.row + 1
+        self.renewal = max(rows + 1, int(np.ceil(1.1 * rows)))
 
     def keep_even(self, winner):
         """Split the winner if it is too large, or take in a rule that is idle (section 3)."""

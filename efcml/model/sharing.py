@@ -1,0 +1,55 @@
+"""Planes that all rules share go on learning (how_it_works.md 4, "Shared planes").
+
+Activations sum to one, so the sums of all rules together are those of all rows (but for what a
+newborn misses of its own row): what every rule is held to can be solved for at any time, from what
+the rules hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from efcml.model.definite import whole
+
+if TYPE_CHECKING:
+    from efcml.model.rulebase import RuleBase
+    from efcml.support.aliases import Floats
+
+RENEWED = 1.1  # growth of the number of rows after which planes are shared anew: it is cubic
+
+
+def next_renewal(rows: int) -> int:
+    """Return how many rows there are when the shared planes are derived next."""
+    return max(rows + 1, int(np.ceil(RENEWED * rows)))
+
+
+def shared_planes(rules: RuleBase, Delta: Floats) -> Floats:
+    """Return the planes of all rows at once, held to flat ones at the label means by ``Delta``."""
+    planes = np.zeros((rules.n_labels, rules.n_features + 1))
+    G, B = rules.G.sum(axis=0), rules.B.sum(axis=0)
+    for group in range(rules.n_groups):
+        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        H, target = G[group] + np.diag(Delta), B[labels].copy()
+        weight = G[group, -1, -1]
+        if weight > 0.0:
+            target[:, -1] += Delta[-1] * B[labels, -1] / weight
+        planes[labels] = np.linalg.solve(H, target.T).T
+    return planes
+
+
+def share_planes(rules: RuleBase, planes: Floats) -> None:
+    """Hold every rule to new planes.
+
+    ``W`` moves by ``P Delta (new - old)``: so it would be, had the rule been held to them from the
+    start. ``D`` stays as it is.
+    """
+    arrays = rules.arrays
+    planes = np.tile(planes, (rules.n_pairs, 1))
+    for r in range(rules.n_rules):
+        for group, P in enumerate(whole(arrays.P[r])):
+            labels = slice(None) if rules.n_groups == 1 else slice(group, None, rules.n_labels)
+            pull = (planes[labels] - arrays.W_prior[r, labels]) * arrays.Delta[r, group]
+            arrays.W[r, labels] += pull @ P
+        arrays.W_prior[r] = planes
