@@ -55,7 +55,14 @@ def test_report_shows_the_main_model_and_all_others(folder, runs):
         line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
-    assert figures == ["trends", "rules", "importance", "comparison", "narrow_rules", "ellipses"]
+    assert figures == [
+        "trends",
+        "rules",
+        "importance",
+        "comparison",
+        "forgetting_rules",
+        "ellipses",
+    ]
     assert f'data-value="{runs["rules"].result.pa}"' in numbers.split("</table>")[0]
 
 
@@ -66,7 +73,7 @@ def test_models_are_what_they_are_called(runs):
     assert runs["forgetting"].parameters["forgetting"] < 1
     assert runs["least squares"].parameters["correlation"] == "none"
     assert runs["rules"].parameters == demo.EFCMLClassifier().get_params()
-    assert runs["narrow"].parameters["bandwidth"] == 1.0
+    assert runs["wide"].parameters["bandwidth"] == "dimension"
     assert runs["alone"].parameters["cases"] == runs["plane"].parameters["cases"] == 0
 
 
@@ -82,8 +89,8 @@ def test_sentences_follow_the_numbers(runs):
     first, second = demo.describe(runs)
     assert f"by {abs(lead):.1f} points" in first
     assert ("beat" in first) == (lead >= 0)
-    narrow = 100 * (runs["narrow"].result.pa - runs["rules"].result.pa)
-    assert f"change it by {round(narrow, 1) + 0.0:+.1f};" in second
+    wide = 100 * (runs["wide"].result.pa - runs["rules"].result.pa)
+    assert f"changes by {round(wide, 1) + 0.0:+.1f}." in second
     cases = 100 * (runs["rules"].result.pa - runs["alone"].result.pa)
     assert f"cases change it by {round(cases, 1) + 0.0:+.1f}," in first
     swapped = runs | {"alone": runs["plane"], "plane": runs["alone"]}

@@ -49,6 +49,7 @@ SETTINGS = {
 STREAMS = {"drifting-clusters": (1, 2, 3), "drifting-clusters-2d": (1, 2, 3)}
 STREAMS |= {"stationary-clusters": (1, 2, 3)}
 WHOLE_SETTINGS = {"the default": {}, "bandwidth 1": {"bandwidth": 1.0}}
+WHOLE_SETTINGS |= {"the default, no cases": {"cases": 0}}
 CRISP_BEFORE = {"as before": {}, "as before, bandwidth 1": {"bandwidth": 1.0}}
 
 
