@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from efcml.explain.activity import activate_scaled, remembered_rows
 from efcml.explain.background import Background, name_all
-from efcml.explain.phrases import count, percent
-from efcml.explain.rule import Rule
+from efcml.explain.columns import ColumnKinds
+from efcml.explain.landscape import Landscape
+from efcml.explain.phrases import count, distinctness, percent
+from efcml.explain.rule import DISTINCT, Rule
+from efcml.explain.trust import GIVEN, REMEMBERED, Trust, measure_trust
+from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
-from efcml.support.markup import bar, escape, faint, join, lines, table
+from efcml.support.markup import Safe, bar, escape, faint, join, lines, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,12 +27,24 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
 
-class RuleList(Sequence[Rule]):
-    """Rules, strongest first: a sequence of `Rule` that prints as text and shows as a table."""
+NO_RULE = -1
+STANDS_FOR_ALL = 0.9  # of the rows that could be remembered
+LEAST_SAMPLE = 100  # rows from which shares are told, if the learner has seen as many
 
-    def __init__(self, rules: Iterable[Rule], background: Background) -> None:
+
+class RuleList(Sequence[Rule]):
+    """Rules by what they decide: a sequence of `Rule` that prints as text and shows as a table.
+
+    The background, a rule that covers everything, stands last. ``trust`` says how far the reading
+    is what the model does, by the rows that the model remembers; None if it remembers none.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], background: Background, trust: Trust | None = None
+    ) -> None:
         self._rules = tuple(rules)
         self.background = background
+        self.trust = trust
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -40,7 +57,7 @@ class RuleList(Sequence[Rule]):
 
     def __getitem__(self, index: int | slice) -> Rule | RuleList:
         if isinstance(index, slice):
-            return RuleList(self._rules[index], self.background)
+            return RuleList(self._rules[index], self.background, self.trust)
         return self._rules[index]
 
     @property
@@ -89,6 +106,7 @@ class RuleList(Sequence[Rule]):
             {
                 "uid": [rule.uid for rule in self],
                 "born": [rule.born for rule in self],
+                "decides": [rule.decides for rule in self],
                 "support": [rule.support for rule in self],
                 "share": [rule.share for rule in self],
                 "antecedent": [rule.antecedent for rule in self],
@@ -109,7 +127,8 @@ class RuleList(Sequence[Rule]):
         return f"{part}{count(n_rules, 'rule')} after {count(rows, 'row')}"
 
     def __str__(self) -> str:
-        return "\n\n".join([self.title, *map(str, self)])
+        trust = [] if self.trust is None else [str(self.trust)]
+        return "\n\n".join([self.title, *map(str, self), *trust])
 
     def __repr__(self) -> str:
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
@@ -122,11 +141,11 @@ class RuleList(Sequence[Rule]):
         """Return a table of all rules, or of the first ``most``."""
         if not self:
             return escape(self.title)
-        widest = max(rule.share for rule in self)
+        widest = max(rule.decides for rule in self)
         rows = [
             (
                 rule.uid,
-                bar(rule.share / widest if widest else 0.0, percent(rule.share)),
+                bar(rule.decides / widest if widest else 0.0, percent(rule.decides)),
                 f"{rule.support:.0f}",
                 join(" AND ", rule.terms) or rule.antecedent,
                 lines(rule.consequent, *map(faint, rule.trends)),
@@ -134,69 +153,114 @@ class RuleList(Sequence[Rule]):
             for rule in self[:most]
         ]
         caption = self[:most].title
-        return table(["rule", "share", "rows", "IF", "THEN"], rows, caption=caption, right=(0, 2))
+        head = ["rule", "decides", "rows", "IF", "THEN"]
+        trust = [] if self.trust is None else self.trust.sentences
+        return Safe(table(head, rows, caption=caption, right=(0, 2)) + lines(*map(faint, trust)))
 
 
 @one_at_a_time
+@one_blas_thread()
 def read_rules(
     learner: Learner,
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    columns: ColumnKinds | None = None,
 ) -> RuleList:
-    """Return the rules of a learner, strongest first; none during the warm-up.
+    """Return the rules of a learner by what they decide; none during the warm-up.
 
     Parameters
     ----------
     learner : Learner
     feature_names, label_names : sequence of str, optional
         ``x0``, ``x1``, ... and ``label0``, ``label1``, ... where not given.
+    columns : ColumnKinds, optional
+        Which columns are flags and which belong together, with names of their own.
 
     Returns
     -------
     RuleList
     """
-    background, rules = read_in_order(learner, feature_names, label_names)
-    return RuleList(sorted(rules, key=lambda rule: -rule.weight), background)
+    background, rules = read_in_order(learner, feature_names, label_names, columns)
+    remembered = remembered_rows(learner)
+    trust = measure_trust(learner, rules, remembered, REMEMBERED) if len(remembered) else None
+    return RuleList((rules[r] for r in reading_order(rules)), background, trust)
+
+
+@one_at_a_time
+@one_blas_thread()
+def read_activations(learner: Learner, X: Floats) -> Floats:
+    """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
+    _, rules = read_in_order(learner, None, None)
+    return activate_scaled(learner, learner.scaler.transform(X))[:, reading_order(rules)]
+
+
+@one_at_a_time
+@one_blas_thread()
+def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
+    """Return how far the reading of a fitted learner holds for rows that are not scaled."""
+    _, rules = read_in_order(learner, None, None, columns)
+    return measure_trust(learner, rules, X, GIVEN)
+
+
+def reading_order(rules: Sequence[Rule]) -> list[int]:
+    """Return the places of rules in the order in which they are read."""
+    return sorted(
+        range(len(rules)),
+        key=lambda r: (rules[r].covers_all, -rules[r].decides, -rules[r].share),
+    )
 
 
 def read_in_order(
-    learner: Learner, feature_names: Sequence[str] | None, label_names: Sequence[str] | None
+    learner: Learner,
+    feature_names: Sequence[str] | None,
+    label_names: Sequence[str] | None,
+    columns: ColumnKinds | None = None,
 ) -> tuple[Background, list[Rule]]:
     """Return the background and the rules in the order of the learner's arrays."""
-    from efcml.model.definite import invert  # not above: it loads numba
-
     p, K = learner.n_features, learner.n_labels
-    names = name_all(feature_names, "x", p), name_all(label_names, "label", K)
+    if columns is None:
+        columns = ColumnKinds.of_numbers(name_all(feature_names, "x", p))
+    names = name_all(label_names, "label", K)
     if not learner.fitted:
         frequencies = learner.score(np.zeros((1, p)))[0]
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        return Background(*names, *nothing, frequencies, len(learner.held), 0), []
+        held = len(learner.held)
+        return Background(columns, names, *nothing, frequencies, held, 0, None), []
     rules, scaler = learner.rules, learner.scaler
-    centers = rules.center[:, :p].copy()
-    covariances = [invert(precision) for precision in rules.input_precision]
+    remembered = remembered_rows(learner)
+    land = survey(learner)
     label_weights, label_means = own(rules.label_weight), own(rules.label_mean)
     known = label_weights.sum(axis=0)
     usual = (label_weights * label_means).sum(axis=0) / np.where(known > 0.0, known, 1.0)
     usual = np.clip(usual, 0.0, 1.0)  # rounding
+    means, spreads = pool(land)
     background = Background(
-        *names,
+        columns.with_found_groups(remembered, scaler.mean),
+        names,
         scaler.mean,
         scaler.scale,
-        *pool(rules.support, centers, covariances),
+        means,
+        spreads,
         usual,
         learner.rows_seen,
         rules.n_rules,
+        land,
     )
+    decides = decided_shares(learner, remembered)
+    covering = find_background(land, means, spreads)
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
         Rule(
             uid=int(rules.uid[r]),
             born=int(rules.born[r]),
+            place=r,
             support=float(rules.support[r]),
+            decides=float(decides[r]),
+            covers_all=r == covering,
             weight=float(rules.weight[r]),
             share=float(shares[r]),
-            scaled_center=centers[r],
-            scaled_covariance=covariances[r],
+            scaled_center=land.centers[r],
+            scaled_covariance=land.covariances[r],
             scaled_weights=rules.W[r, :K].copy(),
             label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
             label_weights=label_weights[r],
@@ -206,6 +270,46 @@ def read_in_order(
         for r in range(rules.n_rules)
     ]
     return background, found
+
+
+def survey(learner: Learner) -> Landscape:
+    """Return where the rules of a learner lie."""
+    from efcml.model.definite import invert  # not above: it loads numba
+
+    rules, settings = learner.rules, learner.settings
+    precisions = np.array(rules.input_precision)
+    return Landscape(
+        rules.center[:, : learner.n_features].copy(),
+        np.array([invert(precision) for precision in precisions]),
+        precisions,
+        rules.log_det[:, 1] * float(settings.density),
+        rules.support.copy(),
+        float(settings.bandwidth),
+    )
+
+
+def decided_shares(learner: Learner, remembered: Floats) -> Floats:
+    """Return the share of rows in which each rule is the strongest.
+
+    By the rows that the learner remembers, which are recent, if there are enough. Where many rows
+    were not worth remembering, as others are like them, those that are do not stand for all. Then
+    by the sum of each rule's activation, of which nothing is forgotten.
+    """
+    rules, seen = learner.rules, learner.rows_seen
+    wanted = min(max(learner.cases.capacity, LEAST_SAMPLE), seen)
+    if len(remembered) >= STANDS_FOR_ALL * wanted > 0:
+        psi = activate_scaled(learner, learner.scaler.transform(remembered))
+        return np.bincount(psi.argmax(axis=1), minlength=rules.n_rules) / len(remembered)
+    return rules.use / (rules.use.sum() or 1.0)
+
+
+def find_background(land: Landscape, means: Floats, spreads: Floats) -> int:
+    """Return the widest rule that no feature sets apart from all rows, -1 if there is none."""
+    z = (land.centers - means) / spreads
+    widths = np.sqrt(np.diagonal(land.covariances, axis1=1, axis2=2)) / spreads
+    covering = np.flatnonzero(distinctness(z, widths).max(axis=1) < DISTINCT)
+    volumes = [np.linalg.slogdet(land.covariances[r])[1] for r in covering]
+    return int(covering[np.argmax(volumes)]) if len(covering) else NO_RULE
 
 
 def own(table: Floats) -> Floats:
@@ -222,14 +326,11 @@ def correlation(rules: Any, rule: int) -> Floats:
     return corr
 
 
-def pool(support: Floats, centers: Floats, covariances: Sequence[Floats]) -> tuple[Floats, Floats]:
+def pool(land: Landscape) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of each scaled feature over the rows of all rules.
 
     The deviation is at most 1, that of the initial rows: widths of young rules hold much of the
     width they were born with, which is no property of the data.
     """
-    share = support / support.sum()
-    means = share @ centers
-    variances = np.array([np.diagonal(covariance) for covariance in covariances])
-    spreads = np.sqrt(share @ (variances + (centers - means) ** 2))
-    return means, np.minimum(spreads, 1.0)
+    spreads = np.sqrt(np.diagonal(land.covariance))
+    return land.mean, np.minimum(spreads, 1.0)
