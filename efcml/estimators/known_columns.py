@@ -41,8 +41,8 @@ def rows_to_fit(learner: Any, Y: Floats) -> Bools:
         ]
     wanted = np.zeros(len(Y), dtype=bool)
     for part, labelled in parts:
-        if hasattr(part, "params") and not part.fitted:  # others fit no batch
-            room = part.params.warmup_rows - len(part.held)
+        if not getattr(part, "fitted", True):
+            room = getattr(part, "params", part).warmup_rows - len(part.held)
             wanted |= labelled & (np.cumsum(labelled) <= room)
     return wanted
 

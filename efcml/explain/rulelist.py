@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 NO_RULE = -1
 STANDS_FOR_ALL = 0.9  # of the rows that could be remembered
 LEAST_SAMPLE = 100  # rows from which shares are told, if the learner has seen as many
+
+# The order of reading of each learner, and for which state: to find it takes longer than a row.
+_orders: WeakKeyDictionary[Learner, tuple[Any, list[int]]] = WeakKeyDictionary()
 
 
 class RuleList(Sequence[Rule]):
@@ -190,8 +194,12 @@ def read_rules(
 @one_blas_thread()
 def read_activations(learner: Learner, X: Floats) -> Floats:
     """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
-    _, rules = read_in_order(learner, None, None)
-    return activate_scaled(learner, learner.scaler.transform(X))[:, reading_order(rules)]
+    stamp = learner.rows_seen, learner.rules.uid.tobytes()
+    known, order = _orders.get(learner, (None, []))
+    if known != stamp:
+        order = reading_order(read_in_order(learner, None, None)[1])
+        _orders[learner] = stamp, order
+    return activate_scaled(learner, learner.scaler.transform(X))[:, order]
 
 
 @one_at_a_time
@@ -284,7 +292,6 @@ def survey(learner: Learner) -> Landscape:
         precisions,
         rules.log_det[:, 1] * float(settings.density),
         rules.support.copy(),
-        float(settings.bandwidth),
     )
 
 
