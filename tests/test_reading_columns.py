@@ -1,5 +1,7 @@
 """Flags and categories: how they are found, kept, and read in sentences a person can check."""
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,6 +9,7 @@ from test_classifier import freeze
 from test_reading_rules import TWO_RULES
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
+from efcml.cli import main
 from efcml.explain.columns import ColumnKinds, common_beginnings, find_flags
 from efcml.explain.phrases import flag_term, group_term
 
@@ -267,3 +270,28 @@ def test_flags_and_names():
         ("a", (0,), "number", ()),
         ("b", (1,), "number", ()),
     )
+
+
+def test_the_command_line_takes_categories(tmp_path, capsys):
+    X, Y = workshop()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    save(clf, tmp_path / "model.npz")
+    rows = X[58:62].assign(machine=["A", "Z", "C", "C"], note="text")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv"), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert_array_equal(answer["scores"], clf.decision_function(rows[X.columns]) + 0.5)
+    assert (
+        main(["explain", str(tmp_path / "model.npz"), "--sample", str(tmp_path / "rows.csv")]) == 0
+    )
+    text = capsys.readouterr().out
+    assert str(clf.explain(rows[X.columns].iloc[2])) in text
+    whole = X.assign(machine=pd.Categorical(X["machine"].cat.codes))
+    save(EFCMLClassifier(**TWO_RULES).fit(whole, Y), tmp_path / "model.npz")
+    whole[58:62].to_csv(tmp_path / "rows.csv", index=False)
+    assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv"), "--json"]) == 0
+    again = np.array(json.loads(capsys.readouterr().out)["scores"])
+    assert_array_equal(again[[0, 2]], np.array(answer["scores"])[[0, 2]])
+    (tmp_path / "rows.csv").write_text("age,maintained,machine,shift_early,shift_new\n1,1\n")
+    assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv")]) == 2
+    assert "2 fields for 5 columns" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.estimators.encoding import Encoding
-from efcml.saving.file_checks import take
+from efcml.saving.file_checks import shorten, take
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts
@@ -41,8 +41,9 @@ def check_columns(facts: Facts, n_features: int) -> int:
     take(facts, "the columns", flags=list, groups=list, categories=list)
     check_places(facts["flags"], n_features)
     check_pairs(facts["groups"], str)
-    for _, columns in facts["groups"]:
-        check_places(columns, n_features)
+    check_places([column for _, columns in facts["groups"] for column in columns], n_features)
+    if any(len(columns) < 2 for _, columns in facts["groups"]):
+        raise ValueError("a group must have two columns or more")
     check_pairs(facts["categories"], int)
     values = [values for _, values in facts["categories"]]
     if any(type(value) not in VALUE_KINDS for some in values for value in some):
@@ -60,11 +61,11 @@ def check_pairs(pairs: list[Any], kind: type) -> None:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], list):
             raise ValueError("groups and categories must be pairs")
         if type(pair[0]) is not kind:
-            raise ValueError(f"a group or category is called {pair[0]!r}")
+            raise ValueError(f"a group or category is called {shorten(repr(pair[0]), 40)}")
 
 
 def check_places(places: list[Any], count: int) -> None:
-    """Refuse places of columns that are none, or not in order."""
+    """Refuse places of columns that are none, or that come twice."""
     good = all(type(place) is int and 0 <= place < count for place in places)
     if not good or len(set(places)) < len(places):
         raise ValueError(f"places of columns must be among {count}, each once")
