@@ -10,7 +10,7 @@ from test_classifier import QUICK, stream
 from test_reading_rules import TWO_RULES, fit_blocks
 
 from efcml import EFCMLClassifier, datasets
-from efcml.explain.landscape import Exchange, Landscape
+from efcml.explain.landscape import Exchange, Landscape, draw_rows
 from efcml.explain.sparse import thin_out
 
 BLOCKS = [[0], [1, 3], [2], [4]]
@@ -22,51 +22,65 @@ def land(seed=0, rules=3, p=5):
     covariances = roots @ roots.transpose(0, 2, 1) + np.eye(p)
     volumes = np.linalg.slogdet(covariances)[1]
     centers, rows = rng.normal(size=(rules, p)), np.arange(1.0, rules + 1.0)
-    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, rows)
-
-
-def naive_lead(some, rule, rival, chosen):
-    """Expected lead at rows of the rule that have the chosen blocks of rows of the rival."""
-    swapped = np.isin(np.arange(5), [j for block in chosen for j in BLOCKS[block]])
-    mean = np.where(swapped, some.centers[rival], some.centers[rule])
-    covariance = np.where(
-        np.outer(swapped, swapped),
-        some.covariances[rival],
-        np.where(np.outer(~swapped, ~swapped), some.covariances[rule], 0.0),
+    samples = tuple(
+        draw_rows(c, S, 7 + r) for r, (c, S) in enumerate(zip(centers, covariances, strict=True))
     )
+    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, rows, samples)
+
+
+def naive_lead(some, rule, rival, x):
+    """How much nearer a row is to a rule than to a rival."""
     energies = []
     for o in (rival, rule):
-        gap = mean - some.centers[o]
-        P = np.linalg.inv(some.covariances[o])
-        energies.append(np.trace(P @ covariance) + gap @ P @ gap + some.log_volumes[o])
+        gap = x - some.centers[o]
+        energies.append(gap @ np.linalg.inv(some.covariances[o]) @ gap + some.log_volumes[o])
     return energies[0] - energies[1]
 
 
 @pytest.mark.parametrize("chosen", [[], [1], [3, 1]])
-def test_leads_are_those_of_the_definition(chosen):
+@pytest.mark.parametrize("pair", [(0, 2), (2, 0)])
+def test_leads_are_those_of_the_definition(chosen, pair):
+    """Rows of the rule with the columns of rows of the rival, one partner after the other."""
     some = land()
-    exchange = Exchange(some, 0, 2, BLOCKS)
-    whole = naive_lead(some, 0, 2, [])
-    assert exchange.lead == pytest.approx(whole)
-    assert exchange.weight == pytest.approx(3.0 / 5.0)
-    lost = exchange.lost(chosen)
+    exchange = Exchange(some, *pair, BLOCKS)
+    for block in chosen:
+        exchange.take(block)
+    found = exchange.lost()
+    rows, partners = (some.samples[o] for o in pair)
+    before = [naive_lead(some, *pair, x) for x in rows]
+    floor = 0.1 * max(np.mean(before), 1e-6)
     for block in {*range(4)} - {*chosen}:
-        left = naive_lead(some, 0, 2, [*chosen, block]) / whole
-        assert lost[block] == pytest.approx(min(max(1.0 - left, 0.0), 1.0))
+        columns = [j for one in [*chosen, block] for j in BLOCKS[one]]
+        lost = []
+        for i, x in enumerate(rows):
+            changed = x.copy()
+            changed[columns] = partners[i % len(partners)][columns]
+            share = (before[i] - naive_lead(some, *pair, changed)) / max(before[i], floor)
+            lost.append(min(max(share, 0.0), 1.0))
+        assert found[block] == pytest.approx(np.mean(lost))
 
 
 def test_every_rival_is_told_apart():
     """One rival is far along x0, the other along x2: both have to be named, x1 does not."""
     centers = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
     same = np.tile(np.eye(3), (3, 1, 1))
-    some = Landscape(centers, same, same, np.zeros(3), np.array([5.0, 3.0, 2.0]))
+    samples = tuple(draw_rows(center, np.eye(3), 20) for center in centers)
+    some = Landscape(centers, same, same, np.zeros(3), np.array([5.0, 3.0, 2.0]), samples)
     every, blocks = np.ones(3, dtype=bool), [[0], [1], [2]]
     assert some.telling(0, blocks, every, 4) == [0, 2]
-    assert some.telling(1, blocks, every, 4) == [0]
-    assert some.telling(2, blocks, every, 4) == [2]
+    assert some.telling(1, blocks, every, 1) == [0]
+    assert some.telling(2, blocks, every, 1) == [2]
     assert some.telling(0, blocks, every, 1) == [0]
-    assert some.telling(0, blocks, np.array([False, True, True]), 4) == [2]
+    assert some.telling(0, blocks, np.array([False, True, True]), 1) == [2]
     assert some.telling(0, blocks, ~every, 4) == []
+
+
+def test_rows_of_a_gaussian():
+    some = land(p=2)
+    rows = draw_rows(some.centers[0], some.covariances[0], 20_000)
+    assert_allclose(rows.mean(axis=0), some.centers[0], atol=0.05)
+    assert_allclose(np.cov(rows.T), some.covariances[0], rtol=0.05, atol=0.05)
+    assert_allclose(draw_rows(some.centers[0], some.covariances[0], 20_000), rows)
 
 
 def test_a_single_rule_has_no_rival():

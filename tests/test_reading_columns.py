@@ -50,7 +50,7 @@ def test_sentences_about_a_workshop():
     assert [rule.antecedent for rule in rules] == [
         "machine is C (100 %)",
         "machine is A or B (100 %) AND shift_early is no (100 %)",
-        "machine is A or B (100 %) AND shift_early is yes (100 %)",
+        "shift_early is yes (100 %) AND machine is A or B (100 %) AND maintained is yes (100 %)",
     ]
     assert [rule.consequent for rule in rules] == [
         "fails 1.00 (.94 to 1.00, usual .50)",
@@ -280,7 +280,7 @@ def test_the_command_line_takes_categories(tmp_path, capsys):
     rows.to_csv(tmp_path / "rows.csv", index=False)
     assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv"), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert_array_equal(answer["scores"], clf.decision_function(rows[X.columns]) + 0.5)
+    assert_allclose(answer["scores"], clf.decision_function(rows[X.columns]) + 0.5, atol=1e-12)
     assert (
         main(["explain", str(tmp_path / "model.npz"), "--sample", str(tmp_path / "rows.csv")]) == 0
     )
@@ -291,7 +291,7 @@ def test_the_command_line_takes_categories(tmp_path, capsys):
     whole[58:62].to_csv(tmp_path / "rows.csv", index=False)
     assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv"), "--json"]) == 0
     again = np.array(json.loads(capsys.readouterr().out)["scores"])
-    assert_array_equal(again[[0, 2]], np.array(answer["scores"])[[0, 2]])
+    assert_array_equal(again[2:], np.array(answer["scores"])[2:])
     (tmp_path / "rows.csv").write_text("age,maintained,machine,shift_early,shift_new\n1,1\n")
     assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "rows.csv")]) == 2
     assert "2 fields for 5 columns" in capsys.readouterr().err

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from efcml.support.blas import one_blas_thread
+
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
 
-LEAST_GAIN = 0.2  # of what the first thing does; one that does less is not worth a term
+LEAST_GAIN = 0.05  # of what the first thing does; one that does less is not worth a term
 LEAST_LOSS = 1e-6  # of the lead of a rule
-LEAST_LEAD = 0.1  # in squared distances; a rule that leads by less leads by chance
+SMALL_LEAD = 0.1  # of the mean lead; rows that lead by less count as if they led by this
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,7 @@ class Landscape:
     precisions: Floats  # (rules, p, p)
     log_volumes: Floats  # (rules,); 0 where volumes do not count
     rows: Floats  # (rules,), won by each
+    samples: tuple[Floats, ...]  # some rows (n, p) of each rule
 
     @cached_property
     def mean(self) -> Floats:
@@ -42,22 +45,23 @@ class Landscape:
         inner = np.tensordot(share, self.covariances, axes=1)
         return inner + (share[:, None] * gaps).T @ gaps
 
+    @one_blas_thread()
     def telling(
         self, rule: int, blocks: Sequence[Sequence[int]], allowed: Bools, most: int
     ) -> list[int]:
         """Return the blocks of columns that decide most that a rule fires, the first one first.
 
-        Take a row of the rule and give it, in some blocks, the values of a row of a rival. By
-        expected distances, which share of the rule's lead over this rival is lost? At most all of
-        it. Rivals count by their rows. Blocks are added one by one, each the one that takes most
-        beside those before it: so every rival has to be told apart, and what tells only those
-        apart that are told apart already adds nothing.
+        Take a row of the rule and give it, in some blocks, the values of a row of a rival. Which
+        share of the rule's lead over this rival is lost? At most all of it. Blocks are added one by
+        one, each the one that takes most beside those before it: so every rival has to be told
+        apart, and what tells only those apart that are told apart already adds nothing.
         """
         rivals = [Exchange(self, rule, o, blocks) for o in range(len(self.centers)) if o != rule]
+        weights = self._weigh_rivals(rule)
         chosen: list[int] = []
         first = last = 0.0
         while rivals and len(chosen) < min(most, int(allowed.sum())):
-            lost = sum(rival.weight * rival.lost(chosen) for rival in rivals)
+            lost = sum(w * rival.lost() for w, rival in zip(weights, rivals, strict=True))
             lost = np.where(allowed, lost, -np.inf)
             lost[chosen] = -np.inf
             best = int(lost.argmax())
@@ -66,55 +70,74 @@ class Landscape:
                 break
             first, last = first or gain, float(lost[best])
             chosen.append(best)
+            for rival in rivals:
+                rival.take(best)
         return chosen
+
+    def _weigh_rivals(self, rule: int) -> Floats:
+        """Return weights of the other rules: half by their rows, half alike.
+
+        So a small rival counts enough that two rules do not end with the same condition.
+        """
+        rows = np.delete(self.rows, rule)
+        return 0.5 * rows / rows.sum() + 0.5 / len(rows) if len(rows) else rows
 
 
 class Exchange:
     """The lead of a rule over a rival, at rows of the rule with some blocks of rows of the rival.
 
-    Exchanged blocks have mean and covariance of the rival and know nothing of the other columns;
-    the rest has those of the rule. All sums are kept per pair of blocks, of the rule's distance
-    minus the rival's.
+    The lead is the rival's squared distance and log volume minus the rule's.
     """
 
     def __init__(
         self, land: Landscape, rule: int, rival: int, blocks: Sequence[Sequence[int]]
     ) -> None:
-        P, P_rival = land.precisions[rule], land.precisions[rival]
-        gap = P_rival - P
-        move = land.centers[rival] - land.centers[rule]
-        pull = P_rival @ -move  # the rule's own center is where its distance has no slope
-        self.own = sum_blocks(gap * land.covariances[rule], blocks)
-        self.new = sum_blocks(gap * land.covariances[rival], blocks)
-        self.square = sum_blocks(gap * np.outer(move, move), blocks)
-        self.slope = np.array([(pull * move)[list(block)].sum() for block in blocks])
-        volumes = land.log_volumes[rival] - land.log_volumes[rule]
-        self.lead = float(self.own.sum() - pull @ move + volumes)
-        self.weight = float(land.rows[rival] / np.delete(land.rows, rule).sum())
+        rows, partners = land.samples[rule], land.samples[rival]
+        self.blocks = blocks
+        self.gap = np.resize(partners, rows.shape) - rows
+        self.precisions = land.precisions[rival], land.precisions[rule]
+        self.pulls = [
+            (rows - land.centers[o]) @ P
+            for o, P in zip((rival, rule), self.precisions, strict=True)
+        ]
+        distances = [
+            ((rows - land.centers[o]) * pull).sum(axis=1) + land.log_volumes[o]
+            for o, pull in zip((rival, rule), self.pulls, strict=True)
+        ]
+        self.lead = distances[0] - distances[1]
+        self.left = self.lead.copy()
 
-    def lost(self, chosen: list[int]) -> Floats:
-        """Return the share of the lead that is lost, with each block beside the chosen ones."""
-        change, done = 0.0, list[int]()
-        for block in chosen:
-            change += self._step(done)[block]
-            done.append(block)
-        left = self.lead + change + self._step(done)
-        return np.clip(1.0 - left / max(self.lead, LEAST_LEAD), 0.0, 1.0)
+    def changes(self) -> Floats:
+        """Return what exchanging each block would add to the lead (rows, blocks)."""
+        (P, P_rule), (pull, pull_rule) = self.precisions, self.pulls
+        slopes, curves = 2.0 * (pull - pull_rule), np.diagonal(P) - np.diagonal(P_rule)
+        single = self.gap * (slopes + curves * self.gap)
+        found = single[:, [block[0] for block in self.blocks]]
+        for i, block in enumerate(self.blocks):
+            if len(block) > 1:
+                columns, gap = list(block), self.gap[:, list(block)]
+                inner = gap @ (P - P_rule)[np.ix_(columns, columns)]
+                found[:, i] = (gap * (slopes[:, columns] + inner)).sum(axis=1)
+        return found
 
-    def _step(self, done: list[int]) -> Floats:
-        """Return what exchanging one more block adds to the lead (blocks,)."""
-        own, new, square = (np.diagonal(part) for part in (self.own, self.new, self.square))
-        broken = self.own.sum(axis=1) - self.own[:, done].sum(axis=1) - own
-        joint = self.new[:, done].sum(axis=1) + self.square[:, done].sum(axis=1)
-        return new - own + square + 2.0 * (joint - broken + self.slope)
+    def lost(self) -> Floats:
+        """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
+        floor = SMALL_LEAD * max(float(self.lead.mean()), LEAST_LOSS)
+        whole = np.maximum(self.lead, floor)[:, None]
+        left = self.left[:, None] + self.changes()
+        return np.clip((self.lead[:, None] - left) / whole, 0.0, 1.0).mean(axis=0)
+
+    def take(self, block: int) -> None:
+        """Exchange a block for good."""
+        self.left = self.left + self.changes()[:, block]
+        columns = list(self.blocks[block])
+        moved = self.gap[:, columns]
+        for P, pull in zip(self.precisions, self.pulls, strict=True):
+            pull += moved @ P[columns]
+        self.gap[:, columns] = 0.0
 
 
-def sum_blocks(values: Floats, blocks: Sequence[Sequence[int]]) -> Floats:
-    """Return the sums of a matrix (p, p) over pairs of blocks of columns."""
-    if all(len(block) == 1 for block in blocks):
-        order = [block[0] for block in blocks]
-        return values[np.ix_(order, order)]
-    member = np.zeros((len(blocks), len(values)))
-    for i, block in enumerate(blocks):
-        member[i, list(block)] = 1.0
-    return member @ values @ member.T
+def draw_rows(center: Floats, covariance: Floats, count: int) -> Floats:
+    """Return rows of a Gaussian, always the same."""
+    noise = np.random.default_rng(0).normal(size=(count, len(center)))
+    return center + noise @ np.linalg.cholesky(covariance).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -151,8 +151,8 @@ class Rule:
     # -- words ------------------------------------------------------------------------------
 
     @cached_property
-    def _position(self) -> tuple[Floats, Floats]:
-        """Center and width in standard deviations of each feature, as usual."""
+    def position(self) -> tuple[Floats, Floats]:
+        """Center and width along each feature (p,), in standard deviations from the usual."""
         usual = self.background
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
         return z, self.scaled_sigma / usual.feature_spreads
@@ -160,7 +160,7 @@ class Rule:
     @property
     def distinctness(self) -> Floats:
         """How much the rule differs from all rows along each feature (p,)."""
-        return distinctness(*self._position)
+        return distinctness(*self.position)
 
     @cached_property
     def terms(self) -> list[Term]:
@@ -184,7 +184,7 @@ class Rule:
         columns = list(variable.columns)
         if variable.kind == "number":
             (j,) = columns
-            z, width = self._position
+            z, width = self.position
             return Term(
                 variable.name, level(z[j], width[j]), float(self.center[j]), float(self.sigma[j])
             )
@@ -309,6 +309,20 @@ class Rule:
     def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
         return f"{self.condition} THEN {self.consequent}"
+
+    def card(self) -> dict[str, Any]:
+        """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments."""
+        pairs = zip(self.probabilities.tolist(), self.label_weights.tolist(), strict=True)
+        bounds = np.reshape([interval(*pair) for pair in pairs], (-1, 2))
+        return {
+            "title": self.title,
+            "conditions": [str(term) for term in self.terms] or [self.antecedent.upper()],
+            "label_names": self.label_names,
+            "answers": self.probabilities,
+            "low": bounds[:, 0],
+            "high": bounds[:, 1],
+            "usual": self.background.label_means,
+        }
 
     @property
     def title(self) -> str:

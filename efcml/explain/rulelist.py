@@ -11,7 +11,7 @@ import numpy as np
 from efcml.explain.activity import activate_scaled, remembered_rows
 from efcml.explain.background import Background, name_all
 from efcml.explain.columns import ColumnKinds
-from efcml.explain.landscape import Landscape
+from efcml.explain.landscape import Landscape, draw_rows
 from efcml.explain.phrases import count, distinctness, percent
 from efcml.explain.rule import DISTINCT, Rule
 from efcml.explain.trust import GIVEN, REMEMBERED, Trust, measure_trust
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Floats, Ints
 
 
 NO_RULE = -1
 STANDS_FOR_ALL = 0.9  # of the rows that could be remembered
+MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
+FEW_SAMPLES = 20
 LEAST_SAMPLE = 100  # rows from which shares are told, if the learner has seen as many
 
 # The order of reading of each learner, and for which state: to find it takes longer than a row.
@@ -84,6 +86,33 @@ class RuleList(Sequence[Rule]):
         """Covariances of the features in all rules, in the units of the data (n, p, p)."""
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
+
+    def telling(self, most: int = 6) -> list[int]:
+        """Return the columns that the rules name in their IF parts, those that decide most first.
+
+        A column counts by what the rules decide that name it, the first terms more than later ones.
+        """
+        places = {thing.name: thing.columns for thing in self.background.columns.variables}
+        counts = np.zeros(len(self.feature_names))
+        for rule in self:
+            for place, term in enumerate(rule.terms):
+                for column in places[term.feature]:
+                    counts[column] += (rule.decides + 1e-9) / (1.0 + place)
+        order = np.argsort(-counts, kind="stable")[:most]
+        return [int(column) for column in order if counts[column] > 0.0]
+
+    def memberships(self, most: int = 6) -> dict[str, Any]:
+        """Return what `efcml.plots.draw_memberships` draws, by the names of its arguments.
+
+        At most so many features: those of `telling`.
+        """
+        columns, n = self.telling(most), len(self)
+        return {
+            "positions": np.reshape([rule.position[0][columns] for rule in self], (n, -1)),
+            "widths": np.reshape([rule.position[1][columns] for rule in self], (n, -1)),
+            "feature_names": [self.feature_names[column] for column in columns],
+            "rule_names": [f"rule {rule.uid}" for rule in self],
+        }
 
     def squared_distances(self, X: ArrayLike) -> Floats:
         """Return the squared Mahalanobis distance of every row to every center (rows, n)."""
@@ -236,7 +265,9 @@ def read_in_order(
         return Background(columns, names, *nothing, frequencies, held, 0, None), []
     rules, scaler = learner.rules, learner.scaler
     remembered = remembered_rows(learner)
-    land = survey(learner)
+    scaled = scaler.transform(remembered)
+    winners = activate_scaled(learner, scaled).argmax(axis=1)
+    land = survey(learner, scaled, winners)
     label_weights, label_means = own(rules.label_weight), own(rules.label_mean)
     known = label_weights.sum(axis=0)
     usual = (label_weights * label_means).sum(axis=0) / np.where(known > 0.0, known, 1.0)
@@ -254,7 +285,7 @@ def read_in_order(
         rules.n_rules,
         land,
     )
-    decides = decided_shares(learner, remembered)
+    decides = decided_shares(learner, winners)
     covering = find_background(land, means, spreads)
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
@@ -280,22 +311,33 @@ def read_in_order(
     return background, found
 
 
-def survey(learner: Learner) -> Landscape:
-    """Return where the rules of a learner lie."""
+def survey(learner: Learner, remembered: Floats, winners: Ints) -> Landscape:
+    """Return where the rules of a learner lie, with rows of each.
+
+    These are rows that it remembers, or draws from the Gaussian of the rule where they are few.
+    """
     from efcml.model.definite import invert  # not above: it loads numba
 
     rules, settings = learner.rules, learner.settings
     precisions = np.array(rules.input_precision)
+    centers = rules.center[:, : learner.n_features].copy()
+    covariances = np.array([invert(precision) for precision in precisions])
+    samples = []
+    for r in range(rules.n_rules):
+        own = remembered[winners == r][-MOST_SAMPLES:]
+        drawn = draw_rows(centers[r], covariances[r], FEW_SAMPLES)
+        samples.append(own if len(own) >= FEW_SAMPLES else drawn)
     return Landscape(
-        rules.center[:, : learner.n_features].copy(),
-        np.array([invert(precision) for precision in precisions]),
+        centers,
+        covariances,
         precisions,
         rules.log_det[:, 1] * float(settings.density),
         rules.support.copy(),
+        tuple(samples),
     )
 
 
-def decided_shares(learner: Learner, remembered: Floats) -> Floats:
+def decided_shares(learner: Learner, winners: Ints) -> Floats:
     """Return the share of rows in which each rule is the strongest.
 
     By the rows that the learner remembers, which are recent, if there are enough. Where many rows
@@ -304,9 +346,8 @@ def decided_shares(learner: Learner, remembered: Floats) -> Floats:
     """
     rules, seen = learner.rules, learner.rows_seen
     wanted = min(max(learner.cases.capacity, LEAST_SAMPLE), seen)
-    if len(remembered) >= STANDS_FOR_ALL * wanted > 0:
-        psi = activate_scaled(learner, learner.scaler.transform(remembered))
-        return np.bincount(psi.argmax(axis=1), minlength=rules.n_rules) / len(remembered)
+    if len(winners) >= STANDS_FOR_ALL * wanted > 0:
+        return np.bincount(winners, minlength=rules.n_rules) / len(winners)
     return rules.use / (rules.use.sum() or 1.0)
 
 
