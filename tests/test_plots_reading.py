@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from test_reading_rules import fit_blocks
 
-from efcml import plots
+from efcml import EFCMLClassifier, datasets, plots, prequential
+from efcml.report import draw_run
 
 pytestmark = pytest.mark.plain
 
@@ -88,3 +89,24 @@ def test_rules_bring_what_is_drawn():
     lone = fit_blocks(vigilance=1e9).rules_
     assert lone[0].card()["conditions"] == ["ALWAYS"]
     plots.draw_memberships(**lone.memberships())
+
+
+def test_a_report_shows_who_decides():
+    """The strips below the number of rules are those of the rules at the end."""
+    ds = datasets.load("drifting-clusters", n=120, n_initial=60)
+    clf = EFCMLClassifier(prior=1.0, bandwidth=1.0).fit(*ds.initial)
+    result = prequential(clf, *ds.stream)
+    clf.name_columns(ds.feature_names)
+    X = ds.stream[0]
+    figure = draw_run(result, clf, dataset=ds, first_row=60, X=X)["rules"]
+    above, below = figure.axes
+    assert above.get_ylabel() == "rules"
+    names = [f"rule {rule.uid}" for rule in clf.rules_]
+    assert [tick.get_text() for tick in below.get_yticklabels()] == names[::-1]
+    (mesh,) = (part for part in below.collections if hasattr(part, "get_coordinates"))
+    shares = np.asarray(mesh.get_array()).reshape(len(names), 60)[::-1]
+    expected = np.zeros(shares.shape)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        expected[clf.activations(X).argmax(axis=1), np.arange(60)] = 1.0
+    assert_allclose(shares, expected)
+    assert len(draw_run(result, clf, dataset=ds, first_row=60)["rules"].axes) == 1

@@ -32,6 +32,7 @@ MOST_TERMS = 4
 DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
 VISIBLE = 0.1  # of the same; where a rule lies as all rows do, its place says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
+MOST_ON_CARD = 12  # labels
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between a rule's typical answer and the usual share of a label
 MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
@@ -310,18 +311,23 @@ class Rule:
         """Return the rule as one IF-THEN sentence."""
         return f"{self.condition} THEN {self.consequent}"
 
-    def card(self) -> dict[str, Any]:
-        """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments."""
-        pairs = zip(self.probabilities.tolist(), self.label_weights.tolist(), strict=True)
+    def card(self, most: int = MOST_ON_CARD) -> dict[str, Any]:
+        """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments.
+
+        Of many labels those are shown that the rule answers least as usual.
+        """
+        answers, usual = self.probabilities, self.background.label_means
+        shown = np.sort(np.argsort(-np.abs(answers - usual), kind="stable")[:most])
+        pairs = zip(answers[shown].tolist(), self.label_weights[shown].tolist(), strict=True)
         bounds = np.reshape([interval(*pair) for pair in pairs], (-1, 2))
         return {
             "title": self.title,
             "conditions": [str(term) for term in self.terms] or [self.antecedent.upper()],
-            "label_names": self.label_names,
-            "answers": self.probabilities,
+            "label_names": [self.label_names[k] for k in shown],
+            "answers": answers[shown],
             "low": bounds[:, 0],
             "high": bounds[:, 1],
-            "usual": self.background.label_means,
+            "usual": usual[shown],
         }
 
     @property
