@@ -55,7 +55,9 @@ class Rule:
     place : int
         Its place in the learner's arrays, and in the landscape of the background.
     support : float
-        Rows the rule has won.
+        Rows the rule has won, as far as they are not forgotten.
+    learned : int
+        All rows that it has won since its birth.
     decides : float
         Share of rows in which it is the strongest: of the rows that the model remembers, or else,
         about, by its share of all activation so far.
@@ -79,6 +81,7 @@ class Rule:
     born: int
     place: int
     support: float
+    learned: int
     decides: float
     covers_all: bool
     weight: float
@@ -335,7 +338,7 @@ class Rule:
         """Name, what it decides, and support in one line."""
         return (
             f"rule {self.uid}: decides {percent(self.decides)} of the rows, "
-            f"{count(self.support, 'row')} learned, born in row {self.born}"
+            f"{count(self.learned, 'row')} learned, born in row {self.born}"
         )
 
     def __str__(self) -> str:
