@@ -12,6 +12,7 @@ from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, sa
 from efcml.cli import main
 from efcml.explain.columns import ColumnKinds, common_beginnings, find_flags
 from efcml.explain.phrases import flag_term, group_term
+from efcml.saving.models import expected, pack, unpack
 
 pd = pytest.importorskip("pandas")
 
@@ -252,6 +253,17 @@ def test_files_keep_kinds_of_columns(tmp_path):
     dates = X.assign(machine=pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60)))
     with pytest.raises(ValueError, match="cannot be saved: use words or numbers"):
         save(EFCMLClassifier(**TWO_RULES).fit(dates, Y), tmp_path / "model.npz")
+
+
+def test_files_that_say_nothing_of_columns_are_read():
+    """Those of 0.1.0 are: all columns count as numbers."""
+    X, Y = workshop()
+    facts, arrays = pack(EFCMLClassifier(**TWO_RULES).fit(dummies(X), Y))
+    del facts["fitted"]["columns"]
+    expected(facts)
+    clf = unpack(facts, arrays)
+    assert {thing.kind for thing in clf.rules_.background.columns.variables} == {"number"}
+    assert clf.predict(dummies(X)).shape == (120, 2)
 
 
 def test_labels_of_a_chain_are_flags():

@@ -326,7 +326,7 @@ def test_tendencies_and_trends_of_the_clusters(two):
     said = "label0 1.00 (.84 to 1.00, usual .50)"
     assert second.sentence() == f"IF {second.antecedent} THEN {said}"
     text = str(second).splitlines()
-    title = "decides 50 % of the rows, 20 rows learned, born in row 20"
+    title = "decides 50 % of the rows, learned from 20 rows, born in row 20"
     assert text[0] == f"rule {second.uid}: {title}"
     assert text[1:3] == [f"  IF {second.antecedent}", f"  THEN {said}"]
     assert text[3:] == [f"    {trend}" for trend in second.trends]
@@ -413,7 +413,7 @@ def test_a_newborn_rule_has_learned_nothing():
     assert (newborn.share, newborn.support, newborn.born) == (0.0, 1.0, 40)
     assert newborn.consequent == "nothing learned yet"
     assert np.isnan(newborn.label_means).all()
-    assert "1 row learned, born in row 40" in newborn.title
+    assert "learned from 0 rows, born in row 40" in newborn.title
     assert not np.isnan(clf.rules_.background.label_means).any()
 
 

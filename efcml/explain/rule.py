@@ -56,15 +56,14 @@ class Rule:
         Its place in the learner's arrays, and in the landscape of the background.
     support : float
         Rows the rule has won, as far as they are not forgotten.
-    learned : int
-        All rows that it has won since its birth.
     decides : float
         Share of rows in which it is the strongest: of the rows that the model remembers, or else,
         about, by its share of all activation so far.
     covers_all : bool
         Whether it is the background: no feature sets it apart from all rows.
     weight, share : float
-        Its sum of activation over the learned rows, alone and as a share of all rules'.
+        Its sum of activation over the learned rows, which is how many rows its planes come from,
+        alone and as a share of all rules'.
     scaled_center, scaled_covariance : arrays of shape (p,) and (p, p)
     scaled_weights : array of shape (K, p + 1)
         Slopes and, last, the intercept of every label's plane.
@@ -81,7 +80,6 @@ class Rule:
     born: int
     place: int
     support: float
-    learned: int
     decides: float
     covers_all: bool
     weight: float
@@ -338,7 +336,7 @@ class Rule:
         """Name, what it decides, and support in one line."""
         return (
             f"rule {self.uid}: decides {percent(self.decides)} of the rows, "
-            f"{count(self.learned, 'row')} learned, born in row {self.born}"
+            f"learned from {count(round(self.weight), 'row')}, born in row {self.born}"
         )
 
     def __str__(self) -> str:

@@ -179,7 +179,7 @@ class RuleList(Sequence[Rule]):
             (
                 rule.uid,
                 bar(rule.decides / widest if widest else 0.0, percent(rule.decides)),
-                rule.learned,
+                f"{rule.weight:.0f}",
                 join(" AND ", rule.terms) or rule.antecedent,
                 lines(rule.consequent, *map(faint, rule.trends)),
             )
@@ -294,7 +294,6 @@ def read_in_order(
             born=int(rules.born[r]),
             place=r,
             support=float(rules.support[r]),
-            learned=int(rules.updates[r]) + 1,
             decides=float(decides[r]),
             covers_all=r == covering,
             weight=float(rules.weight[r]),

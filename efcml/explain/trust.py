@@ -63,8 +63,8 @@ class Trust:
             f"by {count(self.rows, self.source)}{seen}: {share(self.strongest)} of all decisions "
             f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
             f"its slopes",
-            f"{share(self.rules)} are those of all rules without cases; cases move a score by "
-            f"{short(self.correction)} on average and turn {share(self.turned)} of decisions",
+            f"{share(self.rules)} are those of all rules without cases; cases turn the rest, and "
+            f"move a score by {short(self.correction)} on average",
             f"half of the rows are decided by at most {self.effective:.1f} effective rules",
         ]
 

@@ -28,6 +28,11 @@ def pack_columns(model: Any) -> Facts:
     }
 
 
+def know_nothing() -> Facts:
+    """Return the facts of columns of which nothing is known, as in files of 0.1.0."""
+    return {"flags": [], "groups": [], "categories": []}
+
+
 def plain_value(value: Any) -> Any:
     """Return a value of a category as JSON can hold it, or refuse it."""
     plain = value.item() if isinstance(value, np.generic) else value

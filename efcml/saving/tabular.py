@@ -17,7 +17,12 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
-from efcml.saving.column_facts import check_columns, pack_columns, unpack_columns
+from efcml.saving.column_facts import (
+    check_columns,
+    know_nothing,
+    pack_columns,
+    unpack_columns,
+)
 from efcml.saving.file_checks import take, take_words
 from efcml.saving.learners import (
     check_learner,
@@ -66,6 +71,7 @@ def shapes(facts: Facts) -> Shapes:
     if fitted is None:
         return {}
     words = (list, NoneType)
+    fitted.setdefault("columns", know_nothing())
     take(
         fitted,
         "the estimator",
