@@ -62,7 +62,7 @@ def label_names(model: Any) -> list[str]:
 
 
 def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | None = None) -> str:
-    """Return the rules of a model in words, strongest first; at most so many of each rule base."""
+    """Return the rules of a model in words; at most so many of each rule base."""
     if not isinstance(rules, dict):
         return str(rules[:most])
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())
