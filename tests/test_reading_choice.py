@@ -180,6 +180,19 @@ def test_a_rule_that_covers_all_is_the_background_and_stands_last():
     assert not any(rule.covers_all for rule in fit_blocks().rules_)
 
 
+@pytest.mark.parametrize(("second", "covers"), [(70, False), (10, True)])
+def test_a_rule_that_decides_nearly_all_is_the_background(second, covers):
+    """Two clouds that lie apart; of the rows, the second has as many as told."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(130, 2)), rng.normal(size=(second, 2)) + 20.0])
+    Y = np.concatenate([np.zeros(130), np.ones(second)])[:, None]
+    rules = EFCMLClassifier(**TWO_RULES).fit(X, Y).rules_
+    assert len(rules) > 1
+    assert rules[-1].covers_all == covers
+    assert (rules[-1].decides > 0.8) == covers
+    assert not any(rule.covers_all for rule in rules[:-1])
+
+
 # -- what is named matters --------------------------------------------------------------------
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain.activity import activate_scaled
+from efcml.explain.learner_rules import NO_RULE, read_in_order
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
-from efcml.explain.rulelist import NO_RULE, RuleList, read_in_order
+from efcml.explain.rulelist import RuleList
 from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time

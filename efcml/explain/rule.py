@@ -60,7 +60,7 @@ class Rule:
         Share of rows in which it is the strongest: of the rows that the model remembers, or else,
         about, by its share of all activation so far.
     covers_all : bool
-        Whether it is the background: no feature sets it apart from all rows.
+        Whether it is the background: it decides nearly all rows, or no feature sets it apart.
     weight, share : float
         Its sum of activation over the learned rows, which is how many rows its planes come from,
         alone and as a share of all rules'.

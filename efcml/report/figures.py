@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,9 +99,10 @@ def draw_run(
 
 def activations_of(classifier: EFCMLClassifier, X: TableLike) -> Floats:
     """Return the activations at the rows of a run, which may have got their names after it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        return classifier.activations(X)
+    if not hasattr(X, "columns"):
+        classifier = copy(classifier)
+        vars(classifier).pop("feature_names_in_", None)  # scikit-learn would warn, and be loaded
+    return classifier.activations(X)
 
 
 def name_rows(first_row: int) -> str:
