@@ -1,4 +1,4 @@
-"""The rules of a learner, taken out of its arrays: where they lie, what they decide, their order."""
+"""The rules of a learner, out of its arrays: where they lie, what they decide, their order."""
 
 from __future__ import annotations
 
