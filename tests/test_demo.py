@@ -55,14 +55,8 @@ def test_report_shows_the_main_model_and_all_others(folder, runs):
         line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
-    assert figures == [
-        "trends",
-        "rules",
-        "importance",
-        "comparison",
-        "forgetting_rules",
-        "ellipses",
-    ]
+    own = ["trends", "rules", "memberships", "cards", "importance"]
+    assert figures == [*own, "comparison", "forgetting_rules", "ellipses"]
     assert f'data-value="{runs["rules"].result.pa}"' in numbers.split("</table>")[0]
 
 

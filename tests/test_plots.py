@@ -26,6 +26,11 @@ DRAW = {
     "consequents": lambda **ax: plots.draw_consequents([[0.1, -0.2]], **ax),
     "label_correlation": lambda **ax: plots.draw_label_correlation([[1, 0.5], [0.5, 1]], **ax),
     "importance": lambda **ax: plots.draw_importance([[0.1], [0.2]], **ax),
+    "memberships": lambda **ax: plots.draw_memberships([[0.0], [1.0]], [[0.5], [1.0]], **ax),
+    "rule_card": lambda **ax: plots.draw_rule_card(
+        "rule 1", ["a is high (1 ± 2)"], None, [0.8], [0.7], [0.9], [0.2], **ax
+    ),
+    "winners": lambda **ax: plots.draw_winners([0, 0, 1], ["a", "b"], **ax),
 }
 EMPTY = {
     "trends": lambda: plots.draw_trends({}),
@@ -35,6 +40,9 @@ EMPTY = {
     "consequents": lambda: plots.draw_consequents([]),
     "label_correlation": lambda: plots.draw_label_correlation([]),
     "importance": lambda: plots.draw_importance([]),
+    "memberships": lambda: plots.draw_memberships([], []),
+    "rule_card": lambda: plots.draw_rule_card("", [], None, [], [], [], []),
+    "winners": lambda: plots.draw_winners([]),
 }
 
 

@@ -192,14 +192,18 @@ def test_figures_have_words_and_a_size(write, plain):
     assert [figure.get("id") for figure in found.all("figure")] == [
         "figure-trends",
         "figure-rules",
+        "figure-memberships",
+        "figure-cards",
         "figure-importance",
     ]
     assert [caption.text for caption in found.all("figcaption")] == [
         words.CAPTIONS["trends"],
         words.CAPTIONS["rules"],
+        words.CAPTIONS["memberships"],
+        words.CAPTIONS["cards"],
         words.CAPTIONS["importance"],
     ]
-    trends, rules, _ = found.all("img")
+    trends, rules, *_ = found.all("img")
     _, _, result = plain
     assert f"accuracy is {result.pa:.4f} and average precision {result.ap:.4f}" in trends.get("alt")
     assert f"at most {result.rules.max()}, {result.rules[-1]} at the end" in rules.get("alt")
@@ -207,7 +211,7 @@ def test_figures_have_words_and_a_size(write, plain):
     for source in found.all("source"):
         assert source.get("media") == "(max-width: 600px)"
         assert source.get("width") == "384"
-    assert len(images(text)) == 6  # each also for phones
+    assert len(images(text)) == 9  # each also for phones, but for the cards, which are narrow
     assert all("<svg" in drawing for drawing in images(text))
 
 
@@ -363,7 +367,8 @@ def test_active_learners_show_their_spending(tmp_path):
     )
     found = Page(path.read_text())
     names = [figure.get("id") for figure in found.all("figure")]
-    assert names == [f"figure-{name}" for name in ("trends", "rules", "importance", "spending")]
+    drawn = ("trends", "rules", "memberships", "cards", "importance", "spending")
+    assert names == [f"figure-{name}" for name in drawn]
     share = f"{result.queried.mean():.1%}"
     assert f"{share} of the samples were asked for and learned; the budget is 25.0%" in found.text
     assert found.all("img")[-1].get("alt").endswith(f"so far: {share} at the end.")

@@ -25,6 +25,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "README.md": PAPER_RECORDS,
     "docs/comparison.md": (RESULTS + "rivals.jsonl",),
     "docs/speed.md": ("experiments/results/benchmarks/*.json",),
+    "docs/reading.md": (RESULTS + "named-features.jsonl",),
     "docs/results/active.md": PAPER_RECORDS[:1],
     "docs/results/paper.md": PAPER_RECORDS,
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
@@ -171,6 +172,26 @@ def faults_table(root=ROOT):
     return "\n".join(lines)
 
 
+def named_features_table(root=ROOT):
+    """Return for each set how many rules name features that matter more than others."""
+    path = root / RESULTS / "named-features.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        "| data | rules | activation lost: more than by others | named | others "
+        "| decisions turned: more than by others | named | others |",
+        "|---" * 8 + "|",
+    ]
+    for name in dict.fromkeys(record["set"] for record in records):
+        cells, rules = [], [record for record in records if record["set"] == name]
+        for what in ("activation", "decisions"):
+            pairs = [record[what] for record in rules if record[what][1] is not None]
+            better = sum(named > other for named, other in pairs)
+            named, other = (sum(part) / len(pairs) for part in zip(*pairs, strict=True))
+            cells += [f"{better} of {len(pairs)}", f"{named:.3f}", f"{other:.3f}"]
+        lines.append(f"| {name} | {len(rules)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def decision_list(root=ROOT):
     """Return links to all notes on decisions, with their titles."""
     pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
@@ -231,6 +252,7 @@ TABLES = {
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},
+    "docs/reading.md": {"named-features": named_features_table},
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

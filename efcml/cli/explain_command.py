@@ -27,7 +27,7 @@ def add_command(commands: Any) -> None:
         "--all",
         action="store_true",
         help=f"all rules, not only the {SHOWN}"
-        f" strongest ({SHOWN_PER_LABEL} of each label, if each has its"
+        f" that decide most ({SHOWN_PER_LABEL} of each label, if each has its"
         " own)",
     )
     parser.set_defaults(run=run)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Array, Floats
 
 NAMES_SHOWN = 5
 
@@ -61,24 +62,29 @@ def label_names(model: Any) -> list[str]:
 
 
 def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | None = None) -> str:
-    """Return the rules of a model in words, strongest first; at most so many of each rule base."""
+    """Return the rules of a model in words; at most so many of each rule base."""
     if not isinstance(rules, dict):
         return str(rules[:most])
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())
 
 
-def read_features(model: Any, path: Path) -> Floats:
+def read_features(model: Any, path: Path) -> Array:
     """Return the rows of a file as the model wants them; tell of columns that are not used."""
     from efcml.datasets.file_rows import read_rows
 
     names = getattr(model, "feature_names_in_", None)
-    X, ignored = read_rows(path, None if names is None else names.tolist())
+    names = None if names is None else names.tolist()
+    values = categories_of(model)
+    X, ignored = read_rows(path, names, [names[column] for column in values] if names else ())
     wanted = model.n_features_in_
     if X.shape[1] != wanted:
         raise ValueError(
             f"{path} has {X.shape[1]} columns, but the model takes {wanted} features and knows no"
             " names: give exactly these columns."
         )
+    for column, some in values.items():  # a category may hold numbers
+        known = {str(value): value for value in some}
+        X[:, column] = [known.get(text, text) for text in X[:, column]]
     if ignored:
         more = ", ..." if len(ignored) > NAMES_SHOWN else ""
         print(
@@ -87,3 +93,16 @@ def read_features(model: Any, path: Path) -> Floats:
             file=sys.stderr,
         )
     return X
+
+
+def categories_of(model: Any) -> Mapping[int, Sequence[Any]]:
+    """Return the values of the columns that are categories, by column."""
+    encoding = getattr(model, "_encoding", None)
+    return {} if encoding is None else encoding.values
+
+
+def to_numbers(model: Any, X: Array) -> Floats:
+    """Return rows of `read_features` as a model's learner takes them."""
+    if not categories_of(model):
+        return X
+    return model._encoding.spread(model._encoding.put_codes(X).astype(float))

@@ -137,7 +137,14 @@ def write_pictures(
     if isinstance(rules, dict):
         rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
     with whole_files(folder) as place:
-        figures = draw_run(result, run.model, run.active, dataset=ds, first_row=ds.n_initial)
+        figures = draw_run(
+            result,
+            run.model,
+            run.active,
+            dataset=ds,
+            first_row=ds.n_initial,
+            X=run.X[: run.done],
+        )
         files = [file.name for name in figures for file in save_figure(figures[name], place / name)]
         write_report(
             place / "report.html",

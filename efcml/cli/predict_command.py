@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.cli.modelfile import check_files, label_names, read_features, read_fitted
+from efcml.cli.modelfile import (
+    check_files,
+    label_names,
+    read_features,
+    read_fitted,
+    to_numbers,
+)
 from efcml.cli.outcome import answer_cells
 from efcml.cli.target import check_target, write_target
 
@@ -41,7 +47,7 @@ def run(options: Namespace) -> None:
     if options.out is not None:
         check_target(options.out)
     model = read_fitted(options.model)
-    X = read_features(model, options.file)
+    X = to_numbers(model, read_features(model, options.file))
     # The learner takes the rows as they are: they have been checked and put in its order.
     scores = model.learner_.score(X)
     text = (to_json if options.json else to_csv)(label_names(model), scores)

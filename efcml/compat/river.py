@@ -214,7 +214,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @property
     @one_at_a_time
     def rules(self) -> RuleList:
-        """The rules now, strongest first, to be read or printed: a `RuleList`."""
+        """The rules now, by what they decide, to be read or printed: a `RuleList`."""
         self._refuse_unlearned()
         return read_rules(self.learner, self.feature_names, self.label_names)
 

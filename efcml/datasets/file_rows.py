@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from .arff import read_arff, short, split_columns
 from .csv_tables import numbered_rows, read_header, read_row
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, PathLike
+    from efcml.support.aliases import Array, PathLike
 
 
 def read_rows(
-    path: PathLike, feature_names: Sequence[str] | None = None
-) -> tuple[Floats, list[str]]:
+    path: PathLike,
+    feature_names: Sequence[str] | None = None,
+    text_names: Collection[str] = (),
+) -> tuple[Array, list[str]]:
     r"""Read the features of some rows; further columns, such as labels, may be there.
 
     Parameters
@@ -26,11 +28,13 @@ def read_rows(
         An ``.arff`` file, or a CSV file with a header row.
     feature_names : sequence of str, optional
         The columns to take, which may be in any order in the file. All columns if not given.
+    text_names : collection of str
+        Those among them that are kept as they are written, in a CSV file.
 
     Returns
     -------
     X : array of shape (n, p)
-        Columns in the order of ``feature_names``.
+        Columns in the order of ``feature_names``; of objects if some are text.
     ignored : list of str
         Columns that were not taken.
 
@@ -54,14 +58,35 @@ def read_rows(
         rows = numbered_rows(path, ",")
         names = read_header(path, rows, ",", least=1)
         taken = _find_columns(path, names, feature_names)
-        no_label = [False] * len(names)
-        table = [read_row(path, line, row, names, no_label, taken) for line, row in rows]
+        table = [_read_mixed(path, line, row, names, taken, text_names) for line, row in rows]
         if not table:
             raise ValueError(f"{path}: no rows after the header: give at least one")
         X = np.array(table)
     used = set(taken)
     ignored = [name for i, name in enumerate(names) if i not in used]
     return X, ignored
+
+
+def _read_mixed(
+    path: Path,
+    line: int,
+    row: list[str],
+    names: list[str],
+    taken: list[int],
+    text_names: Collection[str],
+) -> Array:
+    """Return the numbers of a row, and the text of columns that are kept as text."""
+    no_label = [False] * len(names)
+    if not text_names:
+        return read_row(path, line, row, names, no_label, taken)
+    texts = {place: i for place, i in enumerate(taken) if names[i] in text_names}
+    numbers = row[:]
+    for i in texts.values():
+        numbers[i : i + 1] = ["0"] * (i < len(row))  # a row that is too short is refused below
+    values = read_row(path, line, numbers, names, no_label, taken).astype(object)
+    for place, i in texts.items():
+        values[place] = row[i]
+    return values
 
 
 def _find_columns(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from efcml.estimators.features import check_table
+from efcml.estimators.known_columns import find_groups, kinds_of_columns, rows_to_fit
 from efcml.estimators.light import LightBase, take_bases
 from efcml.estimators.probability import squash
 from efcml.estimators.seeds import read_random_state
 from efcml.estimators.targets import as_array, column_names, is_flat, read_binary, read_labels
+from efcml.explain import ColumnKinds, find_flags
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Params
 from efcml.support.checks import check_whole
@@ -22,7 +24,7 @@ from efcml.support.interrupts import interrupts_held
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from efcml.support.aliases import Array, Floats, Names, TableLike
+    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 
 @take_bases
@@ -39,6 +41,11 @@ class MultiLabelFace(LightBase):
     label_names_: Array
     _binary: bool  # whether y was 1-D
     _pair: Any  # then its classes, else None
+    _encoding: Any  # of the categories of a data frame, only then
+    _flags: Bools  # columns of the learner that held 0 and 1 alone in the rows that were fitted
+    _groups: Mapping[
+        str, tuple[int, ...]
+    ]  # columns of the learner that were said to belong together
     _new_learner: Callable[[int, int], Any]
 
     def __sklearn_tags__(self) -> Any:
@@ -75,6 +82,7 @@ class MultiLabelFace(LightBase):
                 raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
             learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y)
             self._remember(y, classes, flat, learner)
+            self._flags = find_flags(X[~np.isnan(Y).all(axis=1)])
         return self
 
     @one_at_a_time
@@ -115,6 +123,8 @@ class MultiLabelFace(LightBase):
             if fresh:
                 learner = self._new_learner(X.shape[1], Y.shape[1])
                 self._remember(y, found, flat, learner)
+        if learn:
+            self._flags = self._flags & find_flags(X[rows_to_fit(self.learner_, Y)])
         return self.learner_, X, Y
 
     @one_at_a_time
@@ -131,7 +141,12 @@ class MultiLabelFace(LightBase):
         return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
 
     @one_at_a_time
-    def name_columns(self, feature_names: Names = None, label_names: Names = None) -> Self:
+    def name_columns(
+        self,
+        feature_names: Names = None,
+        label_names: Names = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
         """Name the columns of a model that was fitted with arrays, as data frames would have done.
 
         Parameters
@@ -139,6 +154,10 @@ class MultiLabelFace(LightBase):
         feature_names, label_names : sequence of str, optional
             One for each feature and each label, no name twice. A model with names of features
             expects data frames from then on; arrays give scikit-learn's warning.
+        groups : mapping of str to sequence of str, optional
+            Names of columns of 0 and 1 that are the values of one thing, by its name, such as
+            ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
+            names, as ``machine_A`` and ``machine_B``, are found without it.
 
         Returns
         -------
@@ -158,10 +177,16 @@ class MultiLabelFace(LightBase):
         for kind, names in given.items():
             if len(names) != counts[kind] or len(set(names)) != len(names):
                 raise ValueError(f"{kind}_names must be {counts[kind]} different names.")
-        for kind, names in given.items():
-            attribute = {"feature": "feature_names_in_", "label": "label_names_"}[kind]
-            setattr(self, attribute, np.array(names, dtype=object))
+        with self._no_trace_of_errors():
+            for kind, names in given.items():
+                attribute = {"feature": "feature_names_in_", "label": "label_names_"}[kind]
+                setattr(self, attribute, np.array(names, dtype=object))
+            if groups is not None:
+                self._groups = find_groups(groups, self._column_kinds())
         return self
+
+    def _column_kinds(self) -> ColumnKinds:
+        return kinds_of_columns(self)
 
     @one_at_a_time
     def add_labels(self, labels: int | Sequence[str]) -> Self:
@@ -216,6 +241,7 @@ class MultiLabelFace(LightBase):
         self._binary = flat
         self._pair = classes if flat else None
         self.learner_ = learner
+        self._flags, self._groups = np.ones(learner.n_features, dtype=bool), {}
         vars(self).pop("label_names_", None)
         if hasattr(y, "columns"):
             self.label_names_ = column_names(y)

@@ -5,13 +5,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 from efcml.estimators.base import EngineFace
 from efcml.estimators.targets import one_row
-from efcml.explain import Explanation, RuleList, explain_row, read_rules
+from efcml.explain import (
+    Explanation,
+    RuleList,
+    Trust,
+    count_effective,
+    explain_row,
+    read_activations,
+    read_rules,
+    read_trust,
+)
 from efcml.model.params import Parameters
 from efcml.support.declared import other, printed, with_parameters
 
 if TYPE_CHECKING:
     from efcml.model.learner import Learner
-    from efcml.support.aliases import TableLike
+    from efcml.support.aliases import Floats, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
@@ -76,9 +85,54 @@ class EFCMLClassifier(EngineFace, Parameters):
 
     @property
     def rules_(self) -> RuleList:
-        """The rules now, strongest first, to be read or printed: a `RuleList`."""
-        names = self.column_names()
-        return read_rules(self.learner_, *names)
+        """The rules now, by what they decide, to be read or printed: a `RuleList`."""
+        _, labels = self.column_names()
+        return read_rules(self.learner_, None, labels, self._column_kinds())
+
+    def activations(self, X: "TableLike") -> "Floats":
+        """Return how much each rule has to say about each row: (n, rules), rows sum to 1.
+
+        The answer of the rules is the sum of their planes by these shares. Rules are in the order
+        of `rules_`. Before there are rules this is refused.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            As in `predict`.
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier, datasets
+        >>> ds = datasets.load("drifting-clusters", n=200, n_initial=150)
+        >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
+        >>> clf.activations(ds.X[:3]).sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        return read_activations(*self._to_read(X))
+
+    def effective_rules(self, X: "TableLike") -> "Floats":
+        """Return how many rules share each answer (n,): exp of the entropy of `activations`.
+
+        1 if one rule decides alone, and the number of rules if all have the same say.
+        """
+        return count_effective(self.activations(X))
+
+    def trust(self, X: "TableLike") -> Trust:
+        """Return how far the rules, as they are read, decide as the model does: a `Trust`.
+
+        `rules_` prints the same for the rows that the model remembers. Those it has learned; rows
+        that it has not seen tell more.
+        """
+        return read_trust(*self._to_read(X), self._column_kinds())
+
+    def _to_read(self, X: "TableLike") -> "tuple[Learner, Floats]":
+        """Return the learner and checked rows; refuse a model that has no rules yet."""
+        X = self.check_features(X)
+        if not self.learner_.fitted:
+            raise ValueError(
+                "there are no rules yet: they come when warmup_rows rows are learned, or with fit."
+            )
+        return self.learner_, X
 
     def explain(self, x: "TableLike") -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`.
@@ -94,7 +148,8 @@ class EFCMLClassifier(EngineFace, Parameters):
             checker = copy(self)  # without names: scikit-learn would warn that the row has none
             del checker.feature_names_in_
         x = checker.check_features(x)
-        return explain_row(self.learner_, x, *self.column_names())
+        _, labels = self.column_names()
+        return explain_row(self.learner_, x, None, labels, self._column_kinds())
 
     def _rules_html(self) -> str:
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""

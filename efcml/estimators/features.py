@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.estimators.encoding import Encoding, find_encoding
 from efcml.estimators.targets import is_sparse, refuse_complex, refuse_text
 from efcml.support.masks import refuse_mask
 
@@ -16,8 +17,21 @@ if TYPE_CHECKING:
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return the rows as floats, and note their number of features, or compare it.
 
-    Numbers in arrays and lists are checked here. All else is left to scikit-learn.
+    Categories of a data frame become columns of 0 and 1. Numbers in arrays and lists are checked
+    here. All else is left to scikit-learn.
     """
+    encoding: Encoding | None = getattr(estimator, "_encoding", None)
+    if reset:
+        encoding = find_encoding(X)
+        vars(estimator).pop("_encoding", None)
+        vars(estimator).update({} if encoding is None else {"_encoding": encoding})
+    if encoding is None:
+        return check_numbers(estimator, X, reset=reset)
+    return encoding.spread(check_numbers(estimator, encoding.put_codes(X), reset=reset))
+
+
+def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
+    """Return rows of numbers as floats; see `check_table`."""
     array: Any = None
     if not (is_sparse(X) or hasattr(X, "columns")):
         array = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")

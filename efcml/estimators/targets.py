@@ -35,7 +35,7 @@ def refuse_text(X: Any) -> None:
             name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
             raise ValueError(
                 f"X must hold numbers; row {row}, column {column}{name} is {value!r}: encode text "
-                "as numbers first."
+                "as numbers first, or make it a category of pandas."
             ) from None
 
 

@@ -1,8 +1,25 @@
-"""Reading a model: its rules in words, and why it says what it says of a row."""
+"""Reading a model: its rules in words, why it says what it says of a row, how far that holds."""
 
+from efcml.explain.activity import count_effective
 from efcml.explain.background import name_all
+from efcml.explain.columns import ColumnKinds, Group, find_flags
 from efcml.explain.explanation import Explanation, explain_row
 from efcml.explain.rule import Rule
-from efcml.explain.rulelist import RuleList, read_rules
+from efcml.explain.rulelist import RuleList, read_activations, read_rules, read_trust
+from efcml.explain.trust import Trust
 
-__all__ = ["Explanation", "Rule", "RuleList", "explain_row", "name_all", "read_rules"]
+__all__ = [
+    "ColumnKinds",
+    "Explanation",
+    "Group",
+    "Rule",
+    "RuleList",
+    "Trust",
+    "count_effective",
+    "explain_row",
+    "find_flags",
+    "name_all",
+    "read_activations",
+    "read_rules",
+    "read_trust",
+]

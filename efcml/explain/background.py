@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from efcml.explain.columns import ColumnKinds
+
 if TYPE_CHECKING:
+    from efcml.explain.landscape import Landscape
     from efcml.support.aliases import Floats
 
 
@@ -20,7 +23,7 @@ class Background:
     means of the rows, and they follow a drift.
     """
 
-    feature_names: tuple[str, ...]
+    columns: ColumnKinds
     label_names: tuple[str, ...]
     offset: Floats  # (p,)
     unit: Floats  # (p,)
@@ -29,6 +32,17 @@ class Background:
     label_means: Floats  # (K,)
     rows: int  # learned, or held for the warm-up
     n_rules: int  # of the whole model
+    landscape: Landscape | None  # where all rules lie; None in the warm-up
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.columns.names
+
+    @property
+    def usual_center(self) -> Floats:
+        """Means of the features in the units of the data (p,)."""
+        return self.offset + self.unit * self.feature_means
 
     def label_index(self, label: int | str) -> int:
         """Return the index of a label given by name or index."""

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.explain.phrases import Push, percent, short, signed
-from efcml.explain.rulelist import RuleList, read_in_order
+from efcml.explain.activity import activate_scaled
+from efcml.explain.learner_rules import NO_RULE, read_in_order
+from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
+from efcml.explain.rulelist import RuleList
+from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.markup import Safe, bar, faint, join, lines, table
@@ -18,14 +21,15 @@ from efcml.support.markup import Safe, bar, faint, join, lines, table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from efcml.explain.columns import ColumnKinds, Variable
     from efcml.explain.rule import Rule
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
 SIMILAR = "similar cases"  # likewise
-NO_RULE = -1  # stands for a rule
-LEAST_SIMILARITY = 0.5  # of a case that is counted in words
+LEAST_CORRECTION = 0.05  # of a score by the cases; below, and if no decision turns, none is named
+MOST_CASES = 3  # remembered rows that are named
 MOST_LABELS = 8
 MOST_RULES = 5
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
@@ -108,10 +112,47 @@ class Explanation:
         """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
         return self.contributions.sum(axis=0).T
 
+    @property
+    def _variables(self) -> tuple[Variable, ...]:
+        return self.rules.background.columns.variables
+
+    @cached_property
+    def by_variable(self) -> Floats:
+        """The same, columns of a group taken together (things, K)."""
+        return np.array(
+            [self.by_feature[list(thing.columns)].sum(axis=0) for thing in self._variables]
+        )
+
+    def _value(self, thing: Variable) -> str:
+        """Return a thing with its value in the row."""
+        values = self.x[list(thing.columns)]
+        if thing.kind == "number":
+            return f"{thing.name} ({plain_number(values[0])})"
+        if thing.kind == "flag":
+            return f"{thing.name} ({'yes' if values[0] >= 0.5 else 'no'})"
+        held = [name for name, value in zip(thing.values, values, strict=True) if value >= 0.5]
+        return f"{thing.name} ({' and '.join(held) or 'another'})"
+
     @cached_property
     def by_rule(self) -> Floats:
         """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
         return self.typical + self.contributions.sum(axis=2)
+
+    @property
+    def alone(self) -> Floats:
+        """What the strongest rule says alone (K,); the score in the warm-up."""
+        return self.by_rule[0] / self.activation[0] if len(self.rules) else self.score
+
+    @property
+    def without_cases(self) -> Floats:
+        """What all rules say without the remembered rows (K,)."""
+        return self.score - self.by_cases
+
+    @property
+    def cases_matter(self) -> bool:
+        """Whether remembered rows turn a decision, or move a score by .05 or more."""
+        turned = (self.without_cases >= 0.5) != (self.score >= 0.5)
+        return bool(turned.any() or np.abs(self.by_cases).max(initial=0.0) >= LEAST_CORRECTION)
 
     def top(self, label: int | str, n: int = 5) -> list[Push]:
         """Return the features that moved a label most, as (feature, effect)."""
@@ -156,17 +197,41 @@ class Explanation:
         far = [
             name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
         ]
-        notes = []
-        if len(self.case_rows):
-            near = int((self.case_similarity >= LEAST_SIMILARITY).sum())
-            first, likeness = self.case_rows[0], percent(self.case_similarity[0])
-            notes.append(
-                f"{near} of {len(self.case_rows)} remembered rows are at least "
-                f"{percent(LEAST_SIMILARITY)} alike, most of all row {first} ({likeness})"
-            )
-        return notes + [
+        trust = self._tell_trust() if len(self.rules) else []
+        return trust + [
             f"{name} is far outside the initial rows and counts as less far" for name in far
         ]
+
+    def _tell_trust(self) -> list[str]:
+        """Say how far the strongest rule, and all rules, answer as the model does."""
+        uid = self.rules[0].uid
+        told = [f"rule {uid} alone decides {self._compare(self.alone)}"]
+        if not len(self.case_rows):
+            return told
+        if not self.cases_matter:
+            size = short(float(np.abs(self.by_cases).max()))
+            return [*told, f"remembered rows change no decision, and no score by more than {size}"]
+        alike = (
+            f"{row} ({percent(likeness)})"
+            for row, likeness in zip(self.case_rows, self.case_similarity, strict=True)
+        )
+        named = ", ".join(text for text, _ in zip(alike, range(MOST_CASES), strict=False))
+        largest = int(np.abs(self.by_cases).argmax())
+        return [
+            *told,
+            f"all rules without remembered rows decide {self._compare(self.without_cases)}",
+            f"remembered rows move {self.label_names[largest]} most, by "
+            f"{signed(self.by_cases[largest])}; the most similar are rows {named}",
+        ]
+
+    def _compare(self, scores: Floats) -> str:
+        """Say whether some scores decide as the model does, or where they do not."""
+        other = np.flatnonzero((scores >= 0.5) != (self.score >= 0.5))
+        if not len(other):
+            return "the same"
+        names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
+        more = ", ..." if len(other) > MOST_LABELS else ""
+        return f"otherwise for {count(len(other), 'label')}: {names}{more}"
 
     def _labels(self) -> list[int]:
         """Return the labels to show: all, or those with the highest scores."""
@@ -177,10 +242,10 @@ class Explanation:
     def _label_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield name, score, decision, base, cases and strongest features of each label shown."""
         for k in self._labels():
-            effects = self.by_feature[:, k]
+            effects = self.by_variable[:, k]
             moved = [
-                f"{self.feature_names[j]} ({self.x[j]:.4g}) {signed(effects[j])}"
-                for j in strongest(effects, MOST_FEATURES)
+                f"{self._value(self._variables[i])} {signed(effects[i])}"
+                for i in strongest(effects, MOST_FEATURES)
             ]
             decision = "yes" if self.decision[k] else "no"
             parts = [short(self.base[k])]
@@ -211,7 +276,7 @@ class Explanation:
         for rule, activation, adds in self._shown_rules():
             added = (f"{name} {signed(value)}" for name, value in zip(names, adds, strict=True))
             parts += ["", f"rule {rule.uid}, activation {percent(activation)}"]
-            parts += [f"  IF {rule.antecedent}", f"  adds {', '.join(added)}"]
+            parts += [f"  {rule.condition}", f"  adds {', '.join(added)}"]
         return "\n".join(parts + [""] * bool(self.notes) + self.notes)
 
     def __str__(self) -> str:
@@ -256,11 +321,13 @@ def align(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 @one_at_a_time
+@one_blas_thread()
 def explain_row(
     learner: Learner,
     x: Floats,
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    columns: ColumnKinds | None = None,
 ) -> Explanation:
     """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
 
@@ -268,16 +335,14 @@ def explain_row(
     ----------
     learner : Learner
     x : array of shape (1, p)
-    feature_names, label_names : sequence of str, optional
+    feature_names, label_names, columns
         As in `read_rules`.
 
     Returns
     -------
     Explanation
     """
-    from efcml.kernels.scoring import activate_rows  # not above: it loads numba
-
-    background, rules = read_in_order(learner, feature_names, label_names)
+    background, rules = read_in_order(learner, feature_names, label_names, columns)
     score = learner.score(x)[0]
     if not rules:
         shape = 0, learner.n_labels
@@ -293,9 +358,8 @@ def explain_row(
             np.zeros(0),
             np.zeros(learner.n_features, dtype=bool),
         )
-    base, scaled = learner.rules, learner.scaler.transform(x)
-    psi = np.empty((1, base.n_rules))
-    activate_rows(scaled, base.n_rules, base.arrays, learner.settings, base.scratch, psi)
+    scaled = learner.scaler.transform(x)
+    psi = activate_scaled(learner, scaled)
     order = np.argsort(-psi[0], kind="stable")
     psi, rules = psi[0, order], [rules[r] for r in order]
     typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])

@@ -1,4 +1,4 @@
-"""Numbers in words: where a rule lies along a feature, and what sets it apart."""
+"""Numbers in words: where a rule lies along a feature, what it says, and how sure that is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from efcml.support.aliases import Floats
 
 # In standard deviations of a feature. The inner cuts split a normal feature into thirds (31, 38
@@ -16,10 +18,20 @@ if TYPE_CHECKING:
 CUTS = (-1.5, -0.5, 0.5, 1.5)
 LEVELS = ("very low", "low", "medium", "high", "very high")
 NARROW = 0.5  # a rule of at most this width, in standard deviations of the feature, is narrow
+PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
+ENOUGH = 0.8  # share of rows that the named values of a group must have
+MOST_VALUES = 3
+NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
+FREQUENT = 0.15  # ... that is frequent elsewhere
+SURE = 1.96  # standard errors: the interval holds in 95 of 100 cases
 
 
 class Term(NamedTuple):
-    """One condition of a rule: the feature, its level in words, center and width of the rule."""
+    """One condition of a rule: the feature, its level in words, center and width of the rule.
+
+    For flags and groups the value is the share of rows for which the words are true, and the width
+    is NaN.
+    """
 
     feature: str
     term: str
@@ -27,18 +39,23 @@ class Term(NamedTuple):
     sigma: float
 
     def __str__(self) -> str:
+        if math.isnan(self.sigma):
+            return f"{self.feature} is {self.term} ({percent(self.value)})"
         return f"{self.feature} is {self.term} ({with_spread(self.value, self.sigma)})"
 
 
 class Tendency(NamedTuple):
-    """What a rule answers at its center, and how often the label occurs in all rules together."""
+    """What a rule says of a label: its probability, between which values it lies, the usual one."""
 
     label: str
     answer: float
     usual: float
+    low: float
+    high: float
 
     def __str__(self) -> str:
-        return f"{self.label} {short(self.answer)} (usual {short(self.usual)})"
+        sure = f"{short(self.low)} to {short(self.high)}"
+        return f"{self.label} {short(self.answer)} ({sure}, usual {short(self.usual)})"
 
 
 class Push(NamedTuple):
@@ -63,6 +80,64 @@ def level(z: float, width: float) -> str:
     return f"narrowly {word}" if word == "medium" and width <= NARROW else word
 
 
+def flag_term(name: str, share: float) -> Term:
+    """Return the condition of a column of 0 and 1 that is 1 in a share of the rows.
+
+    Examples
+    --------
+    >>> str(flag_term("maintained", 0.01)), str(flag_term("maintained", 0.7))
+    ('maintained is no (99 %)', 'maintained is mostly yes (70 %)')
+    """
+    share = min(max(share, 0.0), 1.0)
+    word, true = ("yes", share) if share >= 0.5 else ("no", 1.0 - share)
+    return Term(name, word if true >= PLAIN else f"mostly {word}", true, math.nan)
+
+
+def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) -> Term:
+    """Return the condition of a group, by the share of rows that each value has.
+
+    Examples
+    --------
+    >>> usual = np.array([0.5, 0.2, 0.2, 0.1])
+    >>> str(group_term("machine", "ABCD", np.array([0.0, 0.05, 0.95, 0.0]), usual))
+    'machine is C (95 %)'
+    >>> str(group_term("machine", "ABCD", np.array([0.1, 0.5, 0.4, 0.0]), usual))
+    'machine is B or C (90 %)'
+    >>> str(group_term("machine", "ABCD", np.array([0.0, 0.4, 0.3, 0.3]), usual))
+    'machine is not A (100 %)'
+    """
+    shares = np.clip(shares, 0.0, 1.0)
+    order = np.argsort(-shares, kind="stable")
+    sums = np.cumsum(shares[order])
+    needed = 1 + int((sums < ENOUGH).sum())
+    missing = int(np.where(shares <= NONE_OF_IT, usual, 0.0).argmax())
+    absent = shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT
+    if needed > min(MOST_VALUES, len(values) - 1) or (needed > 2 and absent):
+        if absent:
+            return Term(name, f"not {values[missing]}", float(1.0 - shares[missing]), math.nan)
+        best = int(order[0])
+        return Term(name, f"often {values[best]}", float(shares[best]), math.nan)
+    words = " or ".join(values[i] for i in order[:needed])
+    return Term(name, words, float(min(sums[needed - 1], 1.0)), math.nan)
+
+
+def interval(share: float, rows: float) -> tuple[float, float]:
+    """Return between which values a share lies that was seen in so many rows (Wilson).
+
+    Examples
+    --------
+    >>> low, high = interval(0.8, 100.0)
+    >>> round(low, 3), round(high, 3), interval(0.3, 0.0)
+    (0.711, 0.867, (0.0, 1.0))
+    """
+    if rows <= 0.0:
+        return 0.0, 1.0
+    square = SURE**2 / rows
+    middle = (share + square / 2.0) / (1.0 + square)
+    half = math.sqrt(share * (1.0 - share) * square + square**2 / 4.0) / (1.0 + square)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
 def distinctness(z: Floats, width: Floats) -> Floats:
     """Return how much a rule differs from all rows along each feature.
 
@@ -84,8 +159,8 @@ def with_spread(value: float, sigma: float) -> str:
 
     Examples
     --------
-    >>> with_spread(142.37, 11.2), with_spread(-0.0123, 0.00042)
-    ('142 ± 11', '-0.01230 ± 0.00042')
+    >>> with_spread(142.37, 11.2), with_spread(-0.0123, 0.00042), with_spread(-1e-5, 0.1)
+    ('142 ± 11', '-0.01230 ± 0.00042', '0.00 ± 0.10')
     >>> with_spread(2.5e9, 3e7)
     '2.5e+09 ± 3e+07'
     """
@@ -93,7 +168,18 @@ def with_spread(value: float, sigma: float) -> str:
     if digits > 6 or max(abs(value), sigma) >= 1e6:
         return f"{value:.4g} ± {sigma:.2g}"
     digits = max(digits, 0)
-    return f"{value:.{digits}f} ± {sigma:.{digits}f}"
+    return f"{round(value, digits) + 0.0:.{digits}f} ± {sigma:.{digits}f}"
+
+
+def plain_number(value: float) -> str:
+    """Return a value of the data with four digits and no -0.
+
+    Examples
+    --------
+    >>> plain_number(-0.0), plain_number(12.3456)
+    ('0', '12.35')
+    """
+    return f"{value + 0.0:.4g}"
 
 
 def short(value: float) -> str:

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.explain.background import Background
-from efcml.explain.phrases import Push, Tendency, Term, count, distinctness, level, percent
+from efcml.explain.phrases import (
+    NONE_OF_IT,
+    Push,
+    Tendency,
+    Term,
+    count,
+    distinctness,
+    flag_term,
+    group_term,
+    interval,
+    level,
+    percent,
+)
+from efcml.explain.sparse import SparsePlanes, thin_out
 
 if TYPE_CHECKING:
+    from efcml.explain.columns import Variable
     from efcml.support.aliases import Floats
 
 MOST_TERMS = 4
 DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
+VISIBLE = 0.1  # of the same; where a rule lies as all rows do, its place says nothing to a reader
+MOST_FEATURES = 5  # of the planes for reading
+MOST_ON_CARD = 12  # labels
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between a rule's typical answer and the usual share of a label
 MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
@@ -35,10 +52,18 @@ class Rule:
     ----------
     uid, born : int
         Identity, as in events, and the row of birth.
+    place : int
+        Its place in the learner's arrays, and in the landscape of the background.
     support : float
-        Rows the rule has won.
+        Rows the rule has won, as far as they are not forgotten.
+    decides : float
+        Share of rows in which it is the strongest: of the rows that the model remembers, or else,
+        about, by its share of all activation so far.
+    covers_all : bool
+        Whether it is the background: it decides nearly all rows, or no feature sets it apart.
     weight, share : float
-        Its sum of activation over the learned rows, alone and as a share of all rules'.
+        Its sum of activation over the learned rows, which is how many rows its planes come from,
+        alone and as a share of all rules'.
     scaled_center, scaled_covariance : arrays of shape (p,) and (p, p)
     scaled_weights : array of shape (K, p + 1)
         Slopes and, last, the intercept of every label's plane.
@@ -53,7 +78,10 @@ class Rule:
 
     uid: int
     born: int
+    place: int
     support: float
+    decides: float
+    covers_all: bool
     weight: float
     share: float
     scaled_center: Floats
@@ -125,8 +153,8 @@ class Rule:
     # -- words ------------------------------------------------------------------------------
 
     @cached_property
-    def _position(self) -> tuple[Floats, Floats]:
-        """Center and width in standard deviations of each feature, as usual."""
+    def position(self) -> tuple[Floats, Floats]:
+        """Center and width along each feature (p,), in standard deviations from the usual."""
         usual = self.background
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
         return z, self.scaled_sigma / usual.feature_spreads
@@ -134,35 +162,63 @@ class Rule:
     @property
     def distinctness(self) -> Floats:
         """How much the rule differs from all rows along each feature (p,)."""
-        return distinctness(*self._position)
+        return distinctness(*self.position)
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """The features that decide that this rule fires, at most 4, the strongest first.
+
+        Those along which a rule lies where all rows lie are left out: their place tells a reader
+        nothing, even if the rule depends on how they go with others.
+        """
+        land = self.background.landscape
+        if land is None or self.covers_all:
+            return []
+        variables = self.background.columns.variables
+        blocks = [variable.columns for variable in variables]
+        distinct = self.distinctness
+        visible = np.array([distinct[list(block)].max() for block in blocks])
+        allowed = visible >= min(VISIBLE, visible.max())
+        chosen = land.telling(self.place, blocks, allowed, MOST_TERMS)
+        return [self._term(variables[i]) for i in chosen]
+
+    def _term(self, variable: Variable) -> Term:
+        columns = list(variable.columns)
+        if variable.kind == "number":
+            (j,) = columns
+            z, width = self.position
+            return Term(
+                variable.name, level(z[j], width[j]), float(self.center[j]), float(self.sigma[j])
+            )
+        shares = self.center[columns]
+        if variable.kind == "flag":
+            return flag_term(variable.name, float(shares[0]))
+        usual = self.background.usual_center[columns]
+        return group_term(variable.name, variable.values, shares, usual)
 
     @property
-    def terms(self) -> list[Term]:
-        """The features that set the rule apart, as (feature, term, value, sigma), at most 4."""
-        z, width = self._position
-        distinct = self.distinctness
-        strongest = np.argsort(-distinct, kind="stable")[:MOST_TERMS]
-        return [
-            Term(self.feature_names[j], level(z[j], width[j]), self.center[j], self.sigma[j])
-            for j in strongest
-            if distinct[j] >= DISTINCT
-        ]
+    def probabilities(self) -> Floats:
+        """What the rule says of each label at its center, kept within 0 and 1 (K,)."""
+        return np.clip(self.answer, 0.0, 1.0)
 
     @property
     def label_tendencies(self) -> list[Tendency]:
-        """Labels the rule answers otherwise than usual, as (label, answer, usual), at most 5.
+        """Labels the rule answers otherwise than usual, at most 5, the largest gap first.
 
-        The answer at the center, not the share of the label by activation: with many features all
-        rules fire a little everywhere, so those shares hardly differ.
+        As (label, answer, usual, low, high): the probability at the center, and between which
+        values it lies by the number of rows behind it. The answer at the center, not the share of
+        the label by activation: where all rules fire a little everywhere, those shares hardly
+        differ.
         """
-        answer, usual = self.answer, self.background.label_means
+        answer, usual = self.probabilities, self.background.label_means
         gap = np.abs(answer - usual)
-        strongest = np.argsort(-gap, kind="stable")[:MOST_TENDENCIES]
-        return [
-            Tendency(self.label_names[k], float(answer[k]), float(usual[k]))
-            for k in strongest
-            if gap[k] >= LEAST_GAP
-        ]
+        found = []
+        for k in np.argsort(-gap, kind="stable"):
+            low, high = interval(float(answer[k]), float(self.label_weights[k]))
+            if gap[k] >= LEAST_GAP and not low <= usual[k] <= high:
+                numbers = float(answer[k]), float(usual[k]), low, high
+                found.append(Tendency(self.label_names[k], *numbers))
+        return found[:MOST_TENDENCIES]
 
     def important(self, label: int | str, n: int = MOST_PUSHES) -> list[Push]:
         """Return the features that move a label most inside the rule, as (feature, effect).
@@ -171,18 +227,21 @@ class Rule:
         Weak ones are left out, so there may be fewer than ``n``.
         """
         effects = self.effects[self.background.label_index(label)]
-        order = np.argsort(-np.abs(effects), kind="stable")[:n]
-        least = max(LEAST_PUSH, PUSH_SHARE * np.abs(effects).max())
-        return [
-            Push(self.feature_names[j], float(effects[j]))
-            for j in order
-            if np.abs(effects[j]) >= least
-        ]
+        pairs = zip(self.feature_names, effects.tolist(), strict=True)
+        return keep_strong([Push(*pair) for pair in pairs])[:n]
+
+    @cached_property
+    def sparse(self) -> SparsePlanes:
+        """The planes by at most five features, for reading."""
+        blocks = [variable.columns for variable in self.background.columns.variables]
+        return thin_out(self.slopes, self.scaled_covariance, blocks, MOST_FEATURES)
 
     @property
     def antecedent(self) -> str:
         """The IF part, without the word."""
-        return " AND ".join(map(str, self.terms)) or "anything (covers all)"
+        if self.covers_all:
+            return "otherwise" if self.background.n_rules > 1 else "always"
+        return " AND ".join(map(str, self.terms)) or "nothing that can be named"
 
     @property
     def consequent(self) -> str:
@@ -191,17 +250,30 @@ class Rule:
             return "nothing learned yet"
         return ", ".join(map(str, self.label_tendencies)) or "labels as usual"
 
-    @property
+    @cached_property
     def trends(self) -> list[str]:
-        """What moves the labels of the THEN part and the steepest label, one sentence each."""
+        """What moves the labels of the THEN part and the steepest label, one sentence each.
+
+        By the planes of at most five features. The last sentence says what that costs.
+        """
         labels = [tendency.label for tendency in self.label_tendencies[:MOST_TRENDS]]
-        steepest = self.label_names[np.abs(self.effects).max(axis=1).argmax()]
+        effects = self.sparse.slopes * self.scaled_sigma
+        steepest = self.label_names[np.abs(effects).max(axis=1).argmax()]
         if steepest not in labels:
             labels.append(steepest)
-        return [text for label in labels if (text := self._trend(label))]
+        found = [text for label in labels if (text := self._trend(label))]
+        if found:
+            n = len(self.sparse.blocks)
+            kept = f"{count(n, 'feature')} keep{'s' * (n == 1)} {percent(self.sparse.kept)}"
+            found.append(f"{kept} of the variance of its answers")
+        return found
 
     def _trend(self, label: str) -> str:
-        pushes = self.important(label)
+        slopes = self.sparse.slopes[self.background.label_index(label)]
+        variables = self.background.columns.variables
+        pushes = keep_strong(
+            [push for i in self.sparse.blocks for push in self._pushes(variables[i], slopes)]
+        )[:MOST_PUSHES]
         groups = (
             ("rises", [push for push in pushes if push.effect > 0.0]),
             ("falls", [push for push in pushes if push.effect < 0.0]),
@@ -209,21 +281,74 @@ class Rule:
         parts = [f"{verb} with {', '.join(map(str, some))}" for verb, some in groups if some]
         return f"{label} {' and '.join(parts)}" if parts else ""
 
+    def _pushes(self, variable: Variable, slopes: Floats) -> list[Push]:
+        """Return what a thing does to a score.
+
+        A number by a standard deviation in the rule, a flag from no to yes, a value of a group in
+        place of the mixture of values in the rule. What all rows of the rule share moves nothing.
+        """
+        columns = list(variable.columns)
+        if variable.kind == "number":
+            (j,) = columns
+            return [Push(variable.name, float(slopes[j] * self.scaled_sigma[j]))]
+        steps = slopes[columns] / self.background.unit[columns]
+        shares = np.clip(self.center[columns], 0.0, 1.0)
+        varies = (shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT)
+        if variable.kind == "flag":
+            return [Push(variable.name, float(steps[0]))] if varies[0] else []
+        steps = steps - shares @ steps
+        return [
+            Push(f"{variable.name} {value}", float(step))
+            for value, step, free in zip(variable.values, steps, varies, strict=True)
+            if free
+        ]
+
+    @property
+    def condition(self) -> str:
+        """The IF part with its word; OTHERWISE for the background."""
+        return self.antecedent.upper() if self.covers_all else f"IF {self.antecedent}"
+
     def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
-        return f"IF {self.antecedent} THEN {self.consequent}"
+        return f"{self.condition} THEN {self.consequent}"
+
+    def card(self, most: int = MOST_ON_CARD) -> dict[str, Any]:
+        """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments.
+
+        Of many labels those are shown that the rule answers least as usual.
+        """
+        answers, usual = self.probabilities, self.background.label_means
+        shown = np.sort(np.argsort(-np.abs(answers - usual), kind="stable")[:most])
+        pairs = zip(answers[shown].tolist(), self.label_weights[shown].tolist(), strict=True)
+        bounds = np.reshape([interval(*pair) for pair in pairs], (-1, 2))
+        return {
+            "title": self.title,
+            "conditions": [str(term) for term in self.terms] or [self.antecedent.upper()],
+            "label_names": [self.label_names[k] for k in shown],
+            "answers": answers[shown],
+            "low": bounds[:, 0],
+            "high": bounds[:, 1],
+            "usual": usual[shown],
+        }
 
     @property
     def title(self) -> str:
-        """Name, share and support in one line."""
+        """Name, what it decides, and support in one line."""
         return (
-            f"rule {self.uid}: {percent(self.share)} of the activation, "
-            f"{count(self.support, 'row')}, born in row {self.born}"
+            f"rule {self.uid}: decides {percent(self.decides)} of the rows, "
+            f"learned from {count(round(self.weight), 'row')}, born in row {self.born}"
         )
 
     def __str__(self) -> str:
-        parts = [self.title, f"  IF {self.antecedent}", f"  THEN {self.consequent}"]
+        parts = [self.title, f"  {self.condition}", f"  THEN {self.consequent}"]
         return "\n".join(parts + [f"    {trend}" for trend in self.trends])
 
     def __repr__(self) -> str:
         return f"Rule({self.uid}, {self.sentence()!r})"
+
+
+def keep_strong(pushes: list[Push]) -> list[Push]:
+    """Return pushes by their size, without those that are weak beside the strongest."""
+    ranked = sorted(pushes, key=lambda push: -abs(push.effect))
+    least = max(LEAST_PUSH, PUSH_SHARE * abs(ranked[0].effect)) if ranked else 0.0
+    return [push for push in ranked if abs(push.effect) >= least]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from efcml.explain.background import Background, name_all
+from efcml.explain.activity import activate_scaled, remembered_rows
+from efcml.explain.background import Background
+from efcml.explain.columns import ColumnKinds
+from efcml.explain.learner_rules import read_in_order, reading_order
 from efcml.explain.phrases import count, percent
 from efcml.explain.rule import Rule
+from efcml.explain.trust import GIVEN, REMEMBERED, Trust, measure_trust
+from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
-from efcml.support.markup import bar, escape, faint, join, lines, table
+from efcml.support.markup import Safe, bar, escape, faint, join, lines, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,12 +28,23 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
 
-class RuleList(Sequence[Rule]):
-    """Rules, strongest first: a sequence of `Rule` that prints as text and shows as a table."""
+# The order of reading of each learner, and for which state: to find it takes longer than a row.
+_orders: WeakKeyDictionary[Learner, tuple[Any, list[int]]] = WeakKeyDictionary()
 
-    def __init__(self, rules: Iterable[Rule], background: Background) -> None:
+
+class RuleList(Sequence[Rule]):
+    """Rules by what they decide: a sequence of `Rule` that prints as text and shows as a table.
+
+    The background, a rule that covers everything, stands last. ``trust`` says how far the reading
+    is what the model does, by the rows that the model remembers; None if it remembers none.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], background: Background, trust: Trust | None = None
+    ) -> None:
         self._rules = tuple(rules)
         self.background = background
+        self.trust = trust
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -40,7 +57,7 @@ class RuleList(Sequence[Rule]):
 
     def __getitem__(self, index: int | slice) -> Rule | RuleList:
         if isinstance(index, slice):
-            return RuleList(self._rules[index], self.background)
+            return RuleList(self._rules[index], self.background, self.trust)
         return self._rules[index]
 
     @property
@@ -63,6 +80,33 @@ class RuleList(Sequence[Rule]):
         """Covariances of the features in all rules, in the units of the data (n, p, p)."""
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
+
+    def telling(self, most: int = 6) -> list[int]:
+        """Return the columns that the rules name in their IF parts, those that decide most first.
+
+        A column counts by what the rules decide that name it, the first terms more than later ones.
+        """
+        places = {thing.name: thing.columns for thing in self.background.columns.variables}
+        counts = np.zeros(len(self.feature_names))
+        for rule in self:
+            for place, term in enumerate(rule.terms):
+                for column in places[term.feature]:
+                    counts[column] += (rule.decides + 1e-9) / (1.0 + place)
+        order = np.argsort(-counts, kind="stable")[:most]
+        return [int(column) for column in order if counts[column] > 0.0]
+
+    def memberships(self, most: int = 6) -> dict[str, Any]:
+        """Return what `efcml.plots.draw_memberships` draws, by the names of its arguments.
+
+        At most so many features: those of `telling`.
+        """
+        columns, n = self.telling(most), len(self)
+        return {
+            "positions": np.reshape([rule.position[0][columns] for rule in self], (n, -1)),
+            "widths": np.reshape([rule.position[1][columns] for rule in self], (n, -1)),
+            "feature_names": [self.feature_names[column] for column in columns],
+            "rule_names": [f"rule {rule.uid}" for rule in self],
+        }
 
     def squared_distances(self, X: ArrayLike) -> Floats:
         """Return the squared Mahalanobis distance of every row to every center (rows, n)."""
@@ -89,6 +133,7 @@ class RuleList(Sequence[Rule]):
             {
                 "uid": [rule.uid for rule in self],
                 "born": [rule.born for rule in self],
+                "decides": [rule.decides for rule in self],
                 "support": [rule.support for rule in self],
                 "share": [rule.share for rule in self],
                 "antecedent": [rule.antecedent for rule in self],
@@ -109,7 +154,8 @@ class RuleList(Sequence[Rule]):
         return f"{part}{count(n_rules, 'rule')} after {count(rows, 'row')}"
 
     def __str__(self) -> str:
-        return "\n\n".join([self.title, *map(str, self)])
+        trust = [] if self.trust is None else [str(self.trust)]
+        return "\n\n".join([self.title, *map(str, self), *trust])
 
     def __repr__(self) -> str:
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
@@ -122,114 +168,66 @@ class RuleList(Sequence[Rule]):
         """Return a table of all rules, or of the first ``most``."""
         if not self:
             return escape(self.title)
-        widest = max(rule.share for rule in self)
+        widest = max(rule.decides for rule in self)
         rows = [
             (
                 rule.uid,
-                bar(rule.share / widest if widest else 0.0, percent(rule.share)),
-                f"{rule.support:.0f}",
+                bar(rule.decides / widest if widest else 0.0, percent(rule.decides)),
+                f"{rule.weight:.0f}",
                 join(" AND ", rule.terms) or rule.antecedent,
                 lines(rule.consequent, *map(faint, rule.trends)),
             )
             for rule in self[:most]
         ]
         caption = self[:most].title
-        return table(["rule", "share", "rows", "IF", "THEN"], rows, caption=caption, right=(0, 2))
+        head = ["rule", "decides", "rows", "IF", "THEN"]
+        trust = [] if self.trust is None else self.trust.sentences
+        return Safe(table(head, rows, caption=caption, right=(0, 2)) + lines(*map(faint, trust)))
 
 
 @one_at_a_time
+@one_blas_thread()
 def read_rules(
     learner: Learner,
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    columns: ColumnKinds | None = None,
 ) -> RuleList:
-    """Return the rules of a learner, strongest first; none during the warm-up.
+    """Return the rules of a learner by what they decide; none during the warm-up.
 
     Parameters
     ----------
     learner : Learner
     feature_names, label_names : sequence of str, optional
         ``x0``, ``x1``, ... and ``label0``, ``label1``, ... where not given.
+    columns : ColumnKinds, optional
+        Which columns are flags and which belong together, with names of their own.
 
     Returns
     -------
     RuleList
     """
-    background, rules = read_in_order(learner, feature_names, label_names)
-    return RuleList(sorted(rules, key=lambda rule: -rule.weight), background)
+    background, rules = read_in_order(learner, feature_names, label_names, columns)
+    remembered = remembered_rows(learner)
+    trust = measure_trust(learner, rules, remembered, REMEMBERED) if len(remembered) else None
+    return RuleList((rules[r] for r in reading_order(rules)), background, trust)
 
 
-def read_in_order(
-    learner: Learner, feature_names: Sequence[str] | None, label_names: Sequence[str] | None
-) -> tuple[Background, list[Rule]]:
-    """Return the background and the rules in the order of the learner's arrays."""
-    from efcml.model.definite import invert  # not above: it loads numba
-
-    p, K = learner.n_features, learner.n_labels
-    names = name_all(feature_names, "x", p), name_all(label_names, "label", K)
-    if not learner.fitted:
-        frequencies = learner.score(np.zeros((1, p)))[0]
-        nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        return Background(*names, *nothing, frequencies, len(learner.held), 0), []
-    rules, scaler = learner.rules, learner.scaler
-    centers = rules.center[:, :p].copy()
-    covariances = [invert(precision) for precision in rules.input_precision]
-    label_weights, label_means = own(rules.label_weight), own(rules.label_mean)
-    known = label_weights.sum(axis=0)
-    usual = (label_weights * label_means).sum(axis=0) / np.where(known > 0.0, known, 1.0)
-    usual = np.clip(usual, 0.0, 1.0)  # rounding
-    background = Background(
-        *names,
-        scaler.mean,
-        scaler.scale,
-        *pool(rules.support, centers, covariances),
-        usual,
-        learner.rows_seen,
-        rules.n_rules,
-    )
-    shares = rules.weight / (rules.weight.sum() or 1.0)
-    found = [
-        Rule(
-            uid=int(rules.uid[r]),
-            born=int(rules.born[r]),
-            support=float(rules.support[r]),
-            weight=float(rules.weight[r]),
-            share=float(shares[r]),
-            scaled_center=centers[r],
-            scaled_covariance=covariances[r],
-            scaled_weights=rules.W[r, :K].copy(),
-            label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
-            label_weights=label_weights[r],
-            label_correlation=correlation(rules, r),
-            background=background,
-        )
-        for r in range(rules.n_rules)
-    ]
-    return background, found
+@one_at_a_time
+@one_blas_thread()
+def read_activations(learner: Learner, X: Floats) -> Floats:
+    """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
+    stamp = learner.rows_seen, learner.rules.uid.tobytes()
+    known, order = _orders.get(learner, (None, []))
+    if known != stamp:
+        order = reading_order(read_in_order(learner, None, None)[1])
+        _orders[learner] = stamp, order
+    return activate_scaled(learner, learner.scaler.transform(X))[:, order]
 
 
-def own(table: Floats) -> Floats:
-    """Return what each label says of itself, (rules, K), of an array over pairs of labels."""
-    return (table[:, 0] if table.shape[1] == 1 else np.diagonal(table, axis1=1, axis2=2)).copy()
-
-
-def correlation(rules: Any, rule: int) -> Floats:
-    """Return the label correlation of a rule, as its penalty uses it."""
-    from efcml.kernels.proximal import correlate  # not above: it loads numba
-
-    corr = np.empty((rules.n_labels, rules.n_labels))
-    correlate(rules.label_cov[rule], rules.label_weight[rule], corr)
-    return corr
-
-
-def pool(support: Floats, centers: Floats, covariances: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of each scaled feature over the rows of all rules.
-
-    The deviation is at most 1, that of the initial rows: widths of young rules hold much of the
-    width they were born with, which is no property of the data.
-    """
-    share = support / support.sum()
-    means = share @ centers
-    variances = np.array([np.diagonal(covariance) for covariance in covariances])
-    spreads = np.sqrt(share @ (variances + (centers - means) ** 2))
-    return means, np.minimum(spreads, 1.0)
+@one_at_a_time
+@one_blas_thread()
+def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
+    """Return how far the reading of a fitted learner holds for rows that are not scaled."""
+    _, rules = read_in_order(learner, None, None, columns)
+    return measure_trust(learner, rules, X, GIVEN)

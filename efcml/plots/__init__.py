@@ -9,9 +9,12 @@ from efcml.plots._consequents import draw_consequents
 from efcml.plots._correlation import draw_label_correlation
 from efcml.plots._ellipses import draw_ellipses
 from efcml.plots._importance import draw_importance
+from efcml.plots._memberships import draw_memberships
+from efcml.plots._rule_card import draw_rule_card
 from efcml.plots._rule_counts import draw_rule_counts
 from efcml.plots._spending import draw_spending
 from efcml.plots._trends import draw_trends
+from efcml.plots._winners import draw_winners
 from efcml.plots.style import new_axes, new_figure, save_figure
 
 __all__ = [
@@ -19,9 +22,12 @@ __all__ = [
     "draw_ellipses",
     "draw_importance",
     "draw_label_correlation",
+    "draw_memberships",
+    "draw_rule_card",
     "draw_rule_counts",
     "draw_spending",
     "draw_trends",
+    "draw_winners",
     "new_axes",
     "new_figure",
     "save_figure",

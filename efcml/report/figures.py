@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, trend
 from efcml.model.batch import label_means
+from efcml.report.reading_figures import draw_counts_and_winners, draw_reading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.explain import RuleList
     from efcml.plots.style import Marks
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Floats, TableLike
 
-FIGURES = ("trends", "rules", "importance", "spending")  # that a run may have
+FIGURES = ("trends", "rules", "memberships", "cards", "importance", "spending")  # of a run
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
 # More cannot be seen, and vector files would grow with the stream.
@@ -37,6 +39,7 @@ def draw_run(
     *,
     dataset: Dataset | None = None,
     first_row: int = 0,
+    X: TableLike | None = None,
 ) -> dict[str, Figure]:
     """Draw what a run was like.
 
@@ -51,11 +54,14 @@ def draw_run(
         Where the rows came from; its drifts are marked.
     first_row : int
         Number of the first row of the run, such as ``dataset.n_initial``.
+    X : array-like of shape (n, p), optional
+        The rows of the run. With them "rules" also shows which rule decides each row.
 
     Returns
     -------
     dict of str to Figure
-        "trends" and, where there is something to show, "rules", "importance" and "spending".
+        "trends" and, where there is something to show, "rules", "memberships", "cards",
+        "importance" and "spending".
 
     Examples
     --------
@@ -63,14 +69,24 @@ def draw_run(
     >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
     >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
     >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
-    ['trends', 'rules', 'importance']
+    ['trends', 'rules', 'memberships', 'cards', 'importance']
     """
     marks = find_marks(dataset, first_row, len(result.Y))
     figures = {"trends": draw_measures(result, first_row, marks)}
-    if result.rules.any():
-        figures["rules"] = draw_rules(result, classifier, first_row, marks)
     rules = getattr(classifier, "rules_", ()) if isinstance(classifier, EFCMLClassifier) else ()
+    if rules and X is not None:
+        figures["rules"] = draw_counts_and_winners(
+            result,
+            rules,
+            activations_of(classifier, X),
+            first_row=first_row,
+            marks=marks,
+            cap=classifier.max_rules,
+        )
+    elif result.rules.any():
+        figures["rules"] = draw_rules(result, classifier, first_row, marks)
     if rules:
+        figures |= draw_reading(rules)
         figures["importance"] = draw_features(rules, dataset)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
@@ -79,6 +95,14 @@ def draw_run(
     for figure in figures.values():
         keep_small(figure)
     return figures
+
+
+def activations_of(classifier: EFCMLClassifier, X: TableLike) -> Floats:
+    """Return the activations at the rows of a run, which may have got their names after it."""
+    if not hasattr(X, "columns"):
+        classifier = copy(classifier)
+        vars(classifier).pop("feature_names_in_", None)  # scikit-learn would warn, and be loaded
+    return classifier.activations(X)
 
 
 def name_rows(first_row: int) -> str:

@@ -60,7 +60,19 @@ CAPTIONS = {
         "Measures along the stream. Every row is predicted before it is learned. The first few "
         "rows, too few for a mean, are not drawn."
     ),
-    "rules": "Number of rules along the stream. Ticks: where rules are born, merged or dropped.",
+    "rules": (
+        "Number of rules along the stream. Ticks: where rules are born, merged or dropped. Strips, "
+        "if there are any: which of the rules at the end would decide each row; the darker, the "
+        "more rows of a stretch."
+    ),
+    "memberships": (
+        "Where the rules lie along the features that tell them apart: 1 at the center of a rule, "
+        "in standard deviations from the usual."
+    ),
+    "cards": (
+        "The rules that decide most: when they hold, and the probability of each label at their "
+        "center, with its interval by the rows behind it. Beyond .5 the label is predicted there."
+    ),
     "importance": (
         "How much the features move the score of each label: per standard deviation of the feature "
         "inside a rule, over all rules by their share of the activation."

@@ -8,7 +8,7 @@ import numpy as np
 from efcml.estimators.base import EngineFace
 from efcml.estimators.classifier import SEED, UNUSED_SEED
 from efcml.estimators.seeds import read_random_state
-from efcml.explain import RuleList, name_all, read_rules
+from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.model.params import Parameters
 from efcml.rivals.model_list import LEAST_SQUARES
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
@@ -32,16 +32,18 @@ class PerLabelFace(EngineFace, Parameters):
 
         In a chain, the labels before a label are features of its rules.
         """
-        features, labels = self.column_names()
+        _, labels = self.column_names()
         learner = self.learner_
         labels = name_all(labels, "label", learner.n_labels)
-        inputs = name_all(features, "x", learner.n_features) + tuple(
-            labels[c] for c in learner.order
-        )
-        return {
-            labels[c]: read_rules(model, inputs[: model.n_features], [labels[c]])
-            for model, c in zip(learner.models, learner.order, strict=True)
-        }
+        columns = self._column_kinds()
+        inputs = columns.names + tuple(labels[c] for c in learner.order)
+        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
+        found = {}
+        for model, c in zip(learner.models, learner.order, strict=True):
+            p = model.n_features
+            own = ColumnKinds(inputs[:p], flags[:p], columns.groups)
+            found[labels[c]] = read_rules(model, None, [labels[c]], own)
+        return found
 
 
 @with_parameters

@@ -17,6 +17,12 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
+from efcml.saving.column_facts import (
+    check_columns,
+    know_nothing,
+    pack_columns,
+    unpack_columns,
+)
 from efcml.saving.file_checks import take, take_words
 from efcml.saving.learners import (
     check_learner,
@@ -49,6 +55,7 @@ def pack(model: Any) -> State:
         "classes": pack_classes(model.classes_) if model._binary else None,
         "label_names": names_of(model, "label_names_"),
         "feature_names": names_of(model, "feature_names_in_"),
+        "columns": pack_columns(model),
         "learner": learner,
     }
     return facts, nest(learner=arrays)
@@ -64,12 +71,14 @@ def shapes(facts: Facts) -> Shapes:
     if fitted is None:
         return {}
     words = (list, NoneType)
+    fitted.setdefault("columns", know_nothing())
     take(
         fitted,
         "the estimator",
         classes=(dict, NoneType),
         label_names=words,
         feature_names=words,
+        columns=dict,
         learner=dict,
     )
     learner = fitted["learner"]
@@ -79,7 +88,8 @@ def shapes(facts: Facts) -> Shapes:
     else:
         expected = per_label_shapes(learner, kind)
         n_labels = len(learner["models"])
-    for name, count in (("feature_names", learner["n_features"]), ("label_names", n_labels)):
+    n_given = check_columns(fitted["columns"], learner["n_features"])
+    for name, count in (("feature_names", n_given), ("label_names", n_labels)):
         if fitted[name] is not None:
             take_words(fitted[name], name, count)
     if fitted["classes"] is not None:
@@ -116,7 +126,8 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     learner = LEARNERS[facts["class"]].from_state(fitted["learner"], pick(arrays, "learner"))
     flat = fitted["classes"] is not None
     pair = unpack_classes(fitted["classes"]) if flat else None
-    found = {"_binary": flat, "_pair": pair, "n_features_in_": learner.n_features}
+    found = {"_binary": flat, "_pair": pair}
+    found |= unpack_columns(fitted["columns"], learner.n_features)
     for name, attribute in (
         ("label_names", "label_names_"),
         ("feature_names", "feature_names_in_"),

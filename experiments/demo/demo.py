@@ -221,7 +221,8 @@ def write_page(out, stream, run, summary, figures):
     """Write the report of one run, with the figures that compare; return the path."""
     for figure in figures.values():  # saved already, with every dot as a shape
         keep_small(figure)
-    own = draw_run(run.result, run.classifier, dataset=stream, first_row=stream.n_initial)
+    X, _ = stream.stream
+    own = draw_run(run.result, run.classifier, dataset=stream, first_row=stream.n_initial, X=X)
     return write_report(
         out / "report.html",
         summary=summary,

@@ -1,0 +1,115 @@
+"""How far what is read off the rules is what the model does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from efcml.explain.activity import activate_scaled, count_effective
+from efcml.explain.phrases import count, percent, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from efcml.explain.rule import Rule
+    from efcml.support.aliases import Floats
+
+REMEMBERED = "remembered row"
+GIVEN = "row"
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Shares of decisions (rows times labels) that are the model's own, by simpler readings.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that were looked at.
+    source : str
+        "remembered row", if these are the cases of the model, which it has learned; else "row".
+    strongest : float
+        Share of decisions that the strongest rule of the row would take alone.
+    sparse : float
+        The same, if of its planes only what is printed counts: at most five features.
+    rules : float
+        Share of decisions that all rules would take without the cases.
+    correction : float
+        How far the cases move a score, in the mean.
+    effective : float
+        Effective number of rules per row, median.
+    """
+
+    rows: int
+    source: str
+    strongest: float
+    sparse: float
+    rules: float
+    correction: float
+    effective: float
+
+    @property
+    def turned(self) -> float:
+        """Share of decisions that the cases turn."""
+        return 1.0 - self.rules
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same in words, one sentence each."""
+        seen = " that it has learned" if self.source == REMEMBERED else ""
+        return [
+            f"by {count(self.rows, self.source)}{seen}: {share(self.strongest)} of all decisions "
+            f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
+            f"its slopes",
+            f"{share(self.rules)} are those of all rules without cases; cases turn the rest, and "
+            f"move a score by {short(self.correction)} on average",
+            f"half of the rows are decided by at most {self.effective:.1f} effective rules",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(["how far to trust the reading", *(f"  {s}" for s in self.sentences)])
+
+
+def share(value: float) -> str:
+    """Return a share in percent that says 100 % only if nothing is missing.
+
+    Examples
+    --------
+    >>> share(1.0), share(0.9999), share(0.0), share(0.00004)
+    ('100 %', '99.9 %', '0 %', '0.004 %')
+    """
+    return "99.9 %" if 0.995 < value < 1.0 else percent(value)
+
+
+def measure_trust(learner: Any, rules: Sequence[Rule], X: Floats, source: str) -> Trust:
+    """Return how well simpler readings agree with a fitted learner at some rows.
+
+    ``rules`` are in the order of the learner's arrays.
+    """
+    scores, scaled = learner.score(X), learner.scaler.transform(X)
+    psi = activate_scaled(learner, scaled)
+    winner = psi.argmax(axis=1)
+    blended, alone, thin = (np.zeros_like(scores) for _ in range(3))
+    for r, rule in enumerate(rules):
+        heights = scaled @ rule.slopes.T + rule.scaled_weights[:, -1]
+        blended += psi[:, [r]] * heights
+        own = winner == r
+        alone[own] = heights[own]
+        thin[own] = rule.answer + (scaled[own] - rule.scaled_center) @ rule.sparse.slopes.T
+    decided = scores >= 0.5
+    return Trust(
+        len(X),
+        source,
+        agreement(alone, decided),
+        agreement(thin, decided),
+        agreement(blended, decided),
+        float(np.abs(scores - blended).mean()),
+        float(np.median(count_effective(psi))),
+    )
+
+
+def agreement(scores: Floats, decided: Floats) -> float:
+    """Return the share of decisions that scores would take as they were taken."""
+    return float(((scores >= 0.5) == decided).mean())
