@@ -15,7 +15,16 @@ import pytest
 from sklearn.base import clone
 from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
-from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
+from efcml import (
+    ActiveLearner,
+    ChainEFC,
+    EFCMLClassifier,
+    OneVsRestEFC,
+    datasets,
+    load,
+    prequential,
+    save,
+)
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.learner import Learner
 from efcml.model.params import Params
@@ -551,3 +560,15 @@ def test_arrays_come_back_in_any_order_of_memory(path, rng):
     for name in arrays:
         np.testing.assert_array_equal(found[name], arrays[name])
         assert found[name].flags.c_contiguous and found[name].flags.writeable
+
+
+def test_files_of_the_first_format_load_and_go_on():
+    """A model that was saved before there was splitting: it answers as it did, and is not split."""
+    path = Path(__file__).parent / "data" / "format_1.npz"
+    ds = datasets.load("drifting-clusters-2d", n=300)
+    clf = load(path)
+    expected = [[0.439142, -0.257609], [0.462794, -0.271829]]  # as the version that wrote it said
+    np.testing.assert_allclose(clf.decision_function(ds.X[290:292])[:, :2], expected, atol=2e-6)
+    assert (clf.splitting, clf.least_share) == ("off", 0.0)
+    clf.partial_fit(ds.X[250:], ds.Y[250:])
+    assert clf.learner_.counts["splits"] == 0

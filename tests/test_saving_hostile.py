@@ -310,7 +310,7 @@ def test_headers_that_are_no_plain_json_are_refused(files, path):
 
 @pytest.mark.parametrize("part", [b"[]", b"0", b'""', b"0.5", b'"\\ud800"', b'{"":0}'])
 def test_the_longest_headers_are_refused_in_time(part, files, path):
-    start = b'{"format":"efcml","format_version":1,"x":['
+    start = b'{"format":"efcml","format_version":2,"x":['
     count = (archive.MOST_HEADER - 100) // (len(part) + 1)
     text = start + b",".join([part] * count) + b"]}"
     reason = "too many parts" if part[:1] in b"[{" else "the header must say"
@@ -330,10 +330,10 @@ def test_lengths_of_the_header_that_lie_are_refused(files, path):
 def test_newer_formats_ask_for_a_newer_efcml(files, path):
     parts = members_of(files["fitted"])
     header = json.loads(parts["header.json"])
-    newer = header | {"format_version": 2, "compression": "none"}
+    newer = header | {"format_version": 3, "compression": "none"}
     for text in (archive.to_json(newer), json.dumps(newer).encode()):
         found = assert_refused(path, with_header(parts, text), "upgrade efcml")
-        assert "format 2, here 1" in found
+        assert "format 3, here 2" in found
     for version in (0, -1, True, 1.0, "1", None, [2], {}):
         text = archive.to_json(header | {"format_version": version})
         assert_refused(path, with_header(parts, text))

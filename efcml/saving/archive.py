@@ -33,6 +33,7 @@ from efcml.saving.layout import (
     read_size,
     total_size,
 )
+from efcml.saving.older_files import up_to_date
 from efcml.support.folders import replacing
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Array, Facts, PathLike, Shapes, State
 
 FORMAT = "efcml"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 can be read (older_files.py)
 HEADER = "header.json"
 MOST_HEADER = 2**21  # bytes; some thousand arrays
 MOST_BRACKETS = 2**17  # every list takes fifty times its two bytes
@@ -106,7 +107,8 @@ def read_file(file: BufferedReader, expect: Callable[[Facts], Shapes]) -> State:
     size = os.fstat(file.fileno()).st_size
     text = read_header(file, size)
     header = parse_header(text)
-    table = expect(header)
+    today = up_to_date(header)
+    table = expect(today)
     listed = [[name, dtype, list(shape)] for name, (dtype, shape) in table.items()]
     if header["arrays"] != listed:
         raise ValueError("its table of arrays does not fit its sizes")
@@ -129,7 +131,7 @@ def read_file(file: BufferedReader, expect: Callable[[Facts], Shapes]) -> State:
             raise ValueError(f"the array {name} is damaged")
     if header["sha256"] != content_hash(header, arrays.values()):
         raise ValueError("its contents do not have the sha256 that its header states")
-    return header, arrays
+    return today, arrays
 
 
 def read_header(file: BufferedReader, size: int) -> bytes:
@@ -162,7 +164,7 @@ def parse_header(text: bytes) -> Facts:
         raise ValueError(
             f"a newer efcml wrote it (format {version}, here {FORMAT_VERSION}): upgrade efcml"
         )
-    if version != FORMAT_VERSION or not is_plain:
+    if type(version) is not int or version < 1 or not is_plain:
         raise ValueError("its header is not one of efcml")
     words = dict.fromkeys(("format", "efcml_version", "kind", "sha256"), str)
     return take(header, "the header", **words, format_version=int, content=dict, arrays=list)

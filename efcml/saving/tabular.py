@@ -19,7 +19,6 @@ from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
 from efcml.saving.column_facts import (
     check_columns,
-    know_nothing,
     pack_columns,
     unpack_columns,
 )
@@ -71,7 +70,6 @@ def shapes(facts: Facts) -> Shapes:
     if fitted is None:
         return {}
     words = (list, NoneType)
-    fitted.setdefault("columns", know_nothing())
     take(
         fitted,
         "the estimator",
