@@ -48,6 +48,7 @@ SETTINGS = {
 }
 STREAMS = {"drifting-clusters": (1, 2, 3), "drifting-clusters-2d": (1, 2, 3)}
 STREAMS |= {"stationary-clusters": (1, 2, 3)}
+LARGE = "mediamill"  # run with one setting
 WHOLE_SETTINGS = {"the default": {}, "bandwidth 1": {"bandwidth": 1.0}}
 WHOLE_SETTINGS |= {"the default, no cases": {"cases": 0}}
 CRISP_BEFORE = {"as before": {}, "as before, bandwidth 1": {"bandwidth": 1.0}}
@@ -102,6 +103,7 @@ def run_all_whole(settings):
     have = {(r["setting"], r["set"], r["seed"]) for r in read(out)}
     seeds = {name: (None,) for name in SETS} | STREAMS
     todo = [(setting, name, seed) for setting in settings for name in seeds for seed in seeds[name]]
+    todo.append((next(iter(settings)), LARGE, None))
     for setting, name, seed in todo:
         if (setting, name, seed) not in have:
             record = {"setting": setting} | run_whole(name, seed, settings[setting])
@@ -134,9 +136,11 @@ def whole_table(records):
         "| set | setting | PA / AP | rules | effective | top share | largest | spread | ms a row |"
     )
     lines = [head, "|---" * 9 + "|"]
-    for name in (*SETS, *STREAMS):
+    for name in (*SETS, LARGE, *STREAMS):
         for setting in (*CRISP_BEFORE, *WHOLE_SETTINGS):
             rows = [r for r in records if (r["setting"], r["set"]) == (setting, name)]
+            if not rows:
+                continue
             fields = ("pa", "ap", "rules", "effective", "top", "largest", "spread", "ms_per_sample")
             pa, ap, rules, *shares, spread, ms = np.mean([[r[f] for f in fields] for r in rows], 0)
             effective, top, largest = shares
