@@ -104,3 +104,25 @@ def test_default_never_diverges_on_the_grid(name):
         assert np.isfinite(result.scores).all()
         assert np.abs(clf.learner_.rules.W).max() < 100.0
         assert not (clf.learner_.rules.stopped > 0).any()
+
+
+# Least spread of the answers: mean over the labels of their standard deviation over the rules.
+SPREADS = {"emotions": 0.15, "yeast": 0.08, "water-quality": 0.05, "birds": 0.03}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_few_rules_decide_and_none_holds_nearly_all(name):
+    ds = load(name)
+    clf = EFCMLClassifier().fit(*ds.initial)
+    result = prequential(clf, *ds.stream)
+    assert result.rules.max() <= 10 < clf.max_rules  # not the cap
+    assert np.median(clf.effective_rules(ds.X)) <= 2.0
+    psi, rules = clf.activations(ds.X), clf.learner_.rules
+    won = np.bincount(psi.argmax(axis=1), minlength=clf.n_rules_) / len(psi)
+    assert won.max() <= 0.6
+    assert rules.support.min() > 2
+    order = [[int(uid) for uid in rules.uid].index(rule.uid) for rule in clf.rules_]
+    centers = np.column_stack([rules.center[order, : ds.X.shape[1]], np.ones(clf.n_rules_)])
+    answers = np.einsum("rp,rkp->rk", centers, rules.W[order])
+    assert np.sqrt(won @ (answers - won @ answers) ** 2).mean() >= SPREADS[name]

@@ -40,8 +40,9 @@ def test_rules_move_as_if_they_had_always_been_held_to_the_new_planes(rng, share
     assert_allclose(rules.W_prior, np.tile(planes, (3, 1, 1)))
 
 
-def test_renewals_come_with_a_tenth_more_rows():
-    assert [next_renewal(rows) for rows in (0, 1, 9, 10, 100, 391)] == [1, 2, 10, 11, 111, 431]
+def test_renewals_come_with_more_rows_and_not_too_often_with_many_features():
+    assert [next_renewal(rows, 4) for rows in (0, 1, 33, 34, 391)] == [1, 2, 34, 36, 403]
+    assert [next_renewal(rows, 260) for rows in (0, 322, 5000)] == [33, 355, 5151]
 
 
 def test_strongly_held_rules_follow_what_all_rows_say(rng):

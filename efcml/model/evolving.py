@@ -169,7 +169,7 @@ class EvolvingRules:
     def _renew_shared_planes(self, strength: float) -> None:
         Delta = precision(strength, self.n_features)
         share_planes(self.rules, shared_planes(self.rules, Delta))
-        self.renewal = next_renewal(self.rows_seen + 1)
+        self.renewal = next_renewal(self.rows_seen + 1, self.n_features)
         self._steer()
 
     # -- events -----------------------------------------------------------------------------

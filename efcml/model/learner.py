@@ -113,7 +113,7 @@ class Learner(Guarded, EvolvingRules):
             self.rules.arrays.stopped[rule] = len(X)
         self._warn_of_divergence()
         if prior.shared is not None:
-            self.shared, self.renewal = prior.shared, next_renewal(self.rows_seen)
+            self.shared, self.renewal = prior.shared, next_renewal(self.rows_seen, self.n_features)
             self._steer()
 
     # -- stream -----------------------------------------------------------------------------

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from efcml.model.rulebase import RuleBase
     from efcml.support.aliases import Floats
 
-RENEWED = 1.1  # growth of the number of rows after which planes are shared anew: it is cubic
+GROWTH = 0.03  # of the number of rows, after which planes are shared anew
+SPARED = 8  # rows for as many features, at least, since it costs the cube of these
 
 
-def next_renewal(rows: int) -> int:
+def next_renewal(rows: int, n_features: int) -> int:
     """Return how many rows there are when the shared planes are derived next."""
-    return max(rows + 1, int(np.ceil(RENEWED * rows)))
+    return rows + 1 + max(int(GROWTH * rows), n_features // SPARED)
 
 
 def shared_planes(rules: RuleBase, Delta: Floats) -> Floats:

@@ -740,7 +740,7 @@ class NaiveLearner:
             rule.W = rule.W + after - before
             rule.W_prior = planes.copy()
         rows = self.row + 1
-        self.renewal = max(rows + 1, int(np.ceil(1.1 * rows)))
+        self.renewal = rows + 1 + max(int(0.03 * rows), self.p // 8)
 
     def keep_even(self, winner):
         """Split the winner if it is too large, or take in a rule that is idle (section 3)."""
