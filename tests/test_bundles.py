@@ -222,10 +222,11 @@ def test_pickles_and_copies_stand_alone(again, used):
 
 
 def test_settings_of_parameters_are_a_bundle():
-    settings = Params().settings(3, 2, 1.0)
+    settings = Params().settings(3, 2, 1.0, split_share=0.3)
     assert isinstance(settings, Settings)
     assert isinstance(settings, Bundle)
-    assert pickle.loads(pickle.dumps(settings)).vigilance == settings.vigilance
+    again = pickle.loads(pickle.dumps(settings))
+    assert (again.vigilance, again.split_share) == (settings.vigilance, 0.3)
 
 
 # Types

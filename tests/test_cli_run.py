@@ -75,8 +75,8 @@ def test_all_files(songs, tmp_path, capsys):
     assert captured.err == ""
     title, line, where = captured.out.splitlines()
     assert title.split() == [
-        *("dataset", "model", "initial", "stream", "PA", "AP", "rules", "births/merges/drops"),
-        *("asked", "ms/sample"),
+        *("dataset", "model", "initial", "stream", "PA", "AP", "rules"),
+        *("births/splits/merges/drops", "asked", "ms/sample"),
     ]
     assert len(title) == len(line)
     assert where.startswith(f"written to {out}: summary.json, model.npz, predictions.csv, ")
@@ -94,12 +94,9 @@ def test_all_files(songs, tmp_path, capsys):
     clf, result = direct_run(songs)
     assert summary["pa"] == result.pa
     assert summary["ap"] == result.ap
-    assert (summary["births"], summary["merges"], summary["drops"]) == (
-        result.births,
-        result.merges,
-        result.drops,
-    )
-    assert cells["births/merges/drops"] == f"{result.births}/{result.merges}/{result.drops}"
+    counts = [result.births, result.splits, result.merges, result.drops]
+    assert [summary[name] for name in ("births", "splits", "merges", "drops")] == counts
+    assert cells["births/splits/merges/drops"] == "/".join(map(str, counts))
     assert summary["rules"] == clf.n_rules_
     assert summary["parameters"] == clf.get_params() | {"random_state": 0}
     assert (summary["n_initial"], summary["n_stream"], summary["rows_left"]) == (24, 20, 0)

@@ -16,7 +16,7 @@ from efcml.plots.names import spread
 pytestmark = pytest.mark.plain
 
 MARKS = {"slow": (20, 40), "sudden": 60}
-EVENTS = [(0, "birth", 1), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
+EVENTS = [(0, "birth", 1), (2, "split", 3), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
 
 
 @pytest.mark.parametrize("values", [0.5, 0.0])
@@ -163,9 +163,9 @@ def test_spread_places_are_apart_and_balanced(places, least):
 @pytest.mark.parametrize("log", [False, True])
 def test_rule_counts_show_every_event(log):
     ax = plots.draw_rule_counts([1, 1, 2, 2, 1], EVENTS, first_row=100, cap=2, log=log)
-    assert words(ax) == ["cap: 2 rules", "births (2)", "merges (1)", "drops (1)"]
+    assert words(ax) == ["cap: 2 rules", "births (2)", "splits (1)", "merges (1)", "drops (1)"]
     ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
-    assert ticks == [[100, 103], [103], [104]]
+    assert ticks == [[100, 103], [102], [103], [104]]
     start = 1 if log else 0
     tops = [path[:, 1].max() for lines in ax.collections for path in lines.get_segments()]
     assert max(tops) < start
@@ -222,8 +222,8 @@ def test_names_with_room_stand_where_their_lines_end(log):
 
 
 def test_unknown_kinds_of_events_are_refused():
-    with pytest.raises(ValueError, match="'split' is no kind of event; there are birth, merge"):
-        plots.draw_rule_counts([1], [(0, "split")])
+    with pytest.raises(ValueError, match="'death' is no kind of event; there are birth, split"):
+        plots.draw_rule_counts([1], [(0, "death")])
 
 
 def test_words_of_the_spending_stay_apart():

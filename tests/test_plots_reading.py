@@ -86,7 +86,7 @@ def test_rules_bring_what_is_drawn():
             assert (card["low"][k], card["high"][k]) == (tendency.low, tendency.high)
     plots.draw_memberships(**drawn)
     plots.draw_rule_card(**rules[0].card())
-    lone = fit_blocks(vigilance=1e9).rules_
+    lone = fit_blocks(vigilance=1e9, splitting="off").rules_
     assert lone[0].card()["conditions"] == ["ALWAYS"]
     plots.draw_memberships(**lone.memberships())
 

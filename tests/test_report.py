@@ -33,6 +33,9 @@ pytestmark = pytest.mark.plain
 
 VOID = {"meta", "link", "img", "source", "br"}
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
+# What the table of compared models shows, in the order of its columns.
+LINE = {"pa": 0.5, "ap": 0.25, "rules": 3, "births": 1, "splits": 2, "merges": 0}
+LINE |= {"ms_per_sample": 0.125}
 
 
 class Page(HTMLParser):
@@ -398,10 +401,9 @@ def test_rules_are_text_of_any_object(write):
 
 
 def test_models_are_compared_if_there_are_some(write):
-    line = {"pa": 0.5, "ap": 0.25, "rules": 3, "births": 1, "merges": 0, "ms_per_sample": 0.125}
-    more = {"models": {"a": line | {"name": "first"}, "b": line}, "findings": ["a < b."]}
+    more = {"models": {"a": LINE | {"name": "first"}, "b": LINE}, "findings": ["a < b."]}
     text = write(more)
-    assert table_of(text, "models") == {"a": [*line.values()], "b": [*line.values()]}
+    assert table_of(text, "models") == {"a": [*LINE.values()], "b": [*LINE.values()]}
     found = Page(text)
     assert "first" in found.one("table", id="models").text
     assert "a < b." in found.one("section", id="comparison").text
@@ -417,7 +419,6 @@ def test_models_without_a_title_keep_their_name(write):
 
 def test_names_are_escaped(write):
     ax = plots.draw_trends({EVIL: ([0, 1], [0, 1])})
-    line = {"pa": 0.5, "ap": 0.25, "rules": 3, "births": 1, "merges": 0, "ms_per_sample": 0.125}
     text = write(
         {
             "dataset": EVIL,
@@ -426,7 +427,7 @@ def test_names_are_escaped(write):
             EVIL: EVIL,
             "findings": [EVIL],
             "parameters": {EVIL: EVIL},
-            "models": {EVIL: line | {"name": EVIL}},
+            "models": {EVIL: LINE | {"name": EVIL}},
         },
         rules=EVIL,
         figures={EVIL: ax.figure, "own": ax.figure},
