@@ -13,10 +13,10 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from efcml_paper.machine import method
 
 import efcml
 from efcml import EFCMLClassifier, datasets
+from efcml.studies.provenance import method
 
 SETS = ("emotions", "water-quality", "yeast", "drifting-clusters", "stationary-clusters")
 MOST_ROWS, LEAST_ROWS = 200, 10  # that a rule must win to be judged
