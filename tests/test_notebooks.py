@@ -19,7 +19,7 @@ pytestmark = pytest.mark.plain
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
     "01_quick_start": 2,
-    "02_how_it_works": 11,
+    "02_how_it_works": 12,
     "03_correlation_ablation": 5,
     "04_active_learning_and_explaining": 3,
 }

@@ -184,7 +184,7 @@ class Parameters:
     splitting: str = choice(
         "Where a rule that has grown too large is cut in two: across the direction in which its "
         'features tell most about its labels, across its longest axis, or not at all ("off", the '
-        "paper).",
+        'paper). Take "off" to compare, or if births alone should make rules.',
         default="labels",
         allowed=("labels", "axis", "off"),
         paper="off",
