@@ -13,6 +13,7 @@ from efcml.cli import main
 from efcml.explain.columns import ColumnKinds, common_beginnings, find_flags
 from efcml.explain.phrases import flag_term, group_term
 from efcml.saving.models import expected, pack, unpack
+from efcml.saving.older_files import up_to_date
 
 pd = pytest.importorskip("pandas")
 
@@ -260,6 +261,7 @@ def test_files_that_say_nothing_of_columns_are_read():
     X, Y = workshop()
     facts, arrays = pack(EFCMLClassifier(**TWO_RULES).fit(dummies(X), Y))
     del facts["fitted"]["columns"]
+    facts = up_to_date({"format_version": 1, "content": facts})["content"]
     expected(facts)
     clf = unpack(facts, arrays)
     assert {thing.kind for thing in clf.rules_.background.columns.variables} == {"number"}

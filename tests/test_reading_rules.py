@@ -27,6 +27,8 @@ TWO_RULES = {
     "activation": "density",
     "merge_overlap": 0.8,
     "merge_volume": 1.0,
+    "splitting": "off",
+    "least_share": 0.0,
     "prior": 1.0,
     "alpha": 0.0,
     "beta": 0.1,
