@@ -1,7 +1,8 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
 Format 2 came with splitting, shared planes that go on learning, and kinds of columns. A model from
-before goes on as it was: nothing is split or taken in, and planes that are shared stay.
+before is not split, takes nothing in, and its shared planes stay. What is not a parameter is as it
+is today: if rules count by density, they also win rows by it, and merging goes by the dimension.
 """
 
 from __future__ import annotations

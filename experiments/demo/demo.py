@@ -102,7 +102,7 @@ class Run:
 def main(arguments=None):
     """Run the demo from the command line; return the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m efcml.demo",
+        prog="python experiments/demo/demo.py",
         description="Learn a built-in drifting stream; print a table, write figures and a report.",
     )
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the results")
