@@ -259,16 +259,19 @@ def test_every_field_is_documented():
         assert len(field.meaning.split()) >= 2, f"{field.name} has no meaning"
 
 
+# At the top of the module: code that comes from a cache looks for them there.
+@_jit.kernel_fast
+def classify(values, out):
+    for i in range(values.shape[0]):
+        out[i] = 2 * np.isnan(values[i]) + np.isinf(values[i])
+
+
+@_jit.kernel
+def divide(a, b):
+    return a / b
+
+
 def test_kernels_keep_nan_and_infinity():
-    @_jit.kernel_fast
-    def classify(values, out):
-        for i in range(values.shape[0]):
-            out[i] = 2 * np.isnan(values[i]) + np.isinf(values[i])
-
-    @_jit.kernel
-    def divide(a, b):
-        return a / b
-
     out = np.zeros(3)
     classify(np.array([1.0, np.nan, -np.inf]), out)
     assert out.tolist() == [0.0, 2.0, 1.0]

@@ -42,7 +42,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0014-cases.md": (RESULTS + "cases-*.jsonl",),
     "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
     "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
-    "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide-*.jsonl",),
+    "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
 }
 
 
