@@ -76,3 +76,17 @@ def test_the_fingerprint_has_no_rows_without_a_known_label(monkeypatch):
     assert machine.method() == before
     assert known
     assert all(known)
+
+
+def test_the_fingerprint_goes_through_all_that_happens_to_rules(monkeypatch):
+    seen, learn = [], Learner.learn
+
+    def look(self, *more, **options):
+        seen.append(self)
+        return learn(self, *more, **options)
+
+    monkeypatch.setattr(Learner, "learn", look)
+    machine.method.cache_clear()
+    machine.method()
+    assert all(any(one.counts[name] for one in seen) for name in ("births", "merges", "splits"))
+    assert any(one.shared is not None and one.renewal > 100 for one in seen)

@@ -24,6 +24,7 @@ OTHER_PARTS: dict[str, Any] = {  # that a run by default does not go through
     "product_space": False,
     "birth_plane": "blend",
 }
+MANY_EVENTS: dict[str, Any] = {"cases": 10, "vigilance": 0.6, "least_share": 0.12}
 
 
 def versions() -> dict[str, str]:
@@ -63,15 +64,18 @@ def method() -> str:
     """
     from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, prequential
 
-    ds = datasets.load("drifting-clusters", n=60, n_initial=30)
+    short = datasets.load("drifting-clusters", n=60, n_initial=30)
+    # Long enough that rules are split and taken in, with planes that they share.
+    long = datasets.load("drifting-clusters", n=170, n_initial=60, p=16, K=2)
     digest = hashlib.sha256(json.dumps(defaults()).encode())
     quick: dict[str, Any] = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
-    for model, active in (
-        (EFCMLClassifier(max_rules=4), None),
-        (EFCMLClassifier(max_rules=4, **OTHER_PARTS), None),
-        (EFCMLClassifier(**quick), ActiveLearner(0.3, "labels", random_state=0)),
-        (OneVsRestEFC(**quick), None),
-        (ChainEFC(**quick), None),
+    for model, ds, active in (
+        (EFCMLClassifier(max_rules=4), short, None),
+        (EFCMLClassifier(max_rules=4, **OTHER_PARTS), short, None),
+        (EFCMLClassifier(**quick), short, ActiveLearner(0.3, "labels", random_state=0)),
+        (OneVsRestEFC(**quick), short, None),
+        (ChainEFC(**quick), short, None),
+        (EFCMLClassifier(**MANY_EVENTS), long, None),
     ):
         model.fit(*ds.initial)
         result = prequential(model, *ds.stream, active=active, progress=False)
