@@ -14,7 +14,7 @@ from efcml.tuning import Grid, task, tune
 
 N = 90 if COMPILED else 30
 GRID = Grid(vigilance=[0.5, 0.15], alpha=[0.0, 0.3], beta=[0.0, 2.0])
-BASE = {"prior": 1.0, "max_rules": 20}
+BASE = {"prior": 1.0, "max_rules": 20, "splitting": "off", "activation": "distance"}
 MERGES = {"merge_overlap": 0.3, "merge_volume": 2.0}
 
 SHARED = {  # one pass for all pairs
