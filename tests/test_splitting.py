@@ -17,8 +17,7 @@ from efcml.model.splitting import cut_direction, split
 P_, K_ = 4, 3
 LOOSE = MergeTest(0.0, np.inf, 1.0, True)
 # What a rule that comes out of a merge has of its own, whatever its parts were.
-NOT_GIVEN_BACK = {"penalty", "penalty_top", "penalty_slack", "curvature", "tested", "D", "W"}
-NOT_GIVEN_BACK |= {"unchecked"}
+NOT_GIVEN_BACK = set("penalty penalty_top penalty_slack curvature tested unchecked D W".split())
 
 
 def learned_rule(rng, share, by="labels"):

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from efcml.cli.backend import add_backend, read_jobs
+
 if TYPE_CHECKING:
     from argparse import Namespace
 
@@ -39,28 +41,20 @@ def add_command(commands: Any) -> None:
         action="store_true",
         help="the same pictures on cut streams; all without mediamill",
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="scheduler of a Dask cluster, whose workers need efcml and the data",
-    )
+    add_backend(parser, workers_need="the data")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
     from efcml.support.progress import in_words
-    from efcml.tuning.inputs import check_backend
     from efcml_paper.plan import IDS, choose_ids
     from efcml_paper.scale import FULL, QUICK
 
     begin = time.perf_counter()
     scale = QUICK if options.quick else FULL
     ids = choose_ids(options.id, scale)
-    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
-    check_backend(jobs, options.dask)
+    jobs = read_jobs(options)
     from efcml_paper.session import Session  # not before: these take seconds to import
     from efcml_paper.work import Workers
 

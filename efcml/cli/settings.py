@@ -18,20 +18,25 @@ OFFERED = {name: model for name, model in MODELS.items() if model.offered}
 ASKING = [name for name, model in OFFERED.items() if model.asks]
 
 
-def add_settings(parser: ArgumentParser) -> None:
-    """Add the arguments that choose and set the model."""
-    titles = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
-    parser.add_argument(
-        "--model", choices=OFFERED, default="efcml", help=f"{titles} (default: efcml)"
-    )
+def add_set(parser: ArgumentParser, *, of: str) -> None:
+    """Add the argument that sets parameters."""
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="a parameter of the model, such as vigilance=0.4; may be repeated",
+        help=f"a parameter of {of}, such as vigilance=0.4; may be repeated",
     )
+
+
+def add_settings(parser: ArgumentParser) -> None:
+    """Add the arguments that choose and set the model."""
+    titles = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+    parser.add_argument(
+        "--model", choices=OFFERED, default="efcml", help=f"{titles} (default: efcml)"
+    )
+    add_set(parser, of="the model")
     parser.add_argument(
         "--budget",
         type=float,

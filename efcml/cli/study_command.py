@@ -7,14 +7,15 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.cli.settings import OFFERED, parameter_names, read_setting, read_value
+from efcml.cli.backend import add_backend, read_jobs
+from efcml.cli.settings import OFFERED, add_set, parameter_names, read_setting, read_value
 from efcml.cli.source import add_source, read_source
+from efcml.studies import USUAL
 
 if TYPE_CHECKING:
     from efcml.studies import Study
 
 FOLDER, RECORDS = "studies", "records"
-MEASURES = ("pa", "ap")
 
 
 def add_command(commands: Any) -> None:
@@ -37,14 +38,7 @@ def add_command(commands: Any) -> None:
         help="a parameter and its values, such as correlation=shift,none; the first is what others"
         " are compared with; may be repeated, for every combination",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="a parameter of all variants, such as vigilance=0.4; may be repeated",
-    )
+    add_set(parser, of="all variants")
     parser.add_argument(
         "--orders",
         type=int,
@@ -54,11 +48,9 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffles")
     parser.add_argument(
-        "--measures", default=",".join(MEASURES), metavar="A,B", help="what is measured"
+        "--measures", default=",".join(USUAL), metavar="A,B", help="what is measured"
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
+    add_backend(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -72,10 +64,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
-    from efcml.tuning.inputs import check_backend
-
-    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
-    check_backend(jobs, options.dask)
+    jobs = read_jobs(options)
     measures = read_measures(options.measures)
     varied = read_varied(options)
     folder = options.out or Path(FOLDER) / name_study(options, varied)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
+from efcml.cli.backend import add_backend, read_jobs
 from efcml.cli.source import add_source, read_source
 from efcml.cli.target import check_target, write_target
 from efcml.support.tables import format_table
@@ -29,9 +30,7 @@ def add_command(commands: Any) -> None:
         "tune", help="choose vigilance, alpha and beta by cross-validation on the initial part"
     )
     add_source(parser)
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
+    add_backend(parser)
     parser.add_argument(
         "--grid",
         choices=GRIDS,
@@ -57,11 +56,10 @@ def add_command(commands: Any) -> None:
 def run(options: Namespace) -> None:
     """Search and print the choice; after Ctrl-C, the one among what was finished."""
     from efcml.tuning import SearchInterrupted, tune
-    from efcml.tuning.inputs import check_backend, check_folds
+    from efcml.tuning.inputs import check_folds
 
     grid = read_grid(options)
-    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
-    check_backend(jobs, options.dask)
+    jobs = read_jobs(options)
     if options.out is not None:
         check_target(options.out)
     ds = read_source(options)

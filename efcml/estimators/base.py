@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from efcml.estimators.features import check_table
-from efcml.estimators.known_columns import find_groups, kinds_of_columns, rows_to_fit
+from efcml.estimators.known_columns import (
+    find_groups,
+    is_warming_up,
+    kinds_of_columns,
+    rows_to_fit,
+)
 from efcml.estimators.light import LightBase, take_bases
 from efcml.estimators.probability import squash
 from efcml.estimators.seeds import read_random_state
@@ -123,7 +128,7 @@ class MultiLabelFace(LightBase):
             if fresh:
                 learner = self._new_learner(X.shape[1], Y.shape[1])
                 self._remember(y, found, flat, learner)
-        if learn:
+        if learn and is_warming_up(self.learner_):
             self._flags = self._flags & find_flags(X[rows_to_fit(self.learner_, Y)])
         return self.learner_, X, Y
 

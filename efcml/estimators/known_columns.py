@@ -28,6 +28,11 @@ def kinds_of_columns(estimator: Any) -> ColumnKinds:
     return ColumnKinds(tuple(names), estimator._flags, tuple(known))
 
 
+def is_warming_up(learner: Any) -> bool:
+    """Tell whether a learner, or one of its models for each label, still holds rows to fit."""
+    return not all(getattr(part, "fitted", True) for part in getattr(learner, "models", [learner]))
+
+
 def rows_to_fit(learner: Any, Y: Floats) -> Bools:
     """Return which rows a learner in its warm-up will fit together with those that it holds.
 

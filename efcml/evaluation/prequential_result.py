@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
-EVENTS = ("birth", "merge", "split", "drop")  # kinds
+EVENTS = ("birth", "split", "merge", "drop")  # kinds
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PrequentialResult:
         Whether the labels of the row were given to the model; for every label if an active
         learner asks for single labels.
     events : tuple of (row, kind, uid)
-        Births, merges, splits and drops of rules, in order. For models with one rule base per label
+        Births, splits, merges and drops of rules, in order. For models with one rule base per label
         the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
@@ -173,8 +173,13 @@ class PrequentialResult:
             }
         )
 
+    @property
+    def event_counts(self) -> dict[str, int]:
+        """How many events of every kind there were: births, splits, merges, drops."""
+        return {f"{kind}s": self.count(kind) for kind in EVENTS}
+
     def count(self, kind: str) -> int:
-        """Return how many events of a kind ("birth", "merge", "split", "drop") there were."""
+        """Return how many events of a kind ("birth", "split", "merge", "drop") there were."""
         check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 
@@ -184,10 +189,7 @@ class PrequentialResult:
             "PA": f"{self.pa:.4f}",
             "AP": f"{self.ap:.4f}",
             "rules": int(self.rules[-1]),
-            "births": self.births,
-            "merges": self.merges,
-            "splits": self.splits,
-            "drops": self.drops,
+            **self.event_counts,
             "queried": f"{100.0 * self.queried.mean():.3g} %",
             "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
         }

@@ -15,12 +15,9 @@ def activate_scaled(learner: Any, scaled: Floats) -> Floats:
 
     Rules are in the order of the learner's arrays.
     """
-    from efcml.kernels.scoring import activate_rows  # not above: it loads numba
+    from efcml.model.batch import activations  # not above: it loads numba
 
-    rules = learner.rules
-    psi = np.empty((len(scaled), rules.n_rules))
-    activate_rows(scaled, rules.n_rules, rules.arrays, learner.settings, rules.scratch, psi)
-    return psi
+    return activations(learner.rules, scaled, learner.settings.replace(activation_floor=0.0))
 
 
 def count_effective(activations: Floats) -> Floats:

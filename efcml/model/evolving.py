@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.kernels.firing import look_ahead
 from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.learning import (
     BIRTH,
@@ -244,10 +245,11 @@ class EvolvingRules:
         If it lies so far away that both in one Gaussian would be nothing but rounding, it goes.
         """
         rules, test = self.rules, self._merge_test
-        precision = rules.joint_precision if test.product_space else rules.input_precision
-        n = precision.shape[1]
-        gaps = rules.center[idle, :n] - rules.center[:, :n]
-        distances = np.einsum("ri,rij,rj->r", gaps, precision, gaps)
+        arrays, scratch = rules.arrays, rules.scratch
+        precision = arrays.joint_precision if test.product_space else arrays.input_precision
+        center = np.ascontiguousarray(rules.center[[idle], : precision.shape[1]])
+        look_ahead(center, 0, 1, arrays.center, precision, rules.n_rules, scratch.e, scratch.alone)
+        distances = scratch.alone[0, : rules.n_rules]
         distances[idle] = np.inf
         try:
             pair = compare(rules, idle, int(np.argmin(distances)), self.start_variance, test)

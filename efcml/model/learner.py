@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
 UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
-STATE_FACTS = (
-    *("n_features", "n_labels", "rows_seen", "warned"),
-    *("split_share", "shared", "renewal"),
-)
+STATE_FACTS = "n_features n_labels rows_seen warned split_share shared renewal".split()
 
 
 class Learner(Guarded, EvolvingRules):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from efcml.studies import study_words
+from efcml.studies import USUAL, study_words
 from efcml.studies.study_data import MOST_ORDERS, read_data
 from efcml.studies.study_findings import StudyFindings
 from efcml.studies.study_plan import StudyPlan
 from efcml.studies.variants import read_variants, vary
-from efcml.support.checks import check_whole
+from efcml.support.checks import check_backend, check_whole
 from efcml.support.extras import extra_for
 from efcml.support.watch import busy
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from efcml.evaluation import PrequentialResult
     from efcml.support.aliases import PathLike
-
-USUAL = ("pa", "ap")
 
 
 class Study:
@@ -122,7 +120,6 @@ class Study:
             Whether to show a bar; None shows it on a terminal and in a notebook.
         """
         from efcml.studies.study_work import run_batches, split
-        from efcml.tuning.inputs import check_backend
 
         check_backend(jobs, dask)
         with busy("looking at what is there", progress):

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml import __version__, plots
+from efcml.explain.phrases import count
 from efcml.report.page import fill_page, section
 from efcml.report.parts import cell, paragraphs, table
 from efcml.report.pictures import embed_figure
 from efcml.studies import provenance
-from efcml.studies.study_words import cells, columns, count, head_line, notes, title
+from efcml.studies.study_words import cells, columns, head_line, notes, title
 from efcml.support.folders import make_folder, whole_files
 from efcml.support.markup import escape
 

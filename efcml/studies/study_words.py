@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from efcml.explain.phrases import count
 from efcml.measures.measure_list import find
+from efcml.studies import USUAL
 from efcml.support.markup import Safe, faint, lines, table
 from efcml.support.tables import format_table
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from efcml.studies.paired import Change
     from efcml.studies.study import Study
 
-USUAL = ("pa", "ap")
 HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
 MOST_SENTENCES = 12  # of one kind
 MOST_NAMED = 6  # things of one kind in a sentence
@@ -40,17 +41,6 @@ def head_line(study: Study) -> str:
         count(len(study.plan.orders), "order"),
     )
     return f"Study of {', '.join(counts)}: {study.done} of {study.total} runs done"
-
-
-def count(number: int, what: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> count(1, "order"), count(2, "order")
-    ('1 order', '2 orders')
-    """
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def columns(study: Study, measures: Sequence[str]) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 from efcml.studies.cell_run import Batch, run_batch
 from efcml.studies.record_folder import RecordFolder, write_record
 from efcml.support.progress import progress_bar
-from efcml.support.watch import busy, redraw
+from efcml.support.watch import busy, ticking
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
     from efcml.support.aliases import Floats
 
     Rows = dict[tuple[str, int], tuple[Floats, Floats]]
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
-LOOK_EVERY = 0.5  # seconds
 
 
 class StudyInterrupted(KeyboardInterrupt):
@@ -50,7 +46,7 @@ def run_batches(
     prepare(batches, dask, progress)
     bar = progress_bar(total, "study", unit="run", show=progress, bar_format=BAR, smoothing=0)
     try:
-        with bar, following(bar, count), quiet_workers():
+        with bar, ticking(bar, count), quiet_workers():
             for record in send(batches, rows, folder, jobs, dask):
                 if dask is not None:
                     write_record(folder.runs, *record)
@@ -115,25 +111,3 @@ def quiet_workers() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while", UserWarning)
         yield
-
-
-@contextmanager
-def following(bar: tqdm, count: Callable[[], int]) -> Iterator[None]:
-    """Let a bar show how much is done, looked up now and then while the block runs."""
-    if bar.disable:
-        yield
-        return
-    ended = threading.Event()
-
-    def look() -> None:
-        while not ended.wait(LOOK_EVERY):
-            bar.n = count()
-            redraw(bar)
-
-    thread = threading.Thread(target=look, name="efcml-study-bar", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()

@@ -12,6 +12,7 @@ from itertools import product
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from efcml.support.checks import check_whole
 from efcml.support.states import to_plain
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Variant:
                 f"{name!r} is no model that learns from a stream but of type {kind}: give one with"
                 " partial_fit or learn_one."
             )
-        if not is_whole(self.delay) or self.delay < 0:
-            raise ValueError(f"delay of {name!r} must be a whole number >= 0; got {self.delay!r}.")
+        check_whole(f"delay of {name!r}", self.delay, least=0)
         self._check_start(name)
         if self.active is not None:
             self._check_active(name)

@@ -77,6 +77,14 @@ def check_whole(name: str, value: Any, /, *, least: int, most: int | None = None
         raise ValueError(f"{name} must be a whole number {wanted}; got {value!r}.")
 
 
+def check_backend(jobs: Any, dask: Any) -> None:
+    """Refuse numbers of processes that make no sense, and two backends at once."""
+    if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
+        raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
+    if dask is not None and jobs != 1:
+        raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
+
+
 def check_flag(name: str, value: Any) -> None:
     """Refuse a value that is neither true nor false."""
     if value not in (True, False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ def busy(what: str, show: bool | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def ticking(bar: tqdm) -> Iterator[None]:
-    """Draw a bar anew now and then while the block runs."""
+def ticking(bar: tqdm, count: Callable[[], int] | None = None) -> Iterator[None]:
+    """Draw a bar anew now and then while the block runs; ``count`` looks up how much is done."""
     if bar.disable:
         yield
         return
@@ -33,6 +33,7 @@ def ticking(bar: tqdm) -> Iterator[None]:
 
     def tick() -> None:
         while not ended.wait(EVERY):
+            bar.n = bar.n if count is None else count()
             redraw(bar)
 
     thread = threading.Thread(target=tick, name="efcml-clock", daemon=True)

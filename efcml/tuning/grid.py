@@ -67,8 +67,8 @@ PAPER_GRID = Grid(
     beta=(0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0),
 )
 
-# The default parameters are in it. Vigilance goes from as many rules as may be to one or two; below
-# .3, choices on some hundred rows were worse on later ones. Of alpha and beta it has none, little
-# and much: what lies between differs by less than the folds do
+# The default parameters are in it. Vigilance goes from many births to none; with the lowest values
+# of the paper, choices on some hundred rows were worse on later ones. Of alpha and beta it has
+# none, little and much: what lies between differs by less than the folds do
 # (experiments/decisions/short_grid.py).
 SHORT_GRID = Grid(vigilance=(0.5, 0.8, 1.2, 1.7, 2.5), alpha=(0.0, 0.5), beta=(0.0, 0.1, 10.0))

@@ -62,11 +62,3 @@ def check_grid(grid: object) -> None:
         raise ValueError(
             f"grid is a {type(grid).__name__}: give Grid(vigilance=..., alpha=..., beta=...)."
         )
-
-
-def check_backend(jobs: int, dask: Any) -> None:
-    """Refuse numbers of processes that make no sense, and two backends at once."""
-    if not isinstance(jobs, int | np.integer) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
-        raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
-    if dask is not None and jobs != 1:
-        raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")

@@ -9,10 +9,11 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from efcml.support.checks import check_backend
 from efcml.support.progress import in_words, progress_bar
 from efcml.support.watch import busy, ticking
 from efcml.tuning.grid import SHORT_GRID
-from efcml.tuning.inputs import check_backend, check_folds, check_grid, check_rows
+from efcml.tuning.inputs import check_folds, check_grid, check_rows
 from efcml.tuning.search_record import SearchRecord, describe
 from efcml.tuning.tuning_result import TuningResult
 

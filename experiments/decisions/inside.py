@@ -70,7 +70,7 @@ def record_of(result):
         "pa": result.pa,
         "ap": result.ap,
         "rules": int(result.rules[-1]),
-        "events": {kind: getattr(result, kind) for kind in ("births", "splits", "merges", "drops")},
+        "events": result.event_counts,
         "ms_per_sample": 1e3 * result.seconds_per_sample,
     }
 
@@ -89,6 +89,22 @@ def averages(records, setting):
         rows = [r for r in records if r["setting"] == setting and r["set"] == name]
         table[name] = tuple(np.mean([[r["pa"], r["ap"], r["rules"]] for r in rows], axis=0))
     return table
+
+
+def table_by_share(settings, records):
+    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted.
+
+    ``records`` are those of every share.
+    """
+    shares = " | ".join(f"{share:.0%} fitted" for share in records)
+    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * (len(records) + 2) + "|"]
+    for setting in settings:
+        tables = {share: averages(found, setting) for share, found in records.items()}
+        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
+        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
+        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
+        lines.append(f"| {setting} | {cells} | {rules} |")
+    return "\n".join(lines)
 
 
 def print_table(records, settings):

@@ -8,8 +8,7 @@ Writes the table of the decision.
 
 from pathlib import Path
 
-import numpy as np
-from inside import ORDERS, averages, run_all
+from inside import ORDERS, run_all, table_by_share
 
 RESULTS = Path(__file__).parents[1] / "results" / "decisions"
 PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "0016-fewer-rules.md"
@@ -36,19 +35,6 @@ WITHOUT_CASES = (
 SETTINGS |= {f"{name}, no cases": SETTINGS[name] | {"cases": 0} for name in WITHOUT_CASES}
 
 
-def markdown(records):
-    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted."""
-    shares = " | ".join(f"{share:.0%} fitted" for share in SHARES)
-    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * 5 + "|"]
-    for setting in SETTINGS:
-        tables = {share: averages(records[share], setting) for share in SHARES}
-        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
-        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
-        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
-        lines.append(f"| {setting} | {cells} | {rules} |")
-    return "\n".join(lines)
-
-
 if __name__ == "__main__":
     records = {
         share: run_all(SETTINGS, RESULTS / f"rule-count-{100 * share:.0f}.jsonl", ORDERS, share)
@@ -56,5 +42,5 @@ if __name__ == "__main__":
     }
     begin, end = "<!-- rule-count:begin -->\n", "\n<!-- rule-count:end -->"
     head, rest = PAGE.read_text().split(begin)
-    PAGE.write_text(head + begin + markdown(records) + end + rest.split(end)[1])
-    print(markdown(records))
+    PAGE.write_text(head + begin + table_by_share(SETTINGS, records) + end + rest.split(end)[1])
+    print(table_by_share(SETTINGS, records))

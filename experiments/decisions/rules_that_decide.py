@@ -18,7 +18,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from inside import ORDERS, averages, method, read, run_all
+from inside import ORDERS, method, read, run_all
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
@@ -121,19 +121,6 @@ def records_of(part):
     return [record for name in names for record in read(RESULTS / f"{name}-{part}.jsonl")]
 
 
-def inside_table(records):
-    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted."""
-    shares = " | ".join(f"{share:.0%} fitted" for share in SHARES)
-    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * 5 + "|"]
-    for setting in (*BEFORE, *SETTINGS):
-        tables = {share: averages(records[share], setting) for share in SHARES}
-        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
-        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
-        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
-        lines.append(f"| {setting} | {cells} | {rules} |")
-    return "\n".join(lines)
-
-
 def whole_table(records):
     """Return one line per setting and set: scores, rules, and how they share the decisions."""
     head = (
@@ -200,5 +187,10 @@ if __name__ == "__main__":
         run_as_before(given.as_before, given.jobs)
     else:
         run_parts(given.jobs)
-        write_between("inside", inside_table({s: records_of(f"{100 * s:.0f}") for s in SHARES}))
+        from inside import table_by_share  # not above: the code before has none
+
+        write_between(
+            "inside",
+            table_by_share((*BEFORE, *SETTINGS), {s: records_of(f"{100 * s:.0f}") for s in SHARES}),
+        )
         write_between("whole", whole_table(records_of("whole")))

@@ -90,10 +90,7 @@ class Run:
             "pa": result.pa,
             "ap": result.ap,
             "rules": int(result.rules[-1]),
-            "births": result.count("birth"),
-            "splits": result.count("split"),
-            "merges": result.count("merge"),
-            "drops": result.count("drop"),
+            **result.event_counts,
             "ms_per_sample": 1e3 * result.seconds_per_sample,
             "parameters": self.parameters,
         }
