@@ -13,9 +13,10 @@ from helpers.cli_files import PATH
 from helpers.study_files import keep_method, model, rows, same, small_set
 
 from efcml import ActiveLearner, EFCMLClassifier, Study, datasets
-from efcml.studies import Variant, cell_run, study_work
+from efcml.studies import Variant, cell_run
 from efcml.studies.record_folder import file_name
 from efcml.studies.study_work import StudyInterrupted, split
+from efcml.support import watch
 
 
 @pytest.fixture(autouse=True)
@@ -241,7 +242,7 @@ def test_batches_are_split_for_idle_workers():
 
 
 def test_a_bar_follows_the_folder(monkeypatch, capsys):
-    monkeypatch.setattr(study_work, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(watch, "EVERY", 0.01)
     make().run(progress=True)
     assert "study" in capsys.readouterr().err
 

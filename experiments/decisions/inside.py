@@ -97,7 +97,8 @@ def table_by_share(settings, records):
     ``records`` are those of every share.
     """
     shares = " | ".join(f"{share:.0%} fitted" for share in records)
-    lines = [f"| setting | {shares} | rules, half fitted |", "|---" * (len(records) + 2) + "|"]
+    rules = f"rules on {', '.join(SETS)}, half fitted"
+    lines = [f"| setting | {shares} | {rules} |", "|---" * (len(records) + 2) + "|"]
     for setting in settings:
         tables = {share: averages(found, setting) for share, found in records.items()}
         means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
