@@ -63,7 +63,15 @@ def folder(tmp_path_factory):
     active = ActiveLearner(budget=0.3)
     ds, classifier, result = run(active, vigilance=0.4)
     summary = summarise(ds, classifier, result, seed=3, budget=0.3, unit="samples")
-    line = {"pa": 0.5, "ap": 0.25, "rules": 3, "births": 100, "splits": 7, "merges": 99, "ms_per_sample": 0.125}
+    line = {
+        "pa": 0.5,
+        "ap": 0.25,
+        "rules": 3,
+        "births": 100,
+        "splits": 7,
+        "merges": 99,
+        "ms_per_sample": 0.125,
+    }
     summary["models"] = {name: line | {"name": name} for name in ("EFC-ML, narrow rules", "plane")}
     (folder / "summary.json").write_text(json.dumps(summary))
     write_report(
