@@ -87,7 +87,7 @@ def read_in_order(
             share=float(shares[r]),
             scaled_center=land.centers[r],
             scaled_covariance=land.covariances[r],
-            scaled_weights=rules.W[r, :K].copy(),
+            scaled_weights=learner.planes[r, :K].copy(),
             label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
             label_weights=label_weights[r],
             label_correlation=correlation(rules, r),

@@ -4,6 +4,7 @@ import numpy as np
 
 from efcml._jit import kernel, kernel_part
 from efcml.kernels.linalg import dot
+from efcml.kernels.memory import most_support
 from efcml.kernels.triangle import multiply, read_line, shrink_twice
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
@@ -79,7 +80,10 @@ def move_rule(rule, coordinate, amount, rules, scratch):
 def update_winner(winner, start_variance, rules, settings, scratch):
     """Move the winner towards the joint row, count the sample, hold the variance floor."""
     grown = rules.support[winner] + 1.0
-    support = min(grown, settings.max_support)
+    most = settings.max_support
+    if settings.follows:
+        most = most_support(rules.trial[winner], settings)
+    support = min(grown, most)
     rules.updates[winner] += 1
     q = start_variance.shape[0]
     turn = rules.updates[winner] % q

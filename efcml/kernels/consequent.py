@@ -23,7 +23,7 @@ def weigh_rules(activation, n_rules, newborn, settings, scratch):
         scratch.weights[rule], scratch.keeps[rule] = 0.0, 1.0
         if rule != newborn and activation[rule] >= settings.activation_floor:
             scratch.weights[rule] = activation[rule]
-            scratch.keeps[rule] = settings.forgetting ** activation[rule]
+            scratch.keeps[rule] = scratch.factors[rule] ** activation[rule]
 
 
 @kernel

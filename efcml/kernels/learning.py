@@ -26,6 +26,7 @@ from efcml.kernels.constants import AHEAD, WAITING
 from efcml.kernels.firing import INPUT, activate_rules, find_likeliest, find_winner, look_ahead
 from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.linalg import measure_distance
+from efcml.kernels.memory import compare_memories, set_factors
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import answer_row, blend, score_row, view_row
@@ -137,7 +138,7 @@ def view_next_row(X, Y, t, first, last, n_rules, model, all_rows):
         first, last = t, end_of_run(Y, t, all_rows)
         center, precision = rules.center, rules.input_precision
         look_ahead(X, first, last, center, precision, n_rules, scratch.e, ahead)
-    view_row(X[t], ahead[t - first], n_rules, rules.W, scratch)
+    view_row(X[t], ahead[t - first], n_rules, model)
     return first, last
 
 
@@ -156,7 +157,7 @@ def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
     if not novel:
         if not all_known:  # a rule expects what its planes say at the row, clipped to [0, 1]
             for c in range(expected.shape[0]):
-                expected[c] = min(1.0, max(0.0, scratch.heights[winner, c]))
+                expected[c] = min(1.0, max(0.0, scratch.answers[winner, c]))
             complete_joint_row(x, y, known, expected, scratch.z)
         update_winner(winner, model.start_variance, rules, settings, scratch)
         center, precision = rules.center[winner], rules.input_precision[winner]
@@ -168,13 +169,12 @@ def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
 
 
 @kernel
-def learn_consequents(y, newborn, row_number, n_rules, model):
+def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch):
     """Let the planes of every active rule learn the row, those of the newborn excepted."""
-    rules, settings, scratch = model.rules, model.settings, model.scratch
     weigh_rules(scratch.activation, n_rules, newborn, settings, scratch)
     queue_row(n_rules, scratch)
     shrink_inverses(n_rules, settings.prior_slope, rules, scratch)
-    if settings.forgetting < 1.0:
+    if settings.follows or settings.forgetting < 1.0:
         forget_sums(n_rules, rules, scratch)
     learn_planes(n_rules, y, rules, scratch)
     learn_moments(n_rules, y, rules, scratch)
@@ -187,6 +187,22 @@ def learn_consequents(y, newborn, row_number, n_rules, model):
 
 
 @kernel
+def learn_both(y, newborn, row_number, n_rules, model):
+    """Let both memories learn the row, and count how they did."""
+    rules, settings, scratch = model.rules, model.settings, model.scratch
+    if settings.follows:
+        brief = model.brief_scratch
+        for rule in range(n_rules):
+            brief.activation[rule] = scratch.activation[rule]
+        for c in range(y.shape[0]):
+            brief.known[c] = scratch.known[c]
+        if newborn < 0:
+            compare_memories(y, n_rules, model)
+        learn_consequents(y, newborn, row_number, n_rules, model.brief, settings, brief)
+    learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch)
+
+
+@kernel
 def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
     """Let the cases, if there are any, learn what the rules, which have just fired, get wrong.
 
@@ -195,13 +211,32 @@ def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
     scratch, cases, K = model.scratch, model.cases, y.shape[0]
     if cases.rows.shape[0] == 0:
         return
-    blend(scratch.activation, scratch.heights, n_rules, cases.errors)
+    blend(scratch.activation, model.scratch.answers, n_rules, cases.errors)
     for c in range(cases.errors.shape[0]):
         cases.errors[c] = y[c % K] - cases.errors[c]
     # Activations sum to one, so this is how much a rule forgets on average.
-    kept = model.settings.forgetting ** (1.0 / n_rules)
+    kept = 0.0
+    for rule in range(n_rules):
+        kept += scratch.activation[rule] * np.log(scratch.factors[rule])
+    kept = np.exp(kept / n_rules)
+    if model.settings.casekeep > 0.0:
+        kept = model.settings.casekeep
     if not compared:
         compare_with_cases(x, cases)
+    if model.settings.follows:
+        if not compared:
+            compare_with_cases(x, model.lately)
+        late, trust, w = model.lately, model.trust, model.settings.window
+        for i in range(4):
+            trust[i] *= w
+        for c in range(cases.errors.shape[0]):
+            late.errors[c] = cases.errors[c] - cases.expected[c]
+            if c < K and scratch.known[c]:
+                trust[0] += late.errors[c] * late.expected[c]
+                trust[1] += late.expected[c] ** 2
+                trust[2] += late.errors[c] ** 2
+        trust[3] += 1.0
+        learn_case(late.errors, scratch.known, float(n_known), row_number, model.settings.latekeep, late)
     learn_case(cases.errors, scratch.known, float(n_known), row_number, kept, cases)
 
 
@@ -245,22 +280,23 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
+            set_factors(n_rules, model)
             learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
-            learn_consequents(y, newborn if resumed else -1, numbers[t], n_rules, model)
+            learn_both(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
-        if other >= 0 or is_due(winner, numbers[t], n_rules, rules, settings):
+        if other >= 0 or is_due(winner, numbers[t], n_rules, rules, model.brief, settings):
             return PAUSE, t + 1, winner, other
     return DONE, X.shape[0], -1, -1
 
 
 @kernel
-def is_due(winner, row_number, n_rules, rules, settings):
+def is_due(winner, row_number, n_rules, rules, brief, settings):
     """Tell whether rules are to be split or taken in, or something is to be derived anew."""
     if row_number + 1 >= settings.renewal:
         return True
     for rule in range(n_rules):
-        if rules.stale[rule] != 0:
+        if rules.stale[rule] != 0 or brief.stale[rule] != 0:
             return True
     return is_uneven(winner, row_number, n_rules, rules, settings)
 
@@ -276,5 +312,7 @@ def learn_until_event(X, Y, start, newborn, numbers, n_rules, model, watch):
     """
     event = learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch)
     bring_all(n_rules, model.rules, model.scratch)
+    if model.settings.follows:
+        bring_all(n_rules, model.brief, model.brief_scratch)
     bring_covariance(model.cases)
     return event

@@ -1,9 +1,10 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
 from efcml._jit import kernel, kernel_fast
-from efcml.kernels.cases import recall
+from efcml.kernels.cases import compare_with_cases, recall
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules, look_ahead
+from efcml.kernels.memory import brief_share, mix_answers
 
 
 @kernel
@@ -30,15 +31,26 @@ def measure_heights(row, W, n_rules, heights):
 
 
 @kernel
-def view_row(x, distances, n_rules, W, scratch):
+def view_row(x, distances, n_rules, model):
     """Write what scoring and learning a row both need: distances, r = [x, 1], heights."""
+    scratch = model.scratch
     for r in range(n_rules):
         scratch.distances[r] = distances[r]
     p, row = x.shape[0], scratch.row
     for j in range(p):
         row[j] = x[j]
     row[p] = 1.0
-    measure_heights(row, W, n_rules, scratch.heights)
+    measure_heights(row, model.rules.W, n_rules, scratch.heights)
+    if model.settings.follows:
+        brief = model.brief_scratch
+        for j in range(p + 1):
+            brief.row[j] = row[j]
+        measure_heights(row, model.brief.W, n_rules, brief.heights)
+        mix_answers(n_rules, model)
+    else:
+        for r in range(n_rules):
+            for c in range(scratch.heights.shape[1]):
+                scratch.answers[r, c] = scratch.heights[r, c]
 
 
 @kernel
@@ -46,8 +58,13 @@ def answer_row(x, n_rules, model, scores):
     """Write the outputs of the row that is viewed, corrected by the cases (how_it_works.md 2)."""
     scratch = model.scratch
     activate_rules(scratch.distances, n_rules, model.rules, model.settings, scratch.activation)
-    blend(scratch.activation, scratch.heights, n_rules, scores)
+    blend(scratch.activation, scratch.answers, n_rules, scores)
     recall(x, model.cases, scores)
+    if model.settings.follows and model.lately.rows.shape[0] > 0:
+        compare_with_cases(x, model.lately)
+        m = brief_share(model.trust, model.settings)
+        for c in range(scores.shape[0]):
+            scores[c] += m * model.lately.expected[c]
 
 
 @kernel
@@ -59,7 +76,7 @@ def score_rows(X, n_rules, model, scores):
         last = min(first + AHEAD, n)
         look_ahead(X, first, last, center, precision, n_rules, scratch.e, ahead)
         for t in range(first, last):
-            view_row(X[t], ahead[t - first], n_rules, rules.W, scratch)
+            view_row(X[t], ahead[t - first], n_rules, model)
             answer_row(X[t], n_rules, model, scores[t])
 
 
@@ -69,7 +86,7 @@ def score_row(X, t, n_rules, model, scores):
     rules, scratch = model.rules, model.scratch
     distances = scratch.alone
     look_ahead(X, t, t + 1, rules.center, rules.input_precision, n_rules, scratch.e, distances)
-    view_row(X[t], distances[0], n_rules, rules.W, scratch)
+    view_row(X[t], distances[0], n_rules, model)
     answer_row(X[t], n_rules, model, scores)
 
 

@@ -19,8 +19,10 @@ Cases: Any = bundle(
 
 Scratch: Any = bundle("Scratch", [field.name for field in SCRATCH], __name__)
 
-# Everything that learns. `start_variance` is S_0.
-Model: Any = bundle("Model", "rules cases settings scratch start_variance", __name__)
+# Everything that learns. `start_variance` is S_0, `brief` the rules' second, shorter memory.
+Model: Any = bundle(
+    "Model", "rules cases settings scratch start_variance brief brief_scratch lately trust", __name__
+)
 
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
 Watch: Any = bundle("Watch", "rows scores own", __name__)

@@ -23,7 +23,9 @@ from efcml.kernels.learning import (
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
+from efcml.kernels.memory import brief_share
 from efcml.model.birth import give_birth
+from efcml.model.memories import follow_antecedents
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import warn_of_divergence
 from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, solve_weights
@@ -65,7 +67,10 @@ class EvolvingRules:
         self.counts = dict.fromkeys(COUNTED, 0)
         self.rows_seen = 0  # that had a known label; others change nothing
         self.rules: RuleBase = NOT_YET
+        self.brief: RuleBase | None = None  # the same rules with a brief memory
         self.cases: CaseBase = NOT_YET
+        self.lately: CaseBase = NOT_YET
+        self.trust = np.zeros(4)
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
@@ -89,7 +94,9 @@ class EvolvingRules:
     def model(self) -> Any:
         """What kernels are given, made anew when one of its parts was."""
         rules, cases = self.rules, self.cases
+        brief = rules if self.brief is None else self.brief
         parts = rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance
+        parts += brief.arrays, brief.scratch, self.lately.arrays, self.trust
         old = self._model
         if old is None or any(a is not b for a, b in zip(old.values(), parts, strict=True)):
             self._model = Model(*parts)
@@ -99,8 +106,9 @@ class EvolvingRules:
         """One antecedent pass over scaled rows: births, updates, merges."""
         sizes = self.n_features, self.n_labels
         room = min(self.capacity, self.params.max_rules)
-        self.rules = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room)
-        self.cases = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
+        self.rules, self.brief = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room), None
+        self.cases = self.lately = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
+        self.trust = np.zeros(4)
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
@@ -156,20 +164,25 @@ class EvolvingRules:
                 trace.rules[filled:complete] = self.rules.n_rules
                 filled = complete
             newborn = -1
+            if self.brief is not None:
+                follow_antecedents(self.brief, self.rules)
             events = [] if trace is None else trace.events
             if status == BIRTH:
                 newborn = self._give_birth(X[row], Y[row], rule, with_consequents, events, row)
             elif status == SPLIT_GROUPS:
-                self.rules.split_groups()
+                for rules in self.memories:
+                    rules.split_groups()
             elif status == PAUSE:
-                self.counts["repairs"] += repair_stale(self.rules, self.prior_precision)
+                for rules in self.memories:
+                    self.counts["repairs"] += repair_stale(rules, self.prior_precision)
                 self._reshape(rule, other, with_consequents, events, row - 1)
                 if self.shared is not None and self.rows_seen + 1 >= self.settings.renewal:
                     self._renew_shared_planes(self.shared)
 
     def _renew_shared_planes(self, strength: float) -> None:
         Delta = precision(strength, self.n_features)
-        share_planes(self.rules, shared_planes(self.rules, Delta))
+        for rules in self.memories:
+            share_planes(rules, shared_planes(rules, Delta))
         self.renewal = next_renewal(self.rows_seen + 1, self.n_features)
         self._steer()
 
@@ -178,29 +191,42 @@ class EvolvingRules:
     def _give_birth(
         self, x: Floats, y: Floats, nearest: int, with_consequents: bool, events: Events, at: int
     ) -> int:
-        W = np.zeros(self.rules.arrays.W.shape[1:])
+        W = [np.zeros(rules.arrays.W.shape[1:]) for rules in self.memories]
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0 and with_consequents:
-            planes = self.rules.W[nearest, : self.n_labels]
+            planes = self.planes[nearest, : self.n_labels]
             expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
-            W = self._planes_at(x, nearest)
+            W = [self._planes_at(x, nearest, rules.W) for rules in self.memories]
         if self.rules.n_rules >= self.params.max_rules:
             self._make_room(with_consequents, events, at)
-        self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
         z = np.concatenate([x, np.where(np.isnan(y), expected, y)])
         self.counts["births"] += 1
-        rule = give_birth(
-            self.rules, z, W, self.rows_seen, self.start_variance, self.prior_precision
-        )
+        for rules, own in zip(self.memories, W, strict=True):
+            rules.reserve(rules.n_rules + 1, self.params.max_rules)
+            start = self.rows_seen, self.start_variance, self.prior_precision
+            rule = give_birth(rules, z, own, *start)
         events.append((at, "birth", int(self.rules.uid[rule])))
         return rule
 
-    def _planes_at(self, x: Floats, nearest: int) -> Floats:
+    @property
+    def memories(self) -> list[RuleBase]:
+        """The rules, once for each memory they have."""
+        return [self.rules] if self.brief is None else [self.rules, self.brief]
+
+    @property
+    def planes(self) -> Floats:
+        """The planes that answer, of all rules: those of both memories mixed."""
+        if self.brief is None:
+            return self.rules.W
+        share = np.array([brief_share(trial, self.settings) for trial in self.rules.trial])[:, None, None]
+        return self.rules.W + share * (self.brief.W - self.rules.W)
+
+    def _planes_at(self, x: Floats, nearest: int, W: Floats) -> Floats:
         """Return what a rule that is born at a scaled row starts with."""
         if self.params.birth_plane == "nearest":
-            return self.rules.W[nearest].copy()
+            return W[nearest].copy()
         psi = batch.activations(self.rules, x[None], self.settings.replace(activation_floor=0.0))
-        return np.tensordot(psi[0], self.rules.W, axes=1)
+        return np.tensordot(psi[0], W, axes=1)
 
     @property
     def _merge_test(self) -> MergeTest:
@@ -229,15 +255,15 @@ class EvolvingRules:
             self._take_in(idle, with_consequents, events, at)
 
     def _split(self, rule: int, with_consequents: bool, events: Events, at: int) -> None:
-        self.rules.reserve(self.rules.n_rules + 1, self.params.max_rules)
         by, S_0 = self.params.splitting, self.start_variance
-        other = split(self.rules, rule, self.rows_seen, S_0, by)
         self.counts["splits"] += 1
         events.append((at, "split", int(self.rules.uid[rule])))
-        if with_consequents:
-            for half in (rule, other):
-                solve_weights(self.rules, half)
-                polish(self.rules, half, self.rows_seen, self.settings)
+        for rules in self.memories:
+            rules.reserve(rules.n_rules + 1, self.params.max_rules)
+            other = split(rules, rule, self.rows_seen, S_0, by)
+            for half in (rule, other) if with_consequents else ():
+                solve_weights(rules, half)
+                polish(rules, half, self.rows_seen, self.settings)
 
     def _take_in(self, idle: int, with_consequents: bool, events: Events, at: int) -> None:
         """Make an idle rule part of the one that is nearest to its center.
@@ -275,11 +301,12 @@ class EvolvingRules:
 
     def _merge(self, pair: Pair, with_consequents: bool, events: Events, at: int) -> None:
         paper = self.params.merge_consequents == "paper"
-        rule = merge(self.rules, pair, max_support=self.params.max_support, paper_weights=paper)
         self.counts["merges"] += 1
+        for rules in self.memories:
+            rule = merge(rules, pair, max_support=self.params.max_support, paper_weights=paper)
+            if with_consequents and not paper:
+                polish(rules, rule, self.rows_seen, self.settings)
         events.append((at, "merge", int(self.rules.uid[rule])))
-        if with_consequents and not paper:
-            polish(self.rules, rule, self.rows_seen, self.settings)
 
     def _make_room(self, with_consequents: bool, events: Events, at: int) -> None:
         """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
@@ -298,7 +325,8 @@ class EvolvingRules:
     def _drop(self, rule: int, events: Events, at: int) -> None:
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped
         events.append((at, "drop", int(self.rules.uid[rule])))
-        self.rules.swap_remove(rule)
+        for rules in self.memories:
+            rules.swap_remove(rule)
         self.counts["drops"] += 1
 
     def _warn_of_divergence(self) -> None:

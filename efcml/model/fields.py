@@ -124,6 +124,7 @@ FIELDS = (
     _rule("D", "L d", "computed", "computed", "gradient (G + Delta) W - (B + Delta W_prior)", "D'"),
     _rule("weight", "", "sum", "halves", "sum of the activation over learned rows", "w"),
     _rule("use", "", "sum", "halves", "the same sum, of which nothing is forgotten"),
+    _rule("trial", "4", "sum", "halves", "how long and brief memory did (kernels/memory.py)"),
     # its labels
     _rule(
         "label_weight",
@@ -189,7 +190,7 @@ def dimensions(
 ) -> dict[str, int]:
     """Return the value of every dimension name of the tables of rules."""
     p, K = n_features, n_labels
-    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2}
+    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2, "4": 4}
     return sizes | {"L": K * n_pairs, "a": n_pairs}
 
 

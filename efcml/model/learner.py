@@ -81,7 +81,14 @@ class Learner(Guarded, EvolvingRules):
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
+        if self.settings.follows:
+            self.brief = self.rules.copy()
         self.cases = self._new_cases()
+        import os
+        if self.settings.follows and self.cases.capacity:
+            self.lately = CaseBase(
+                self.n_features, self.n_planes, int(os.environ.get("LATELY", 50)), self.params.case_width, self.params.case_noise
+            )
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
@@ -201,11 +208,12 @@ class Learner(Guarded, EvolvingRules):
         self.n_labels += count
         self.held = [(x, np.concatenate([y, np.zeros(count)])) for x, y in self.held]
         if self.fitted:
-            self.start_variance = self.rules.add_labels(
-                count, self.start_variance, self.params.variance_floor
-            )
+            S_0, floor = self.start_variance, self.params.variance_floor
+            for rules in self.memories:
+                self.start_variance = rules.add_labels(count, S_0, floor)
             self._steer()
             self.cases.add_labels(count)
+            self.lately.add_labels(count)
 
     @one_at_a_time
     def copy(self) -> Learner:
@@ -216,6 +224,8 @@ class Learner(Guarded, EvolvingRules):
         other.held, other._model = list(self.held), None
         if self.fitted:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
+            other.lately, other.trust = self.lately.copy(), self.trust.copy()
+            other.brief = None if self.brief is None else self.brief.copy()
         return other
 
     @one_at_a_time

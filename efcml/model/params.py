@@ -1,6 +1,7 @@
 """Parameters of the learner: names, defaults, allowed ranges, and what kernels make of them."""
 
 import math
+import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -111,14 +112,14 @@ class Parameters:
         paper=0.0,
         kernels=True,
     )
-    forgetting: float = number(
+    forgetting: float | str = number(
         "1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. "
         "Leave it at 1 if nothing drifts.",
-        default=1.0,
+        default="auto",
         above=0.0,
         most=1.0,
+        words=("auto",),
         paper=1.0,
-        kernels=True,
     )
     prior: float | str = number(
         'Strength with which the planes of a rule are held to flat ones. "auto" picks it by '
@@ -290,7 +291,7 @@ IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if fac
 # tells whether any is above zero.
 Settings: Any = bundle(
     "Settings",
-    [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha"]
+    [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha", "follows", "forgetting", "brief", "window", "hold", "power", "casekeep", "latekeep"]
     + [
         "beta",
         "splits",
@@ -319,7 +320,7 @@ class Params(Parameters):
 
     def check_together(self) -> None:
         """Refuse values that are good alone and harm together on real streams."""
-        if self.forgetting < 1.0 and self.variance_floor < LEAST:
+        if self.forgetting != 1.0 and self.variance_floor < LEAST:
             raise ValueError(
                 f"forgetting < 1 needs variance_floor >= {LEAST:g} (got {self.variance_floor:g}): "
                 "a feature that rests would lose its variance."
@@ -372,6 +373,9 @@ class Params(Parameters):
             density=self.activation == "density",
             joint_bandwidth=self.merge_width(n_features, n_labels),
             max_support=self.max_support,
+            **{k.lower(): float(os.environ.get(k, v)) for k, v in dict(BRIEF=.97, WINDOW=.98, HOLD=3, POWER=2, CASEKEEP=0, LATEKEEP=.98).items()},
+            follows=self.forgetting == "auto",
+            forgetting=1.0 if self.forgetting == "auto" else float(self.forgetting),
             alpha=alpha,
             beta=beta,
             splits=self.splitting != "off",
@@ -386,4 +390,4 @@ class Params(Parameters):
     @property
     def max_support(self) -> float:
         """The cap of a rule's support that forgetting implies."""
-        return math.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
+        return math.inf if self.forgetting in ("auto", 1.0) else 1.0 / (1.0 - self.forgetting)

@@ -30,8 +30,10 @@ SCRATCH = (
     _array("expected", "K", "what the winner expects of the labels"),
     _array("distances", "R", "squared distances in the input space"),
     _array("heights", "R L", "all planes at the row"),
+    _array("answers", "R L", "what each rule says: the planes of both memories at the row"),
     _array("activation", "R", "Psi"),
     _array("weights", "R", "how much each rule learns from the row"),
+    _array("factors", "R", "what a row that only it learns leaves each rule"),
     _array("keeps", "R", "what forgetting leaves each rule"),
     # other rows
     _array("alone", "1 R", "distances of a row that is looked at alone"),
