@@ -21,7 +21,7 @@ from . import arff as _arff
 from . import catalog as _catalog
 from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError, Record
 from .csv_tables import from_csv, from_frame
-from .synthetic import GENERATORS
+from .built_in import GENERATORS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
