@@ -96,6 +96,10 @@ class Rows(NamedTuple):
         """Tell which rows come at or after a row."""
         return np.arange(len(self.cluster)) >= row
 
+    def count_changes(self, marks: dict[str, int]) -> Ints:
+        """Return how many of the marks every row has behind it."""
+        return np.sum([self.is_from(row) for row in marks.values()], axis=0, dtype=np.int64)
+
 
 class Kind(NamedTuple):
     """A kind of drift: the shares of the stream where it happens, and what happens."""
@@ -267,9 +271,9 @@ def _change_gradually(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats
 
 
 def _change_to_and_fro(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    changes = sum(rows.is_from(row).astype(int) for row in marks.values())
+    is_b = rows.count_changes(marks) % 2 == 1
     own = rows.own_moods(rows.world.own)
-    return rows.X, rows.moods(np.where((changes % 2 == 1)[:, None], -own, own))
+    return rows.X, rows.moods(np.where(is_b[:, None], -own, own))
 
 
 def _change_one_cluster(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
@@ -285,8 +289,8 @@ def _change_one_cluster(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floa
 
 
 def _change_labels(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    turns = sum(rows.is_from(row).astype(float) for row in marks.values())
-    return rows.X, rotate(rows.moods(rows.own_moods(rows.world.own)), LABEL_TURN * turns)
+    moods = rows.moods(rows.own_moods(rows.world.own))
+    return rows.X, rotate(moods, LABEL_TURN * rows.count_changes(marks))
 
 
 def _change_units(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
