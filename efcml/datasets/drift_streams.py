@@ -22,10 +22,11 @@ themselves are in `Dataset.marks`), is this:
   1000; at .6 column 2, which was 1000 in all rows, begins to vary by about 1; from .2 to .9 the
   spread of column 3 grows evenly to tenfold.
 
-What is learned before a change is wrong after it, not just less useful: reversed directions, and
-moods that are turned by 120 degrees, ask for the opposite answers. So a model that never forgets
-loses and one that does recovers, in a few hundred rows. In ``scale-drift`` what helps is a scale
-that follows.
+What is learned before a change is mostly wrong after it, not just less useful: reversed directions,
+and moods that are turned by 120 degrees, ask for other answers. So a model that never forgets
+loses, and one that forgets recovers, within about a thousand rows. Directions that are drawn anew
+are milder: the old ones are of no use but do less harm. In ``scale-drift`` forgetting does not
+help; what would is a scale that follows.
 """
 
 from __future__ import annotations
