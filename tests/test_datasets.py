@@ -9,8 +9,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from efcml import EFCMLClassifier, datasets
-from efcml.datasets import DatasetNotFound, arff, catalog, synthetic
+from efcml.datasets import DatasetNotFound, arff, catalog, drift_streams, synthetic
 from efcml.datasets import csv_tables as tables
+from efcml.datasets.built_in import GENERATORS
 from efcml.datasets.catalog import CATALOG, Dataset
 
 pytestmark = pytest.mark.plain
@@ -206,7 +207,7 @@ def test_unknown_name_gets_a_hint():
 
 
 def test_available_names():
-    assert datasets.available() == (*CATALOG, *synthetic.GENERATORS)
+    assert datasets.available() == (*CATALOG, *GENERATORS)
     assert set(TABLE) == set(CATALOG)
     assert datasets.load("Drifting_Clusters", n=20).name == "drifting-clusters"
 
@@ -435,7 +436,7 @@ def test_bad_arrays_are_refused(X, Y, options, words):
 # --- built-in streams
 
 
-@pytest.mark.parametrize("name", synthetic.GENERATORS)
+@pytest.mark.parametrize("name", GENERATORS)
 def test_stream_is_deterministic_and_seeded(name):
     first, again, other = (datasets.load(name, seed=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.X, again.X)
@@ -445,7 +446,7 @@ def test_stream_is_deterministic_and_seeded(name):
     assert first.X.shape[1] == (2 if name.endswith("2d") else 10)
 
 
-@pytest.mark.parametrize("name", synthetic.GENERATORS)
+@pytest.mark.parametrize("name", GENERATORS)
 def test_stream_labels_are_correlated_and_neither_rare_nor_certain(name):
     Y = datasets.load(name).Y
     correlation = np.corrcoef(Y.T)
@@ -558,7 +559,7 @@ def test_one_plane_is_worse_than_local_planes():
 
 
 def test_no_file_names_a_folder_of_one_machine():
-    for module in (datasets, arff, catalog, synthetic, tables):
+    for module in (datasets, arff, catalog, drift_streams, synthetic, tables):
         source = inspect.getsource(module)
         assert os.path.expanduser("~") + "/" not in source
         assert '"/' not in source and "'/" not in source

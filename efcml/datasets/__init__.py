@@ -19,9 +19,9 @@ import numpy as np
 
 from . import arff as _arff
 from . import catalog as _catalog
+from .built_in import GENERATORS
 from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError, Record
 from .csv_tables import from_csv, from_frame
-from .synthetic import GENERATORS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -60,7 +60,7 @@ def load(name: str, **options: Any) -> Dataset:
         One of `available()`.
     **options
         `n_initial` sets the number of initial rows of any set. A built-in stream also takes
-        the parameters of its generator in `efcml.datasets.synthetic`, such as `n` and `seed`.
+        the parameters of its generator in `efcml.datasets.built_in`, such as `n` and `seed`.
 
     Returns
     -------

@@ -96,11 +96,7 @@ class Dataset:
             raise ValueError(
                 f"Y[{row}, {column}] is {Y[row, column]:g}: labels are 0, 1, or NaN where unknown"
             )
-        whole = isinstance(self.n_initial, (int, np.integer))
-        if not whole or not 0 <= self.n_initial <= len(X):
-            raise ValueError(
-                f"n_initial is {self.n_initial!r}: choose a whole number of rows, 0 to {len(X)}"
-            )
+        check_initial(self.n_initial, len(X))
         set_field = object.__setattr__
         set_field(self, "X", X)
         set_field(self, "Y", Y)
@@ -167,6 +163,12 @@ def as_matrix(values: Any, what: str) -> Floats:
             f"{what} has shape {matrix.shape}: give a table with at least one row and one column"
         )
     return matrix
+
+
+def check_initial(n_initial: int, n: int) -> None:
+    """Refuse a number of initial rows that n rows cannot have."""
+    if not isinstance(n_initial, (int, np.integer)) or not 0 <= n_initial <= n:
+        raise ValueError(f"n_initial is {n_initial!r}: choose a whole number of rows, 0 to {n}")
 
 
 def initial_rows(n_initial: int | None, n: int) -> int:

@@ -21,7 +21,7 @@ What models reach on them is in docs/results/synthetic.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -100,11 +100,19 @@ def stationary_clusters(
     return _make("stationary-clusters", n, p, K, seed, n_initial, noise, drifting=False)
 
 
-GENERATORS = {
-    "drifting-clusters": drifting_clusters,
-    "drifting-clusters-2d": drifting_clusters_2d,
-    "stationary-clusters": stationary_clusters,
-}
+class World(NamedTuple):
+    """What is drawn once for a stream: where the clusters lie and what the labels follow.
+
+    Clusters come first in all arrays of them; `own` and `common` are two directions each, one per
+    mood.
+    """
+
+    centers: Floats  # (clusters, p)
+    common: Floats  # (p, 2)
+    shapes: Floats  # (clusters, p, p)
+    own: Floats  # (clusters, p, 2)
+    offsets: Floats  # (clusters, 2)
+    loadings: Floats  # (2, K)
 
 
 def _make(
@@ -118,21 +126,34 @@ def _make(
     *,
     drifting: bool,
 ) -> Dataset:
+    check_options(n, p, K, noise)
+    X, Y, _ = draw_clusters(n, p, K, seed, noise, drifting=drifting)
+    marks = _drift_rows(n) if drifting else {}
+    n_initial = n // 10 if n_initial is None else n_initial
+    return name_columns(name, X, Y, n_initial, seed, marks)
+
+
+def check_options(n: int, p: int, K: int, noise: float) -> None:
+    """Refuse what no stream can be made of."""
     for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
         if not isinstance(value, (int, np.integer)) or value < least:
             raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise is {noise!r}: give a number that is not negative")
-    X, Y, _ = draw_clusters(n, p, K, seed, noise, drifting=drifting)
-    marks = _drift_rows(n) if drifting else {}
+
+
+def name_columns(
+    name: str, X: Floats, Y: Floats, n_initial: int, seed: int, marks: dict[str, int]
+) -> Dataset:
+    """Return the data set of a built-in stream, with names and a description."""
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items())
     return Dataset(
         name,
         X,
         Y,
-        n // 10 if n_initial is None else n_initial,
-        [f"x{i}" for i in range(p)],
-        [f"label{i}" for i in range(K)],
+        n_initial,
+        [f"x{i}" for i in range(X.shape[1])],
+        [f"label{i}" for i in range(Y.shape[1])],
         f"Gaussian clusters with a linear label model each, seed {seed}; {events or 'no drift'}",
         marks,
     )
@@ -144,31 +165,58 @@ def draw_clusters(
     """Return X, Y and, for each row, the number of its cluster."""
     rng = np.random.default_rng(seed)
     rows = np.arange(n)
-    centers, common = _draw_frame(rng, p)
-    shapes = np.stack([_draw_shape(rng, p) for _ in range(N_CLUSTERS + 1)])
-    own = np.stack([_draw_orthonormal(rng, p)[:, :2] for _ in range(N_CLUSTERS // 2)])
-    own = np.concatenate([own, -own, _draw_orthonormal(rng, p)[None, :, :2]])
-    offsets = OFFSET * rng.normal(size=(N_CLUSTERS + 1, 2))
-    angles = np.linspace(0, LABEL_SPAN, K)
-    loadings = np.stack([np.cos(angles), np.sin(angles)])
-
+    world = draw_world(rng, p, K)
     cluster = rng.integers(N_CLUSTERS, size=n)
     if drifting:
         marks = _drift_rows(n)
         after = rows >= marks["abrupt"]
         cluster[after & (cluster == ENDING_CLUSTER)] = NEW_CLUSTER
-    around_center = np.einsum("ni,nij->nj", rng.normal(size=(n, p)), shapes[cluster])
-    X = centers[cluster] + around_center
-    moods = np.einsum("ni,nij->nj", around_center, own[cluster])
+    around_center = draw_around_centers(rng, world, cluster)
+    X = world.centers[cluster] + around_center
+    moods = np.einsum("ni,nij->nj", around_center, world.own[cluster])
     if drifting:
-        X = _rotate(X, TURN * rows / n)
+        X = rotate(X, TURN * rows / n)
         length = max(marks["gradual_end"] - marks["gradual_start"], 1)
         progress = np.clip((rows - marks["gradual_start"]) / length, 0, 1)
-        moods = _rotate(moods, np.pi / 2 * progress * np.isin(cluster, GRADUAL_CLUSTERS))
+        moods = rotate(moods, np.pi / 2 * progress * np.isin(cluster, GRADUAL_CLUSTERS))
         moods[after & np.isin(cluster, REVERSED_CLUSTERS)] *= -1
-    moods = np.sqrt(1 - COMMON_SHARE) * moods + np.sqrt(COMMON_SHARE) * (around_center @ common)
-    scores = (moods + offsets[cluster]) @ loadings + noise * rng.normal(size=(n, K))
-    return X, (scores >= THRESHOLD).astype(np.float64), cluster
+    moods = add_common(moods, around_center, world) + world.offsets[cluster]
+    return X, draw_labels(rng, moods, world, noise), cluster
+
+
+def draw_world(rng: Rng, p: int, K: int) -> World:
+    """Draw what does not depend on the rows."""
+    centers, common = _draw_frame(rng, p)
+    shapes = np.stack([_draw_shape(rng, p) for _ in range(N_CLUSTERS + 1)])
+    own = draw_directions(rng, p)
+    offsets = OFFSET * rng.normal(size=(N_CLUSTERS + 1, 2))
+    angles = np.linspace(0, LABEL_SPAN, K)
+    return World(centers, common, shapes, own, offsets, np.stack([np.cos(angles), np.sin(angles)]))
+
+
+def draw_directions(rng: Rng, p: int) -> Floats:
+    """Return two directions for every cluster; 0, 1, 2 and 3, 4, 5 are opposite in pairs."""
+    own = np.stack([_draw_orthonormal(rng, p)[:, :2] for _ in range(N_CLUSTERS // 2)])
+    return np.concatenate([own, -own, _draw_orthonormal(rng, p)[None, :, :2]])
+
+
+def draw_around_centers(rng: Rng, world: World, cluster: Ints) -> Floats:
+    """Return where every row lies, seen from the centre of its cluster."""
+    normal = rng.normal(size=(len(cluster), world.centers.shape[1]))
+    return np.einsum("ni,nij->nj", normal, world.shapes[cluster])
+
+
+def add_common(moods: Floats, around_center: Floats, world: World) -> Floats:
+    """Return the moods with the part that all clusters have in common."""
+    common = around_center @ world.common
+    return np.sqrt(1 - COMMON_SHARE) * moods + np.sqrt(COMMON_SHARE) * common
+
+
+def draw_labels(rng: Rng, moods: Floats, world: World, noise: float) -> Floats:
+    """Return labels 0 and 1: thresholds on mixes of the two moods and noise."""
+    exact = moods @ world.loadings
+    scores = exact + noise * rng.normal(size=exact.shape)
+    return (scores >= THRESHOLD).astype(np.float64)
 
 
 def _drift_rows(n: int) -> dict[str, int]:
@@ -206,7 +254,7 @@ def _draw_orthonormal(rng: Rng, p: int) -> Floats:
     return q * np.sign(np.diag(r))
 
 
-def _rotate(points: Floats, angle: Floats) -> Floats:
+def rotate(points: Floats, angle: Floats) -> Floats:
     """Rotate every row by its angle in the planes of columns (0, 1), (2, 3), ..."""
     paired = points.shape[1] // 2 * 2
     first, second = points[:, 0:paired:2], points[:, 1:paired:2]

@@ -225,8 +225,8 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
 
     Examples
     --------
-    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt": 90})
-    {'gradual\ndrift': (30, 40), 'abrupt\ndrift': 90}
+    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt_1": 90})
+    {'gradual\ndrift': (30, 40), 'abrupt 1\ndrift': 90}
     """
     named: dict[str, int | tuple[int, int]] = {}
     for name, row in marks.items():
@@ -234,7 +234,7 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
         if kind != name:
             named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
         elif not name.endswith("_end"):
-            named[f"{name}\ndrift"] = row
+            named[f"{name.replace('_', ' ')}\ndrift"] = row
     return named
 
 

@@ -39,7 +39,7 @@ TINY = Scale(
 TIMES = ("ms_per_sample", "seconds")
 
 
-def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL):
+def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL, **sizes):
     """Return a small data set of any name; one of its samples has no label."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     X = rng.normal(size=(n, N_FEATURES))
