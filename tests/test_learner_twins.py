@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.fields import CASE_FIELDS, FIELDS
+from efcml.model.memories import follow_antecedents
 
 SPLIT = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5, "merge_overlap": 0.9}
 SHARED = {"shared": 2.0, "renewal": 10}
@@ -61,6 +62,19 @@ VARIANTS = {
     "shared planes": SHARED,
     "shared planes, partial, forgetting": {**SHARED, "share": 0.6, "forgetting": 0.95},
     "shared planes, splits": {**SPLIT, **SHARED, "cases": 6},
+    "follows": {"forgetting": "auto"},
+    "follows, partial": {"forgetting": "auto", "share": 0.6},
+    "follows, cases": {"forgetting": "auto", "cases": 12, "beta": 0.0},
+    "follows, cases, partial, splits": {**SPLIT, "forgetting": "auto", "cases": 6, "share": 0.6},
+    "follows, shared planes, splits": {**SPLIT, **SHARED, "forgetting": "auto"},
+    "follows, many merges": {"forgetting": "auto", "vigilance": 0.5, "merge_overlap": 0.5},
+    "follows, takes in": {"forgetting": "auto", "least_share": 0.2, "vigilance": 0.4},
+    "follows, nobody learns a birth row": {
+        "forgetting": "auto",
+        "cases": 6,
+        "birth_learning": False,
+        "bandwidth": 1.0,
+    },
     "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
@@ -76,6 +90,9 @@ EVENTS = {
     "splits, forgetting": ("splits",),
     "splits, input space": ("splits",),
     "splits along the axis": ("splits",),
+    "follows, many merges": ("merges",),
+    "follows, takes in": ("merges",),
+    "follows, cases, partial, splits": ("splits",),
     "takes in": ("merges",),
     "takes in, partial": ("merges",),
 }
@@ -125,6 +142,12 @@ def assert_same(learner, twin):
     assert_same_tests(learner.rules, twin.tested)
     assert not learner.rules.stale.any()  # between rows every P is derived that is to be
     assert_same_cases(learner.cases, twin.cases)
+    if learner.brief is not None:
+        follow_antecedents(learner.brief, learner.rules)
+        twin.bring_gaussians()
+        assert_same_rules(learner.brief, twin.short.rules)
+        assert_same_cases(learner.recent, twin.recent)
+        assert_allclose(learner.recent_trial, twin.recent_trial, rtol=1e-6, atol=1e-9)
 
 
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, **changes):

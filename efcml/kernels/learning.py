@@ -26,7 +26,15 @@ from efcml.kernels.constants import AHEAD, WAITING
 from efcml.kernels.firing import INPUT, activate_rules, find_likeliest, find_winner, look_ahead
 from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.linalg import measure_distance
-from efcml.kernels.memory import compare_memories, set_factors
+from efcml.kernels.memory import (
+    NEWS,
+    RECENT,
+    RECENT_WINDOW,
+    compare_memories,
+    count_trial,
+    measure_forgetting,
+    set_factors,
+)
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import answer_row, blend, score_row, view_row
@@ -169,8 +177,11 @@ def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
 
 
 @kernel
-def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch):
-    """Let the planes of every active rule learn the row, those of the newborn excepted."""
+def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch, corrects):
+    """Let the planes of every active rule learn the row, those of the newborn excepted.
+
+    ``scratch.factors`` tell how much each forgets; ``corrects``, whether proximal steps follow.
+    """
     weigh_rules(scratch.activation, n_rules, newborn, settings, scratch)
     queue_row(n_rules, scratch)
     shrink_inverses(n_rules, settings.prior_slope, rules, scratch)
@@ -180,7 +191,7 @@ def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch)
     learn_moments(n_rules, y, rules, scratch)
     count_weights(n_rules, rules, scratch)
     check_inverses(n_rules, rules, scratch)
-    if settings.corrects:
+    if corrects:
         correct_due_rules(row_number, n_rules, rules, settings, scratch)
     if scratch.count[0] == WAITING:
         bring_all_G(n_rules, rules.G, scratch)
@@ -188,7 +199,7 @@ def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch)
 
 @kernel
 def learn_both(y, newborn, row_number, n_rules, model):
-    """Let both memories learn the row, and count how they did."""
+    """Let all memories learn the row, once they have been compared there."""
     rules, settings, scratch = model.rules, model.settings, model.scratch
     if settings.follows:
         brief = model.brief_scratch
@@ -196,10 +207,10 @@ def learn_both(y, newborn, row_number, n_rules, model):
             brief.activation[rule] = scratch.activation[rule]
         for c in range(y.shape[0]):
             brief.known[c] = scratch.known[c]
-        if newborn < 0:
-            compare_memories(y, n_rules, model)
-        learn_consequents(y, newborn, row_number, n_rules, model.brief, settings, brief)
-    learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch)
+        compare_memories(y, newborn, n_rules, model)
+        learn_consequents(y, newborn, row_number, n_rules, model.brief, settings, brief, False)
+    corrects = settings.corrects
+    learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch, corrects)
 
 
 @kernel
@@ -211,33 +222,27 @@ def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
     scratch, cases, K = model.scratch, model.cases, y.shape[0]
     if cases.rows.shape[0] == 0:
         return
-    blend(scratch.activation, model.scratch.answers, n_rules, cases.errors)
+    blend(scratch.activation, scratch.answers, n_rules, cases.errors)
     for c in range(cases.errors.shape[0]):
         cases.errors[c] = y[c % K] - cases.errors[c]
-    # Activations sum to one, so this is how much a rule forgets on average.
-    kept = 0.0
-    for rule in range(n_rules):
-        kept += scratch.activation[rule] * np.log(scratch.factors[rule])
-    kept = np.exp(kept / n_rules)
-    if model.settings.casekeep > 0.0:
-        kept = model.settings.casekeep
     if not compared:
         compare_with_cases(x, cases)
-    if model.settings.follows:
+    if model.recent.rows.shape[0] > 0:
         if not compared:
-            compare_with_cases(x, model.lately)
-        late, trust, w = model.lately, model.trust, model.settings.window
-        for i in range(4):
-            trust[i] *= w
-        for c in range(cases.errors.shape[0]):
-            late.errors[c] = cases.errors[c] - cases.expected[c]
-            if c < K and scratch.known[c]:
-                trust[0] += late.errors[c] * late.expected[c]
-                trust[1] += late.expected[c] ** 2
-                trust[2] += late.errors[c] ** 2
-        trust[3] += 1.0
-        learn_case(late.errors, scratch.known, float(n_known), row_number, model.settings.latekeep, late)
+            compare_with_cases(x, model.recent)
+        learn_errors_of_cases(n_known, row_number, model)
+    kept = measure_forgetting(n_rules, scratch)
     learn_case(cases.errors, scratch.known, float(n_known), row_number, kept, cases)
+
+
+@kernel
+def learn_errors_of_cases(n_known, row_number, model):
+    """Let the recent cases learn what rules and cases together get wrong, and how they did."""
+    cases, recent, known = model.cases, model.recent, model.scratch.known
+    for c in range(recent.errors.shape[0]):
+        recent.errors[c] = cases.errors[c] - cases.expected[c]
+    count_trial(recent.errors, recent.expected, known, 1.0, RECENT_WINDOW, model.recent_trial)
+    learn_case(recent.errors, known, float(n_known), row_number, RECENT, recent)
 
 
 @kernel_part
@@ -292,11 +297,11 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
 
 @kernel
 def is_due(winner, row_number, n_rules, rules, brief, settings):
-    """Tell whether rules are to be split or taken in, or something is to be derived anew."""
+    """Tell whether rules are to be split or taken in, derived anew, or have news to tell."""
     if row_number + 1 >= settings.renewal:
         return True
     for rule in range(n_rules):
-        if rules.stale[rule] != 0 or brief.stale[rule] != 0:
+        if rules.stale[rule] != 0 or brief.stale[rule] != 0 or rules.drifting[rule] == NEWS:
             return True
     return is_uneven(winner, row_number, n_rules, rules, settings)
 
@@ -315,4 +320,5 @@ def learn_until_event(X, Y, start, newborn, numbers, n_rules, model, watch):
     if model.settings.follows:
         bring_all(n_rules, model.brief, model.brief_scratch)
     bring_covariance(model.cases)
+    bring_covariance(model.recent)
     return event

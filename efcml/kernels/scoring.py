@@ -4,7 +4,7 @@ from efcml._jit import kernel, kernel_fast
 from efcml.kernels.cases import compare_with_cases, recall
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules, look_ahead
-from efcml.kernels.memory import brief_share, mix_answers
+from efcml.kernels.memory import mix_answers, recent_share
 
 
 @kernel
@@ -31,8 +31,16 @@ def measure_heights(row, W, n_rules, heights):
 
 
 @kernel
+def copy_answers(n_rules, scratch):
+    """Let each rule say what its planes do: it has no other memory."""
+    for r in range(n_rules):
+        for c in range(scratch.answers.shape[1]):
+            scratch.answers[r, c] = scratch.heights[r, c]
+
+
+@kernel
 def view_row(x, distances, n_rules, model):
-    """Write what scoring and learning a row both need: distances, r = [x, 1], heights."""
+    """Write what scoring and learning a row both need: distances, r = [x, 1], heights, answers."""
     scratch = model.scratch
     for r in range(n_rules):
         scratch.distances[r] = distances[r]
@@ -46,25 +54,24 @@ def view_row(x, distances, n_rules, model):
         for j in range(p + 1):
             brief.row[j] = row[j]
         measure_heights(row, model.brief.W, n_rules, brief.heights)
-        mix_answers(n_rules, model)
+        trials, answers = model.rules.trial, scratch.answers
+        mix_answers(n_rules, trials, scratch.heights, brief.heights, answers)
     else:
-        for r in range(n_rules):
-            for c in range(scratch.heights.shape[1]):
-                scratch.answers[r, c] = scratch.heights[r, c]
+        copy_answers(n_rules, scratch)
 
 
 @kernel
 def answer_row(x, n_rules, model, scores):
-    """Write the outputs of the row that is viewed, corrected by the cases (how_it_works.md 2)."""
+    """Write the outputs of the row in view, corrected by all cases (how_it_works.md 2)."""
     scratch = model.scratch
     activate_rules(scratch.distances, n_rules, model.rules, model.settings, scratch.activation)
     blend(scratch.activation, scratch.answers, n_rules, scores)
     recall(x, model.cases, scores)
-    if model.settings.follows and model.lately.rows.shape[0] > 0:
-        compare_with_cases(x, model.lately)
-        m = brief_share(model.trust, model.settings)
+    if model.recent.rows.shape[0] > 0:
+        compare_with_cases(x, model.recent)
+        share = recent_share(model.recent_trial)
         for c in range(scores.shape[0]):
-            scores[c] += m * model.lately.expected[c]
+            scores[c] += share * model.recent.expected[c]
 
 
 @kernel

@@ -19,9 +19,12 @@ Cases: Any = bundle(
 
 Scratch: Any = bundle("Scratch", [field.name for field in SCRATCH], __name__)
 
-# Everything that learns. `start_variance` is S_0, `brief` the rules' second, shorter memory.
+# Everything that learns. `start_variance` is S_0. Of what follows, the brief memory of the rules
+# and the recent cases, nothing is used under a fixed forgetting.
 Model: Any = bundle(
-    "Model", "rules cases settings scratch start_variance brief brief_scratch lately trust", __name__
+    "Model",
+    "rules cases settings scratch start_variance brief brief_scratch recent recent_trial",
+    __name__,
 )
 
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.

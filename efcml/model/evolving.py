@@ -23,11 +23,15 @@ from efcml.kernels.learning import (
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
-from efcml.kernels.memory import brief_share
 from efcml.model.birth import give_birth
-from efcml.model.memories import follow_antecedents
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import warn_of_divergence
+from efcml.model.memories import (
+    follow_antecedents,
+    mixed_planes,
+    recent_cases,
+    tell_of_drift,
+)
 from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, solve_weights
 from efcml.model.prior import precision
 from efcml.model.repair import repair_stale
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Events, Floats, Pairs
 
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
-COUNTED = ("births", "merges", "splits", "drops", "repairs")
+COUNTED = ("births", "merges", "splits", "drops", "drifts", "repairs")
 NOT_YET: Any = None  # in the place of what there is once there are rows
 
 
@@ -67,10 +71,9 @@ class EvolvingRules:
         self.counts = dict.fromkeys(COUNTED, 0)
         self.rows_seen = 0  # that had a known label; others change nothing
         self.rules: RuleBase = NOT_YET
-        self.brief: RuleBase | None = None  # the same rules with a brief memory
+        self.brief: RuleBase | None = None  # under forgetting="auto"
         self.cases: CaseBase = NOT_YET
-        self.lately: CaseBase = NOT_YET
-        self.trust = np.zeros(4)
+        self._forget_recent()
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
@@ -95,8 +98,10 @@ class EvolvingRules:
         """What kernels are given, made anew when one of its parts was."""
         rules, cases = self.rules, self.cases
         brief = rules if self.brief is None else self.brief
-        parts = rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance
-        parts += brief.arrays, brief.scratch, self.lately.arrays, self.trust
+        parts = (
+            *(rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance),
+            *(brief.arrays, brief.scratch, self.recent.arrays, self.recent_trial),
+        )
         old = self._model
         if old is None or any(a is not b for a, b in zip(old.values(), parts, strict=True)):
             self._model = Model(*parts)
@@ -107,8 +112,8 @@ class EvolvingRules:
         sizes = self.n_features, self.n_labels
         room = min(self.capacity, self.params.max_rules)
         self.rules, self.brief = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room), None
-        self.cases = self.lately = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
-        self.trust = np.zeros(4)
+        self.cases = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
+        self._forget_recent()
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)
@@ -175,6 +180,7 @@ class EvolvingRules:
             elif status == PAUSE:
                 for rules in self.memories:
                     self.counts["repairs"] += repair_stale(rules, self.prior_precision)
+                self.counts["drifts"] += tell_of_drift(self.rules, row - 1, events)
                 self._reshape(rule, other, with_consequents, events, row - 1)
                 if self.shared is not None and self.rows_seen + 1 >= self.settings.renewal:
                     self._renew_shared_planes(self.shared)
@@ -215,11 +221,13 @@ class EvolvingRules:
 
     @property
     def planes(self) -> Floats:
-        """The planes that answer, of all rules: those of both memories mixed."""
-        if self.brief is None:
-            return self.rules.W
-        share = np.array([brief_share(trial, self.settings) for trial in self.rules.trial])[:, None, None]
-        return self.rules.W + share * (self.brief.W - self.rules.W)
+        """The planes with which the rules answer: those of both memories mixed."""
+        return mixed_planes(self.rules, self.brief)
+
+    def _forget_recent(self, *, room: bool = False) -> None:
+        """Begin the recent cases anew, for a learner that follows its stream."""
+        self.recent = recent_cases(self.n_features, self.n_planes, room=room)
+        self.recent_trial = np.zeros(4)
 
     def _planes_at(self, x: Floats, nearest: int, W: Floats) -> Floats:
         """Return what a rule that is born at a scaled row starts with."""
@@ -263,7 +271,8 @@ class EvolvingRules:
             other = split(rules, rule, self.rows_seen, S_0, by)
             for half in (rule, other) if with_consequents else ():
                 solve_weights(rules, half)
-                polish(rules, half, self.rows_seen, self.settings)
+                if rules is self.rules:
+                    polish(rules, half, self.rows_seen, self.settings)
 
     def _take_in(self, idle: int, with_consequents: bool, events: Events, at: int) -> None:
         """Make an idle rule part of the one that is nearest to its center.
@@ -304,7 +313,7 @@ class EvolvingRules:
         self.counts["merges"] += 1
         for rules in self.memories:
             rule = merge(rules, pair, max_support=self.params.max_support, paper_weights=paper)
-            if with_consequents and not paper:
+            if with_consequents and not paper and rules is self.rules:
                 polish(rules, rule, self.rows_seen, self.settings)
         events.append((at, "merge", int(self.rules.uid[rule])))
 

@@ -124,7 +124,9 @@ FIELDS = (
     _rule("D", "L d", "computed", "computed", "gradient (G + Delta) W - (B + Delta W_prior)", "D'"),
     _rule("weight", "", "sum", "halves", "sum of the activation over learned rows", "w"),
     _rule("use", "", "sum", "halves", "the same sum, of which nothing is forgotten"),
-    _rule("trial", "4", "sum", "halves", "how long and brief memory did (kernels/memory.py)"),
+    # its two memories
+    _rule("trial", "4", "sum", "halves", "sums that tell how much the brief memory is trusted"),
+    _counter("drifting", "", "most", "both", "1 while the brief memory is trusted, 2 to be told"),
     # its labels
     _rule(
         "label_weight",

@@ -19,6 +19,7 @@ from efcml.model.arguments import Asking, Watch
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
 from efcml.model.evolving import NOT_YET, EvolvingRules
+from efcml.model.memories import begin_brief, follow_antecedents
 from efcml.model.params import Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
@@ -39,6 +40,8 @@ on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 2
 
 UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
 STATE_FACTS = "n_features n_labels rows_seen warned split_share shared renewal".split()
+
+STATE_ARRAYS = ("start_variance", "prior_precision", "recent_trial")
 
 
 class Learner(Guarded, EvolvingRules):
@@ -81,14 +84,10 @@ class Learner(Guarded, EvolvingRules):
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
-        if self.settings.follows:
-            self.brief = self.rules.copy()
         self.cases = self._new_cases()
-        import os
-        if self.settings.follows and self.cases.capacity:
-            self.lately = CaseBase(
-                self.n_features, self.n_planes, int(os.environ.get("LATELY", 50)), self.params.case_width, self.params.case_noise
-            )
+        if self.settings.follows:
+            self.brief = begin_brief(self.rules)
+            self._forget_recent(room=self.cases.capacity > 0)
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
@@ -213,7 +212,7 @@ class Learner(Guarded, EvolvingRules):
                 self.start_variance = rules.add_labels(count, S_0, floor)
             self._steer()
             self.cases.add_labels(count)
-            self.lately.add_labels(count)
+            self.recent.add_labels(count)
 
     @one_at_a_time
     def copy(self) -> Learner:
@@ -224,7 +223,7 @@ class Learner(Guarded, EvolvingRules):
         other.held, other._model = list(self.held), None
         if self.fitted:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
-            other.lately, other.trust = self.lately.copy(), self.trust.copy()
+            other.recent, other.recent_trial = self.recent.copy(), self.recent_trial.copy()
             other.brief = None if self.brief is None else self.brief.copy()
         return other
 
@@ -237,13 +236,17 @@ class Learner(Guarded, EvolvingRules):
         facts["params"] = {name: to_plain(value) for name, value in asdict(self.params).items()}
         facts |= {"counts": dict(self.counts), "n_held": len(self.held), "rules": None}
         facts["n_cases"] = self.cases.n_cases if self.fitted else 0
+        facts["n_recent"] = self.recent.n_cases if self.fitted else 0
         held = np.array([np.concatenate(row) for row in self.held])
         arrays = {"held": held.reshape(-1, self.n_features + self.n_labels)}
         if self.fitted:
             fields, facts["rules"] = self.rules.state()
             arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
-            arrays |= {name: getattr(self, name) for name in ("start_variance", "prior_precision")}
-            arrays |= nest(rules=fields, cases=self.cases.state())
+            arrays |= {name: getattr(self, name) for name in STATE_ARRAYS}
+            arrays |= nest(rules=fields, cases=self.cases.state(), recent=self.recent.state())
+            if self.brief is not None:
+                follow_antecedents(self.brief, self.rules)
+                arrays |= nest(brief=self.brief.state()[0])
         return facts, arrays
 
     @classmethod
@@ -258,10 +261,15 @@ class Learner(Guarded, EvolvingRules):
         if facts["rules"] is not None:
             learner.rules = RuleBase.from_state(pick(arrays, "rules"), facts["rules"])
             learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))
-            learner.start_variance = arrays["start_variance"]
-            learner.prior_precision = arrays["prior_precision"]
+            for name in STATE_ARRAYS:
+                setattr(learner, name, arrays[name])
             for name in ("split_share", "shared", "renewal"):
                 setattr(learner, name, facts[name])
             learner._steer()
             learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
+            if learner.settings.follows:
+                learner.brief = RuleBase.from_state(pick(arrays, "brief"), facts["rules"])
+                learner._forget_recent(room=learner.cases.capacity > 0)
+                learner.recent_trial = arrays["recent_trial"]
+            learner.recent.restore(pick(arrays, "recent"))
         return learner

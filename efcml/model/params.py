@@ -1,7 +1,6 @@
 """Parameters of the learner: names, defaults, allowed ranges, and what kernels make of them."""
 
 import math
-import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -113,8 +112,10 @@ class Parameters:
         kernels=True,
     )
     forgetting: float | str = number(
-        "1 remembers everything. About .995 follows a drift; a rule forgets only as it learns. "
-        "Leave it at 1 if nothing drifts.",
+        "What a row leaves of the rule that learns it. 1 remembers everything, .99 about the last "
+        'hundred rows of a rule. "auto" lets every rule find out, from a second, brief memory; it '
+        "costs up to twice the time of a row. Give a number to compare, or 1 for speed if nothing "
+        "drifts.",
         default="auto",
         above=0.0,
         most=1.0,
@@ -291,7 +292,17 @@ IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if fac
 # tells whether any is above zero.
 Settings: Any = bundle(
     "Settings",
-    [*IN_KERNELS, "vigilance", "bandwidth", "density", "joint_bandwidth", "max_support", "alpha", "follows", "forgetting", "brief", "window", "hold", "power", "casekeep", "latekeep"]
+    [
+        *IN_KERNELS,
+        "vigilance",
+        "bandwidth",
+        "density",
+        "joint_bandwidth",
+        "max_support",
+        "alpha",
+        "follows",
+        "forgetting",
+    ]
     + [
         "beta",
         "splits",
@@ -322,8 +333,8 @@ class Params(Parameters):
         """Refuse values that are good alone and harm together on real streams."""
         if self.forgetting != 1.0 and self.variance_floor < LEAST:
             raise ValueError(
-                f"forgetting < 1 needs variance_floor >= {LEAST:g} (got {self.variance_floor:g}): "
-                "a feature that rests would lose its variance."
+                f"forgetting other than 1 needs variance_floor >= {LEAST:g} "
+                f"(got {self.variance_floor:g}): a feature that rests would lose its variance."
             )
 
     @classmethod
@@ -373,7 +384,6 @@ class Params(Parameters):
             density=self.activation == "density",
             joint_bandwidth=self.merge_width(n_features, n_labels),
             max_support=self.max_support,
-            **{k.lower(): float(os.environ.get(k, v)) for k, v in dict(BRIEF=.97, WINDOW=.98, HOLD=3, POWER=2, CASEKEEP=0, LATEKEEP=.98).items()},
             follows=self.forgetting == "auto",
             forgetting=1.0 if self.forgetting == "auto" else float(self.forgetting),
             alpha=alpha,
@@ -390,4 +400,5 @@ class Params(Parameters):
     @property
     def max_support(self) -> float:
         """The cap of a rule's support that forgetting implies."""
-        return math.inf if self.forgetting in ("auto", 1.0) else 1.0 / (1.0 - self.forgetting)
+        fixed = 1.0 if self.forgetting == "auto" else float(self.forgetting)
+        return math.inf if fixed == 1.0 else 1.0 / (1.0 - fixed)

@@ -33,7 +33,7 @@ from efcml.saving.layout import (
     read_size,
     total_size,
 )
-from efcml.saving.older_files import up_to_date
+from efcml.saving.older_files import arrays_of, up_to_date
 from efcml.support.folders import replacing
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def read_file(file: BufferedReader, expect: Callable[[Facts], Shapes]) -> State:
     text = read_header(file, size)
     header = parse_header(text)
     today = up_to_date(header)
-    table = expect(today)
+    expected = expect(today)
+    table = arrays_of(header, expected)
     listed = [[name, dtype, list(shape)] for name, (dtype, shape) in table.items()]
     if header["arrays"] != listed:
         raise ValueError("its table of arrays does not fit its sizes")
@@ -131,7 +132,10 @@ def read_file(file: BufferedReader, expect: Callable[[Facts], Shapes]) -> State:
             raise ValueError(f"the array {name} is damaged")
     if header["sha256"] != content_hash(header, arrays.values()):
         raise ValueError("its contents do not have the sha256 that its header states")
-    return today, arrays
+    missing = {name: entry for name, entry in expected.items() if name not in table}
+    return today, arrays | {
+        name: np.zeros(shape, dtype) for name, (dtype, shape) in missing.items()
+    }
 
 
 def read_header(file: BufferedReader, size: int) -> bytes:

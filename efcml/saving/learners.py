@@ -11,6 +11,7 @@ from efcml.kernels import cases
 from efcml.model.casebase import MATRICES, CaseBase
 from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
+from efcml.model.memories import MOST_RECENT
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.rivals.per_label import ChainLearner
@@ -31,9 +32,17 @@ from efcml.support.states import from_plain, nest, pick
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes
 
-CASE_MATRICES = tuple(f"cases/{name}" for name in MATRICES)
 ROUNDING = 1e-9  # relative; what is known of the cases for certain has no variance but this
-PLANES = ("cases/weights", *(f"rules/{field.name}" for field in FIELDS if "L" in field.dims))
+PLANES = (
+    *("cases/weights", "recent/weights", "recent_trial"),
+    *(
+        f"{part}/{field.name}"
+        for part in ("rules", "brief")
+        for field in FIELDS
+        if "L" in field.dims
+    ),
+)
+TRIAL_SIZE = 4
 
 
 def learner_shapes(facts: Facts) -> Shapes:
@@ -52,6 +61,7 @@ def learner_shapes(facts: Facts) -> Shapes:
         counts=dict,
         n_held=WHOLE,
         n_cases=WHOLE,
+        n_recent=WHOLE,
         rules=(dict, NoneType),
     )
     take(facts["counts"], "the counts", **dict.fromkeys(COUNTED, WHOLE))
@@ -65,6 +75,9 @@ def learner_shapes(facts: Facts) -> Shapes:
         raise ValueError("planes are shared with a strength above 0 and renewed at some row")
     if facts["n_cases"] > (0 if rules is None else params.cases):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
+    follows = rules is not None and params.forgetting == "auto"
+    if facts["n_recent"] > (MOST_RECENT if follows and params.cases else 0):
+        raise ValueError(f"the learner cannot have {facts['n_recent']} recent cases")
     shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}
     if rules is not None:
         take(
@@ -78,9 +91,14 @@ def learner_shapes(facts: Facts) -> Shapes:
             next_uid=WHOLE,
         )
         widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
+        widths["recent_trial"] = TRIAL_SIZE
         shapes |= {name: ("<f8", (width,)) for name, width in widths.items()}
         remembered = CaseBase.state_shapes(p, K, facts["n_cases"])
-        shapes |= nest(rules=RuleBase.state_shapes(rules), cases=remembered)
+        recent = CaseBase.state_shapes(p, K, facts["n_recent"])
+        fields = RuleBase.state_shapes(rules)
+        shapes |= nest(rules=fields, cases=remembered, recent=recent)
+        if follows:
+            shapes |= nest(brief=fields)
     return shapes
 
 
@@ -106,17 +124,28 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
     check_positive(arrays, "scale", "start_variance", "prior_precision", "rules/support")
     check_definite(arrays, "rules/joint_precision", "rules/input_precision")
     check_symmetric(arrays, "rules/P", "rules/G")
-    if facts["n_cases"]:
-        matrices = {name: arrays[name][None] for name in CASE_MATRICES}
-        largest = max(1.0, np.diagonal(arrays["cases/covariance"]).max())
-        known = ROUNDING * largest * np.eye(facts["n_cases"])
-        matrices["cases/covariance"] = matrices["cases/covariance"] + known
-        check_definite(matrices, *CASE_MATRICES)
-    if arrays["cases/count"][cases.SIZE] != facts["n_cases"]:
-        raise ValueError("the number of cases is not the number of rows remembered")
+    if from_plain(facts["params"]["forgetting"]) == "auto":
+        check_symmetric(arrays, "brief/P", "brief/G")
+        if not np.array_equal(arrays["brief/uid"], arrays["rules/uid"]):
+            raise ValueError("the two memories are not those of the same rules")
+    check_cases("cases", facts["n_cases"], arrays)
+    check_cases("recent", facts["n_recent"], arrays)
     uids = arrays["rules/uid"]
     if len(np.unique(uids)) < len(uids) or uids.max() >= facts["rules"]["next_uid"]:
         raise ValueError("two rules have one uid, or one is newer than the next")
+
+
+def check_cases(which: str, size: int, arrays: Arrays) -> None:
+    """Refuse cases whose number, similarities or covariances cannot be."""
+    if size:
+        names = [f"{which}/{name}" for name in MATRICES]
+        matrices = {name: arrays[name][None] for name in names}
+        covariance = f"{which}/covariance"
+        largest = max(1.0, np.diagonal(arrays[covariance]).max())
+        matrices[covariance] = matrices[covariance] + ROUNDING * largest * np.eye(size)
+        check_definite(matrices, *names)
+    if arrays[f"{which}/count"][cases.SIZE] != size:
+        raise ValueError("the number of cases is not the number of rows remembered")
 
 
 def per_label_shapes(facts: Facts, kind: type) -> Shapes:

@@ -1,7 +1,8 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
-Format 2 came with splitting, shared planes that go on learning, and kinds of columns. A model from
-before is not split, takes nothing in, and its shared planes stay. What is not a parameter is as it
+Format 2 came with splitting, shared planes that go on learning, memories that follow a stream, and
+kinds of columns. A model from before is not split, takes nothing in, its shared planes stay, and it
+forgets as it was told to. What is not a parameter is as it
 is today: if rules count by density, they also win rows by it, and merging goes by the dimension.
 """
 
@@ -11,10 +12,12 @@ import copy
 from typing import Any
 
 from efcml.saving.column_facts import know_nothing
-from efcml.support.aliases import Facts
+from efcml.support.aliases import Facts, Shapes
 
 PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0}
-LEARNER = {"shared": None, "renewal": None}
+LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
+COUNTS = {"splits": 0, "drifts": 0}
+ARRAYS = ("trial", "drifting", "recent_trial")  # and all of the recent cases
 
 
 def up_to_date(header: Facts) -> Facts:
@@ -36,9 +39,20 @@ def add_new_facts(facts: Any) -> None:
     if "merge_overlap" in facts:
         facts |= PARAMETERS | facts
     if isinstance(facts.get("counts"), dict):
-        facts["counts"].setdefault("splits", 0)
+        facts["counts"] |= COUNTS | facts["counts"]
         facts |= LEARNER | {"split_share": None if facts.get("rules") is None else 1.0} | facts
     if {"classes", "label_names", "learner"} <= facts.keys():
         facts.setdefault("columns", know_nothing())
     for part in facts.values():
         add_new_facts(part)
+
+
+def arrays_of(header: Facts, table: Shapes) -> Shapes:
+    """Return those of today's arrays that a file of the header's format has; the others are 0."""
+    if header["format_version"] > 1:
+        return table
+    return {
+        name: entry
+        for name, entry in table.items()
+        if name.rpartition("/")[2] not in ARRAYS and "recent" not in name.split("/")
+    }

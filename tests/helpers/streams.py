@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 from naive import learner as naive
+from naive.following import NaiveFollower
 from numpy.testing import assert_allclose
 
 from efcml.model import merging
@@ -14,6 +15,7 @@ from efcml.model.birth import give_birth
 from efcml.model.casebase import CaseBase
 from efcml.model.fields import FIELDS
 from efcml.model.learner import Learner
+from efcml.model.memories import begin_brief, follow_antecedents
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 
@@ -129,6 +131,9 @@ def unscaled_learner(p, K, *, capacity=8, shared=None, renewal=None, **changes):
     learner.split_share, learner.shared, learner.renewal = params.split_share, shared, renewal
     learner._steer()
     learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
+    if params.forgetting == "auto":
+        learner.brief = begin_brief(learner.rules)
+        learner._forget_recent(room=params.cases > 0)
     return learner
 
 
@@ -137,7 +142,8 @@ def naive_learner(p, K, **changes):
     values = PARAMETERS | changes
     values = {name: value for name, value in values.items() if name not in NOT_IN_NAIVE}
     values["prior_intercept"] = 0.01 * values["prior"]
-    return naive.NaiveLearner(p=p, K=K, S_0=start_variance(p, K), **values)
+    kind = NaiveFollower if values["forgetting"] == "auto" else naive.NaiveLearner
+    return kind(p=p, K=K, S_0=start_variance(p, K), **values)
 
 
 def learner_with_rules(rng, n_rules, p, K, **changes):
@@ -176,7 +182,13 @@ def state_of(learner):
         state["next_uid"] = learner.rules.next_uid
         for field in FIELDS:
             state[field.name] = np.array(getattr(learner.rules, field.name))
+        if learner.brief is not None:
+            follow_antecedents(learner.brief, learner.rules)
+            for field in FIELDS:
+                state[f"brief/{field.name}"] = np.array(getattr(learner.brief, field.name))
         state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
+        state |= {f"recent/{name}": array for name, array in learner.recent.state().items()}
+        state["recent_trial"] = learner.recent_trial.copy()
     return state
 
 

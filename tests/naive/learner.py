@@ -545,6 +545,8 @@ class Rule:
     curvature: np.ndarray
     curvature_direction: np.ndarray
     unchecked: np.ndarray
+    trial: np.ndarray
+    drifting: int
     stopped: int
     uid: int
     born: int
@@ -570,7 +572,7 @@ def stack_rules(rules):
 def unstack_rules(arrays):
     """Rules from arrays by field name, leading axis = rule."""
     plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
-    plain |= {"use": float}
+    plain |= {"use": float, "drifting": int}
     plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
     plain |= {"stopped": int, "uid": int, "born": int}
     rules = []
@@ -863,6 +865,8 @@ class NaiveLearner:
             curvature=np.full(g, self.prior.max()),
             curvature_direction=np.zeros((g, d)),
             unchecked=np.zeros(g),
+            trial=np.zeros(4),
+            drifting=0,
             stopped=0,
             uid=uid,
             born=self.row,
@@ -1034,6 +1038,7 @@ class NaiveLearner:
                 parent.weight / 2,
                 parent.use / 2,
             )
+            half.trial = parent.trial / 2
             half.uncorrected, half.penalty_slack = parent.uncorrected / 2, parent.weight / 2
             half.P = np.array(
                 [np.linalg.inv(G + np.diag(D)) for G, D in zip(half.G, half.Delta, strict=True)]
@@ -1167,6 +1172,8 @@ class NaiveLearner:
             curvature=one.curvature + two.curvature,
             curvature_direction=one.curvature_direction.copy(),
             unchecked=np.zeros(len(G)),  # P was just derived
+            trial=one.trial + two.trial,
+            drifting=max(one.drifting, two.drifting),
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
             born=min(one.born, two.born),

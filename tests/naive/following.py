@@ -1,0 +1,164 @@
+"""The slow, obvious twin of a learner that follows its stream (how_it_works.md 5).
+
+The brief memory is a second naive learner, which has the Gaussians of the first and goes through
+the same births, merges and splits, without proximal steps.
+"""
+
+import numpy as np
+
+from naive.cases import NaiveCases
+from naive.learner import NaiveLearner, extend
+
+BRIEF, WINDOW, HELD = 0.97, 0.98, 5.0
+RECENT, RECENT_WINDOW, RECENT_HELD = 0.9, 0.99, 1.0
+MOST_RECENT, RECENT_WIDTH, RECENT_NOISE = 25, 1.0, 0.3
+DRIFTS, CALM = 0.5, 0.25
+GAUSSIAN = "center joint_precision input_precision log_det support updates prior_share".split()
+
+
+def share_of(trial, held):
+    """Least squares of the errors on the differences, held to 0; within 0 and 1."""
+    gain, spread, error, weight = trial
+    if weight == 0.0 or spread + error == 0.0:
+        return 0.0
+    return float(np.clip(gain / (spread + held * error / weight), 0.0, 1.0))
+
+
+def count(trial, errors, differences, known, weight, kept):
+    """Return the sums of a trial with one more row."""
+    e, d = errors[known], differences[known]
+    return kept * trial + weight * np.array([e @ d, d @ d, e @ e, 1.0])
+
+
+class NaiveFollower(NaiveLearner):
+    """A naive learner under ``forgetting="auto"``."""
+
+    def __init__(self, **values):
+        super().__init__(**(values | {"forgetting": 1.0}))
+        self.short = NaiveLearner(**(values | {"forgetting": BRIEF, "correlation": "none"}))
+        room = MOST_RECENT if self.cases.capacity else 0
+        self.recent = NaiveCases(self.p, self.K, room, RECENT_WIDTH, RECENT_NOISE)
+        self.recent_trial = np.zeros(4)
+        self.drifts = []  # (row, uid)
+
+    def share(self, rule):
+        """How much the brief memory of a rule is trusted."""
+        return share_of(rule.trial, HELD)
+
+    def factor(self, rule):
+        """What a row leaves of the long memory of the rule that learns it alone."""
+        return BRIEF ** self.share(rule) ** 2
+
+    def answers(self, x):
+        """What each rule says at x."""
+        r = extend(x)
+        return [
+            r @ ((1.0 - m) * long.W + m * brief.W)
+            for long, brief in zip(self.rules, self.short.rules, strict=True)
+            for m in [self.share(long)]
+        ]
+
+    def score(self, x):
+        """K continuous outputs for one row."""
+        psi = self.activations(x)
+        said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
+        trust = share_of(self.recent_trial, RECENT_HELD)
+        return said + self.cases.recall(x) + trust * self.recent.recall(x)
+
+    def learn_row(self, x, y):
+        """Learn one row, in the order of how_it_works.md 5."""
+        known = ~np.isnan(y)
+        if not known.any():
+            return
+        if not known.all():
+            self.switch_to_groups()
+        winner, fits = self.find_winner(x, y, known)
+        z = np.append(x, self.fill_labels(x, y, known, winner))
+        newborn = None
+        if fits:
+            factor = self.factor(self.rules[winner])
+            self.k_max = np.inf if factor == 1.0 else 1.0 / (1.0 - factor)
+            self.update_antecedent(self.rules[winner], z)
+            self.k_max = np.inf
+        else:
+            newborn = self.give_birth(z, winner)
+        if newborn is None or self.birth_learning:
+            psi = self.activations(x)
+            factors = [self.factor(rule) for rule in self.rules]
+            if self.cases.capacity:
+                self.learn_cases(x, y, known, psi, factors)
+            for i, rule in enumerate(self.rules):
+                if rule is not newborn and psi[i] >= self.activation_floor:
+                    self.learn_both(i, x, y, known, psi[i], factors[i])
+        happened = None if newborn or not self.merging else self.try_merge(winner)
+        if happened is None:
+            self.keep_even(None if newborn else winner)
+        if self.shared is not None and self.row + 1 >= self.renewal:
+            self.renew_shared_planes()
+        self.row += 1
+        self.short.row = self.row
+
+    def learn_cases(self, x, y, known, psi, factors):
+        """What the rules get wrong, and what the cases leave of it."""
+        said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
+        left = y - said - self.cases.recall(x)
+        expected = self.recent.recall(x)
+        self.recent_trial = count(self.recent_trial, left, expected, known, 1.0, RECENT_WINDOW)
+        self.recent.learn(x, left, self.row, RECENT)
+        kept = np.prod([f**p for f, p in zip(factors, psi, strict=True)]) ** (1.0 / len(psi))
+        self.cases.learn(x, y - said, self.row, kept)
+
+    def learn_both(self, i, x, y, known, psi, factor):
+        """Compare the two memories of a rule, then let both learn."""
+        rule, brief, r = self.rules[i], self.short.rules[i], extend(x)
+        error, difference = y - r @ rule.W, r @ brief.W - r @ rule.W
+        rule.trial = count(rule.trial, error, difference, known, psi, WINDOW**psi)
+        m = self.share(rule)
+        if rule.drifting == 0 and m > DRIFTS:
+            self.drifts.append((self.row, rule.uid))
+            rule.drifting = 1
+        elif m < CALM:
+            rule.drifting = 0
+        self.short.learn_consequent(brief, r, y, known, psi)
+        self.short.hold_prior(brief)
+        self.forgetting = factor
+        self.learn_consequent(rule, r, y, known, psi)
+        self.forgetting = 1.0
+        self.hold_prior(rule)
+
+    def fill_labels(self, x, y, known, winner):
+        """Unknown labels are what the winner says, clipped."""
+        if winner is None:
+            return np.where(known, y, 0.5)
+        return np.where(known, y, np.clip(self.answers(x)[winner], 0.0, 1.0))
+
+    # -- whatever happens to the rules happens to both memories --------------------------------
+
+    def bring_gaussians(self):
+        """Give the brief memory the Gaussians that the rules have."""
+        for rule, brief in zip(self.rules, self.short.rules, strict=True):
+            for name in GAUSSIAN:
+                setattr(brief, name, getattr(rule, name))
+
+    def switch_to_groups(self):
+        super().switch_to_groups()
+        self.short.switch_to_groups()
+
+    def give_birth(self, z, nearest):
+        self.bring_gaussians()
+        self.short.give_birth(z, nearest)
+        return super().give_birth(z, nearest)
+
+    def merge(self, low, high, overlap):
+        self.bring_gaussians()
+        self.short.merge(low, high, overlap)
+        super().merge(low, high, overlap)
+
+    def split(self, index):
+        self.bring_gaussians()
+        self.short.split(index)
+        super().split(index)
+
+    def renew_shared_planes(self):
+        self.short.renew_shared_planes()
+        super().renew_shared_planes()
