@@ -76,7 +76,7 @@ def test_all_files(songs, tmp_path, capsys):
     title, line, where = captured.out.splitlines()
     assert title.split() == [
         *("dataset", "model", "initial", "stream", "PA", "AP", "rules"),
-        *("births/splits/merges/drops", "asked", "ms/sample"),
+        *("births/splits/merges/drops/drifts", "asked", "ms/sample"),
     ]
     assert len(title) == len(line)
     assert where.startswith(f"written to {out}: summary.json, model.npz, predictions.csv, ")
@@ -96,7 +96,7 @@ def test_all_files(songs, tmp_path, capsys):
     assert summary["ap"] == result.ap
     counts = [result.births, result.splits, result.merges, result.drops]
     assert [summary[name] for name in ("births", "splits", "merges", "drops")] == counts
-    assert cells["births/splits/merges/drops"] == "/".join(map(str, counts))
+    assert cells["births/splits/merges/drops/drifts"] == "/".join(map(str, counts))
     assert summary["rules"] == clf.n_rules_
     assert summary["parameters"] == clf.get_params() | {"random_state": 0}
     assert (summary["n_initial"], summary["n_stream"], summary["rows_left"]) == (24, 20, 0)

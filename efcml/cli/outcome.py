@@ -68,7 +68,9 @@ def to_json(summary: Facts) -> str:
 
 def describe(summary: Facts) -> list[str]:
     """Return the table for a terminal."""
-    counts = "/".join(str(summary[name]) for name in ("births", "splits", "merges", "drops"))
+    counts = "/".join(
+        str(summary[name]) for name in ("births", "splits", "merges", "drops", "drifts")
+    )
     columns = {
         "dataset": summary["dataset"],
         "model": summary["model"],
@@ -77,7 +79,7 @@ def describe(summary: Facts) -> list[str]:
         "PA": show(summary["pa"], 4),
         "AP": show(summary["ap"], 4),
         "rules": summary["rules"],
-        "births/splits/merges/drops": counts,
+        "births/splits/merges/drops/drifts": counts,
         "asked": show(summary["queried_share"], 3),
         "ms/sample": show(summary["ms_per_sample"], 3),
     }

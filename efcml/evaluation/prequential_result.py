@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
-EVENTS = ("birth", "split", "merge", "drop")  # kinds
+EVENTS = ("birth", "split", "merge", "drop", "drift")  # kinds
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PrequentialResult:
         Whether the labels of the row were given to the model; for every label if an active
         learner asks for single labels.
     events : tuple of (row, kind, uid)
-        Births, splits, merges and drops of rules, in order. For models with one rule base per label
+        Births, splits, merges, drops and drifts of rules, in order. For models with one rule base per label
         the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
@@ -77,6 +77,11 @@ class PrequentialResult:
     def drops(self) -> int:
         """Number of rules dropped."""
         return self.count("drop")
+
+    @property
+    def drifts(self) -> int:
+        """Number of times that a rule began to trust its brief memory."""
+        return self.count("drift")
 
     @property
     def pa(self) -> float:
@@ -175,11 +180,11 @@ class PrequentialResult:
 
     @property
     def event_counts(self) -> dict[str, int]:
-        """How many events of every kind there were: births, splits, merges, drops."""
+        """How many events of every kind there were: births, splits, merges, drops, drifts."""
         return {f"{kind}s": self.count(kind) for kind in EVENTS}
 
     def count(self, kind: str) -> int:
-        """Return how many events of a kind ("birth", "split", "merge", "drop") there were."""
+        """Return how many events of a kind ("birth", "split", "merge", "drop", "drift") there were."""
         check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 
@@ -193,7 +198,7 @@ class PrequentialResult:
             "queried": f"{100.0 * self.queried.mean():.3g} %",
             "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
         }
-        return table(list(shown), [list(shown.values())], caption="prequential", right=range(10))
+        return table(list(shown), [list(shown.values())], caption="prequential", right=range(11))
 
     def __repr__(self) -> str:
         return (

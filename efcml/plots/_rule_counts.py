@@ -23,6 +23,7 @@ KINDS = {
     "split": ("splits", "#009E73"),
     "merge": ("merges", "#D55E00"),
     "drop": ("drops", "#000000"),
+    "drift": ("drifts", "#CC79A7"),
 }
 BAND = 0.075  # height of one row of ticks, as a share of the height of the curve
 
@@ -37,7 +38,7 @@ def draw_rule_counts(
     cap: int | None = None,
     log: bool = False,
 ) -> Axes:
-    """Draw the number of rules as steps, with births, splits, merges and drops as ticks below.
+    """Draw the number of rules as steps, with what happened to them as ticks below.
 
     Parameters
     ----------
@@ -45,8 +46,8 @@ def draw_rule_counts(
         The result of a run, or the number of rules after each row; of one model, or of several
         that are named.
     events : iterable of (row, kind, ...), optional
-        Rows count from 0 at the start of ``rules``; kinds are "birth", "split", "merge" and
-        "drop". Of several models they belong to the first. If not given, those of a single result.
+        Rows count from 0 at the start of ``rules``; kinds are "birth", "split", "merge",
+        "drop" and "drift". Of several models they belong to the first. If not given, those of a single result.
     ax : Axes, optional
     first_row : int
         Number of the first row, if it is not 0.

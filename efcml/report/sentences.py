@@ -32,6 +32,7 @@ TITLES = {
     "splits": "rules cut in two",
     "merges": "pairs of rules merged",
     "drops": "rules dropped",
+    "drifts": "times that a rule drifted",
     "queried_share": "share of labels given to the model",
     "budget": "budget",
     "unit": "unit of the budget",
