@@ -94,8 +94,8 @@ def test_all_files(songs, tmp_path, capsys):
     clf, result = direct_run(songs)
     assert summary["pa"] == result.pa
     assert summary["ap"] == result.ap
-    counts = [result.births, result.splits, result.merges, result.drops]
-    assert [summary[name] for name in ("births", "splits", "merges", "drops")] == counts
+    counts = [result.births, result.splits, result.merges, result.drops, result.drifts]
+    assert [summary[name] for name in ("births", "splits", "merges", "drops", "drifts")] == counts
     assert cells["births/splits/merges/drops/drifts"] == "/".join(map(str, counts))
     assert summary["rules"] == clf.n_rules_
     assert summary["parameters"] == clf.get_params() | {"random_state": 0}

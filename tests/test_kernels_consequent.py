@@ -61,7 +61,8 @@ def test_rules_that_do_not_fire_and_the_newborn_learn_nothing():
     scratch = rules_with(1, 1, 4).scratch
     scratch.weights[:] = scratch.keeps[:] = np.nan
     activation = np.array([0.5, 0.2, 0.009, 0.3])
-    settings = settings_with(1, 1, activation_floor=0.01, forgetting=0.81)
+    settings = settings_with(1, 1, activation_floor=0.01)
+    scratch.factors[:] = 0.81
     consequent.weigh_rules(activation, 3, 1, settings, scratch)
     assert_allclose(scratch.weights, [0.5, 0.0, 0.0, np.nan])
     assert_allclose(scratch.keeps, [0.9, 1.0, 1.0, np.nan])

@@ -26,7 +26,7 @@ MESSAGES = [
     ("vigilance", "high", "vigilance must be a number > 0; got 'high'."),
     ("beta", INF, "beta must be a number >= 0 and <= 1e+09; got inf."),
     ("bandwidth", 0, "bandwidth must be 'dimension' or a number >= 1e-09; got 0."),
-    ("forgetting", 1.01, "forgetting must be a number > 0 and <= 1; got 1.01."),
+    ("forgetting", 1.01, "forgetting must be 'auto' or a number > 0 and <= 1; got 1.01."),
     ("activation_floor", 1.0, "activation_floor must be a number >= 0 and < 1; got 1.0."),
     ("n_steps", 1.5, "n_steps must be a whole number >= 1; got 1.5."),
     ("cases", -1, "cases must be a whole number from 0 to 2000; got -1."),

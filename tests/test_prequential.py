@@ -361,6 +361,6 @@ def test_a_picture_of_any_measure_over_a_window():
 def test_events_of_an_unknown_kind_are_not_counted():
     result = prequential(EFCMLClassifier(prior=1.0, warmup_rows=5), *stream(8))
     with pytest.raises(
-        ValueError, match="kind must be one of 'birth', 'split', 'merge', 'drop'; got 'births'"
+        ValueError, match="'birth', 'split', 'merge', 'drop', 'drift'; got 'births'"
     ):
         result.count("births")

@@ -40,8 +40,8 @@ class PrequentialResult:
         Whether the labels of the row were given to the model; for every label if an active
         learner asks for single labels.
     events : tuple of (row, kind, uid)
-        Births, splits, merges, drops and drifts of rules, in order. For models with one rule base per label
-        the uid is ``label * 10**9 + uid``.
+        Births, splits, merges, drops and drifts of rules, in order. For models with one rule base
+        per label the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
     """
@@ -184,7 +184,7 @@ class PrequentialResult:
         return {f"{kind}s": self.count(kind) for kind in EVENTS}
 
     def count(self, kind: str) -> int:
-        """Return how many events of a kind ("birth", "split", "merge", "drop", "drift") there were."""
+        """Return how many events of a kind, such as "birth", there were."""
         check_choice("kind", kind, EVENTS)
         return sum(event[1] == kind for event in self.events)
 

@@ -85,9 +85,6 @@ class Learner(Guarded, EvolvingRules):
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
         self.cases = self._new_cases()
-        if self.settings.follows:
-            self.brief = begin_brief(self.rules)
-            self._forget_recent(room=self.cases.capacity > 0)
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
@@ -118,6 +115,9 @@ class Learner(Guarded, EvolvingRules):
         if prior.shared is not None:
             self.shared, self.renewal = prior.shared, next_renewal(self.rows_seen, self.n_features)
             self._steer()
+        if self.settings.follows:
+            self.brief = begin_brief(self.rules)
+            self._forget_recent(room=self.params.cases > 0)
 
     # -- stream -----------------------------------------------------------------------------
 

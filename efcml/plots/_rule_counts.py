@@ -47,7 +47,8 @@ def draw_rule_counts(
         that are named.
     events : iterable of (row, kind, ...), optional
         Rows count from 0 at the start of ``rules``; kinds are "birth", "split", "merge",
-        "drop" and "drift". Of several models they belong to the first. If not given, those of a single result.
+        "drop" and "drift". Of several models they belong to the first. If not given, those of a
+        single result.
     ax : Axes, optional
     first_row : int
         Number of the first row, if it is not 0.
