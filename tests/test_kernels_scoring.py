@@ -1,10 +1,7 @@
 """Scores and activations of blocks of rows."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from helpers.rules import rules_with, settings_with
 from helpers.streams import SIZES, AsWritten, learner_with_rules, random_precisions
 from naive import learner as naive
 from numpy.testing import assert_allclose
@@ -45,12 +42,11 @@ def test_blend_passes_over_rules_that_do_not_fire():
 
 
 def test_a_view_is_distances_the_row_extended_by_one_and_heights(rng):
-    rules = rules_with(2, 2, 3, W=rng.normal(size=(3, 2, 3)))
-    scratch = rules.scratch
+    learner = random_learner(rng, 2, 2, 3)
+    rules, scratch = learner.rules, learner.rules.scratch
     for array in (scratch.row, scratch.distances, scratch.heights):
         array[:] = np.nan
-    model = SimpleNamespace(rules=rules.arrays, scratch=scratch, settings=settings_with(2, 2))
-    scoring.view_row(np.array([2.0, -3.0]), np.array([7.0, 8.0, 9.0]), 2, model)
+    scoring.view_row(np.array([2.0, -3.0]), np.array([7.0, 8.0, 9.0]), 2, learner.model)
     assert scratch.row.tolist() == [2.0, -3.0, 1.0]
     assert scratch.distances[:2].tolist() == [7.0, 8.0]
     assert_allclose(scratch.heights[:2], rules.W[:2] @ scratch.row, rtol=1e-12)

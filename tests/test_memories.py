@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 
 from efcml import EFCMLClassifier, load, prequential, save
 from efcml.kernels import memory
+from efcml.model import batch
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 
@@ -99,7 +100,8 @@ def test_drift_is_told_once_and_soon_and_not_before(turning):
 
 def test_drifts_are_those_of_the_twin():
     X, Y = turning_rows(np.random.default_rng(2), 160, 90)
-    learner, twin = unscaled_learner(3, 2, **AUTO), naive_learner(3, 2, **AUTO)
+    one_rule = AUTO | {"vigilance": 1e9}
+    learner, twin = unscaled_learner(3, 2, **one_rule), naive_learner(3, 2, **one_rule)
     told = []
     for t in range(len(X)):
         before = learner.counts["drifts"]
@@ -145,9 +147,10 @@ def test_a_rule_says_what_both_memories_say(turning):
     model.partial_fit(X[300:560], Y[300:560])
     learner = model.learner_
     assert not np.allclose(learner.planes, learner.rules.W)
-    rows = np.column_stack([learner.scaler.transform(X[:9]), np.ones(9)])
-    heights = np.einsum("ni,rki->nrk", rows, learner.planes)
-    expected = np.einsum("nr,nrk->nk", model.activations(X[:9]), heights)
+    scaled = learner.scaler.transform(X[:9])
+    heights = np.einsum("ni,rki->nrk", batch.extended(scaled), learner.planes)
+    settings = learner.settings.replace(activation_floor=0.0)
+    expected = np.einsum("nr,nrk->nk", batch.activations(learner.rules, scaled, settings), heights)
     assert_allclose(model.decision_function(X[:9]) + 0.5, expected, atol=1e-10)
     planes = {rule.uid: rule.scaled_weights for rule in model.rules_}
     for uid, W in zip(learner.rules.uid, learner.planes, strict=True):
