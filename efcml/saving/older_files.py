@@ -1,8 +1,9 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
-Format 2 came with splitting, shared planes that go on learning, and kinds of columns. A model from
-before is not split, takes nothing in, and its shared planes stay. What is not a parameter is as it
-is today: if rules count by density, they also win rows by it, and merging goes by the dimension.
+Format 2 came with splitting, shared planes that go on learning, kinds of columns, and held rows
+that answer. A model from before is not split, takes nothing in, its shared planes stay, and label
+frequencies answer in its warm-up. What is not a parameter is as it is today: if rules count by
+density, they also win rows by it, and merging goes by the dimension.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from efcml.model.beginning import EVIDENCE
 from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts
 
-PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0}
-LEARNER = {"shared": None, "renewal": None}
+PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0, "provisional": False}
+LEARNER = {"shared": None, "renewal": None, "evidence": [0.0] * EVIDENCE}
 
 
 def up_to_date(header: Facts) -> Facts:
