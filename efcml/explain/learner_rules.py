@@ -46,10 +46,9 @@ def read_in_order(
         columns = ColumnKinds.of_numbers(name_all(feature_names, "x", p))
     names = name_all(label_names, "label", K)
     if not learner.fitted:
-        frequencies = learner.score(np.zeros((1, p)))[0]
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        held = len(learner.held)
-        return Background(columns, names, *nothing, frequencies, held, 0, None), []
+        known = learner.frequencies, len(learner.held), 0, None, learner.beginning.share
+        return Background(columns, names, *nothing, *known), []
     rules, scaler = learner.rules, learner.scaler
     remembered = remembered_rows(learner)
     scaled = scaler.transform(remembered)
