@@ -90,6 +90,7 @@ def same(a, b, X):
 @pytest.mark.parametrize("known", [1.0, 0.7])
 def test_twin(known):
     X, Y = rows(known=known)
+    X[12, 1] *= 20.0  # far out: counts as 3 deviations
     Y[:, 0] = np.where(np.isnan(Y[:, 0]), np.nan, X[:, 0] > 0.0)  # something to be learned
     Y = Y[(labelled := ~np.isnan(Y).all(axis=1))]
     X = X[labelled]

@@ -47,8 +47,8 @@ def read_in_order(
     names = name_all(label_names, "label", K)
     if not learner.fitted:
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        known = learner.frequencies, len(learner.held), 0, None, learner.beginning.share
-        return Background(columns, names, *nothing, *known), []
+        usual, held, share = learner.frequencies, len(learner.held), learner.beginning.share
+        return Background(columns, names, *nothing, usual, held, 0, None, share), []
     rules, scaler = learner.rules, learner.scaler
     remembered = remembered_rows(learner)
     scaled = scaler.transform(remembered)
