@@ -10,6 +10,7 @@ from efcml.measures import average_precision, partial_accuracy
 from efcml.model import beginning
 from efcml.model.learner import Learner
 from efcml.rivals import LabelFrequencies
+from efcml.saving.learners import learner_shapes
 
 ROWS = 40
 
@@ -158,6 +159,19 @@ def test_saved_in_the_middle(tmp_path):
     for one in (clf, loaded):
         one.partial_fit(X[25:], Y[25:])
     same(clf.learner_, loaded.learner_, X)
+
+
+@pytest.mark.parametrize(
+    "lie", [[], [0.0] * 7, [0] * 8, [0.0, -1.0, *[0.0] * 6], [float("nan")] * 8, ["a"] * 8]
+)
+def test_evidence_that_nothing_can_have_shown(lie):
+    X, Y = rows()
+    learner = begin()
+    learner.learn(X, Y)
+    facts, _ = learner.state()
+    learner_shapes(facts)
+    with pytest.raises(ValueError, match="evidence of a warm-up must be 8 numbers"):
+        learner_shapes(facts | {"evidence": lie})
 
 
 def test_labels_that_come_late():
