@@ -11,12 +11,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from efcml.model.beginning import EVIDENCE
 from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts
 
 PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0, "provisional": False}
-LEARNER = {"shared": None, "renewal": None, "evidence": [0.0] * EVIDENCE}
+LEARNER = {"shared": None, "renewal": None}
 
 
 def up_to_date(header: Facts) -> Facts:
@@ -26,6 +25,13 @@ def up_to_date(header: Facts) -> Facts:
     header = copy.deepcopy(header)
     add_new_facts(header["content"])
     return header
+
+
+def no_evidence() -> Facts:
+    """Return that the rows of a warm-up have shown nothing so far."""
+    from efcml.model.beginning import EVIDENCE  # not above: it loads numba
+
+    return {"evidence": [0.0] * EVIDENCE}
 
 
 def add_new_facts(facts: Any) -> None:
@@ -39,7 +45,12 @@ def add_new_facts(facts: Any) -> None:
         facts |= PARAMETERS | facts
     if isinstance(facts.get("counts"), dict):
         facts["counts"].setdefault("splits", 0)
-        facts |= LEARNER | {"split_share": None if facts.get("rules") is None else 1.0} | facts
+        facts |= (
+            LEARNER
+            | no_evidence()
+            | {"split_share": None if facts.get("rules") is None else 1.0}
+            | facts
+        )
     if {"classes", "label_names", "learner"} <= facts.keys():
         facts.setdefault("columns", know_nothing())
     for part in facts.values():
