@@ -74,6 +74,9 @@ def hide(Y, share=0.4, seed=1):
     return np.where(hidden, np.nan, Y)
 
 
+MADE = ("_model", "_made")  # of the rest: what kernels are given, what held rows say
+
+
 def freeze(value):
     """Return a comparable deep copy of a state; two are equal only if equal bit for bit."""
     if isinstance(value, RuleBase | CaseBase):
@@ -87,8 +90,8 @@ def freeze(value):
     if isinstance(value, Bundle):
         return type(value).__name__, freeze(value.values())
     if type(value).__module__.startswith("efcml"):
-        kept = {name: part for name, part in vars(value).items() if name != "_model"}
-        return type(value).__name__, freeze(kept)  # what kernels are given is made of the rest
+        kept = {name: part for name, part in vars(value).items() if name not in MADE}
+        return type(value).__name__, freeze(kept)
     return repr(value)
 
 
@@ -595,7 +598,8 @@ def learn_in_chunks(clf, X, Y, sizes):
 
 def test_warm_up_holds_rows_and_answers_frequencies():
     X, Y = stream(12)
-    clf = EFCMLClassifier(**QUICK)
+    waiting = QUICK | {"provisional": False}
+    clf = EFCMLClassifier(**waiting)
     for t in range(11):
         clf.partial_fit(X[t : t + 1], Y[t : t + 1])
         check_is_fitted(clf)
@@ -607,7 +611,7 @@ def test_warm_up_holds_rows_and_answers_frequencies():
     clf.partial_fit(X[11:], Y[11:])
     assert clf.n_rules_ > 0
     assert clf.learner_.held == []
-    assert freeze(clf) == freeze(EFCMLClassifier(**QUICK).fit(X, Y))
+    assert freeze(clf) == freeze(EFCMLClassifier(**waiting).fit(X, Y))
 
 
 def test_frequencies_leave_unknown_labels_out():

@@ -167,7 +167,8 @@ def test_warm_up_inside_the_stream(labels):
     X, Y = problem(labels)
     if labels == "unknown":
         Y[4] = np.nan
-    clf = EFCMLClassifier(**QUICK)
+    waiting = QUICK | {"provisional": False}
+    clf = EFCMLClassifier(**waiting)
     result = prequential(clf, X, Y)
     known = ~np.isnan(Y)
     last = np.flatnonzero(np.cumsum(known.any(axis=1)) == QUICK["warmup_rows"])[0]
@@ -178,7 +179,7 @@ def test_warm_up_inside_the_stream(labels):
         frequencies = np.where(known[:t], Y[:t], 0.0).sum(axis=0) / np.maximum(count, 1)
         np.testing.assert_allclose(result.scores[t], frequencies, rtol=0, atol=1e-15)
     assert all(row > last for row, _, _ in result.events)
-    assert freeze(clf) == freeze(EFCMLClassifier(**QUICK).partial_fit(X, Y))
+    assert freeze(clf) == freeze(EFCMLClassifier(**waiting).partial_fit(X, Y))
 
 
 def test_a_stream_that_ends_in_the_warm_up():

@@ -128,7 +128,7 @@ def test_equal_to_the_estimator_bit_for_bit(options, some_unknown):
 
 def test_warm_up_answers_label_frequencies():
     X, Y = stream(WARM)
-    model = RiverEFCML(**QUICK)
+    model = RiverEFCML(**QUICK, provisional=False)
     assert model.predict_one({"a": 1.0}) == model.predict_proba_one({}) == {}
     for t, (x, y) in enumerate(dicts(X[:-1], Y[:-1]), start=1):
         model.learn_one(x, y)

@@ -43,6 +43,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
     "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
     "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
+    "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
 }
 
 

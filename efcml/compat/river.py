@@ -32,9 +32,10 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     The same learner as in `EFCMLClassifier`: on complete rows both give the same scores to the last
     bit.
 
-    - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held, and label
-      frequencies answer. Then they are fitted, rules exist, and every further row is learned as it
-      comes. Before the first row the answer is ``{}``.
+    - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held. Label
+      frequencies answer, and with them what similar rows had, as far as that is better (not with
+      ``provisional=False``). Then they are fitted, rules exist, and every further row is learned
+      as it comes. Before the first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row counts as its mean in the warm-up rows. New features are taken in
       until the warm-up ends. Later ones are left out, with one warning, and counted in

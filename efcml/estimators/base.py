@@ -96,8 +96,9 @@ class MultiLabelFace(LightBase):
     ) -> Self:
         """Learn rows of a stream in order; any split into calls gives the same state.
 
-        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and label
-        frequencies answer; then they are fitted. Parameters are read at the first call only.
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held. Label
+        frequencies answer, and more and more what similar rows had, as far as that is better; then
+        they are fitted. Parameters are read at the first call only.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ from efcml.support.loaded import when_loaded
 
 LINE = 80  # as wide as scikit-learn writes
 MOST = 700  # characters; scikit-learn shortens what is longer
+MOST_ARGUMENTS = 30  # likewise
 SIMPLE = (NoneType, bool, int, float, str)
 
 T = TypeVar("T")
@@ -106,7 +107,8 @@ def write_call(name: str, arguments: Sequence[str]) -> str | None:
     >>> write_call("Model", ["alpha=0.5", "beta=1.0"])
     'Model(alpha=0.5, beta=1.0)'
     """
-    if sum(map(len, arguments)) + len(arguments) + len(name) + 1 > MOST:
+    length = sum(map(len, arguments)) + len(arguments) + len(name) + 1
+    if length > MOST or len(arguments) > MOST_ARGUMENTS:
         return None
     line = f"{name}({', '.join(arguments)})"
     if len(line) <= LINE:

@@ -33,6 +33,7 @@ class Background:
     rows: int  # learned, or held for the warm-up
     n_rules: int  # of the whole model
     landscape: Landscape | None  # where all rules lie; None in the warm-up
+    similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Explanation:
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
     them, over all rules, and what remembered cases add, give the score. During the warm-up there
-    are no rules, and the base is the label frequencies.
+    are no rules, and the base is the score.
 
     Attributes
     ----------

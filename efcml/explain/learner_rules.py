@@ -46,10 +46,9 @@ def read_in_order(
         columns = ColumnKinds.of_numbers(name_all(feature_names, "x", p))
     names = name_all(label_names, "label", K)
     if not learner.fitted:
-        frequencies = learner.score(np.zeros((1, p)))[0]
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        held = len(learner.held)
-        return Background(columns, names, *nothing, frequencies, held, 0, None), []
+        usual, held, share = learner.frequencies, len(learner.held), learner.beginning.share
+        return Background(columns, names, *nothing, usual, held, 0, None, share), []
     rules, scaler = learner.rules, learner.scaler
     remembered = remembered_rows(learner)
     scaled = scaler.transform(remembered)

@@ -149,7 +149,9 @@ class RuleList(Sequence[Rule]):
         """What the list holds, in one line."""
         rows, n_rules = self.background.rows, self.background.n_rules
         if n_rules == 0:
-            return f"no rules yet: label frequencies of {count(rows, 'row')} answer"
+            similar = self.background.similar
+            besides = f", and similar ones among them by {percent(similar)}" if similar else ""
+            return f"no rules yet: label frequencies of {count(rows, 'row')} answer{besides}"
         part = "" if len(self) == n_rules else f"{len(self)} of "
         return f"{part}{count(n_rules, 'rule')} after {count(rows, 'row')}"
 

@@ -1,4 +1,4 @@
-"""Two memories of every rule, and how much the shorter one is trusted (how_it_works.md 7).
+"""Two memories of every rule, and how much the shorter one is trusted (how_it_works.md 8).
 
 With ``forgetting="auto"`` a rule has two sets of planes: a long memory, and a brief one that
 forgets quickly. It answers with a mixture of both. With ``e`` the error of the first and ``d`` how

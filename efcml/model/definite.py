@@ -50,6 +50,11 @@ def squared_length(upper: Floats, e: Floats) -> float:
     return e @ dpotrs(upper, e, lower=0)[0]
 
 
+def solve_factored(upper: Floats, B: Floats) -> Floats:
+    """Return ``S^-1 B`` of the matrix S that ``upper`` is the factor of."""
+    return dpotrs(upper, B, lower=0)[0]
+
+
 def log_det(upper: Floats) -> float:
     """Return the log-determinant of the matrix that ``upper`` is the factor of."""
     return 2.0 * np.log(np.diagonal(upper)).sum()

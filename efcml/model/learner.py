@@ -16,6 +16,7 @@ from efcml.kernels.querying import scan_rows
 from efcml.kernels.scoring import score_rows
 from efcml.model import batch
 from efcml.model.arguments import Asking, Watch
+from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
 from efcml.model.evolving import NOT_YET, EvolvingRules
@@ -28,6 +29,8 @@ from efcml.model.sharing import next_renewal
 from efcml.model.trace import learn_in_blocks
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded, one_at_a_time
+from efcml.support.interrupts import interrupts_held
+from efcml.support.label_means import label_means
 from efcml.support.progress import tell
 from efcml.support.states import from_plain, nest, pick, to_plain
 
@@ -59,12 +62,13 @@ class Learner(Guarded, EvolvingRules):
         super().__init__(params, n_features, n_labels, capacity=capacity, pairs=pairs)
         self.scaler: Scaler = NOT_YET
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.beginning = self._new_beginning()
 
     # -- batch ------------------------------------------------------------------------------
 
     @property
     def fitted(self) -> bool:
-        """Whether rules exist; before, label frequencies answer."""
+        """Whether rules exist; before, the rows that are held answer (model/beginning.py)."""
         return self.rules is not None
 
     @property
@@ -80,6 +84,7 @@ class Learner(Guarded, EvolvingRules):
         X, Y = X[labelled], Y[labelled]
         self.counts = dict.fromkeys(self.counts, 0)
         self.rows_seen, self.warned, self.held = 0, False, []
+        self.beginning = self._new_beginning()
         self.scaler = Scaler.from_rows(X, self.params.clip)
         X = self.scaler.transform(X)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
@@ -88,6 +93,9 @@ class Learner(Guarded, EvolvingRules):
         if self.cases.capacity:
             self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
         return self
+
+    def _new_beginning(self) -> Beginning:
+        return Beginning(self.params.clip, answers=self.params.provisional)
 
     def _form_rules(self, X: Floats, Y: Floats, split_share: float) -> tuple[RuleBase, Any]:
         """Return the rules that scaled rows would form, and their settings."""
@@ -152,7 +160,7 @@ class Learner(Guarded, EvolvingRules):
             if not np.isnan(Y[t]).all():
                 row = X[t].copy(), Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
-                    self.held.append(row)
+                    self._keep(row)
                 else:
                     self._fit_held(row)
             if trace is not None:
@@ -160,6 +168,12 @@ class Learner(Guarded, EvolvingRules):
             if self.fitted:
                 return t + 1
         return len(X)
+
+    def _keep(self, row: tuple[Floats, Floats]) -> None:
+        """Hold a row; what was wrong about it counts before. An interrupt waits for both."""
+        with interrupts_held():
+            self.beginning.note(self.held, self.frequencies, *row)
+            self.held.append(row)
 
     def _fit_held(self, last: tuple[Floats, Floats]) -> None:
         """Fit the warm-up rows, aside: if that breaks off, they are still held, the last is not."""
@@ -174,8 +188,13 @@ class Learner(Guarded, EvolvingRules):
         """Return the (n, K) continuous outputs."""
         if self.fitted:
             return self._score_scaled(self.scaler.transform(X))
-        held = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
-        return np.tile(batch.label_means(held), (len(X), self.n_pairs))
+        answer = self.beginning.answer(self.held, self.frequencies, X)
+        return np.tile(answer, (1, self.n_pairs))
+
+    @property
+    def frequencies(self) -> Floats:
+        """Label frequencies of the rows that are held."""
+        return label_means(np.array([y for _, y in self.held]).reshape(-1, self.n_labels))
 
     def _score_scaled(self, X: Floats) -> Floats:
         scores = np.empty((len(X), self.n_planes))
@@ -221,6 +240,7 @@ class Learner(Guarded, EvolvingRules):
         other.__dict__.update(self.__dict__)
         other.counts = dict(self.counts)
         other.held, other._model = list(self.held), None
+        other.beginning = self.beginning.copy()
         if self.fitted:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
             other.recent, other.recent_trial = self.recent.copy(), self.recent_trial.copy()
@@ -235,6 +255,7 @@ class Learner(Guarded, EvolvingRules):
         facts: Facts = {name: getattr(self, name) for name in STATE_FACTS}
         facts["params"] = {name: to_plain(value) for name, value in asdict(self.params).items()}
         facts |= {"counts": dict(self.counts), "n_held": len(self.held), "rules": None}
+        facts["evidence"] = self.beginning.evidence.tolist()
         facts["n_cases"] = self.cases.n_cases if self.fitted else 0
         facts["n_recent"] = self.recent.n_cases if self.fitted else 0
         held = np.array([np.concatenate(row) for row in self.held])
@@ -258,6 +279,7 @@ class Learner(Guarded, EvolvingRules):
         learner.rows_seen, learner.warned = facts["rows_seen"], facts["warned"]
         p = learner.n_features
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
+        learner.beginning.evidence = np.array(facts["evidence"])
         if facts["rules"] is not None:
             learner.rules = RuleBase.from_state(pick(arrays, "rules"), facts["rules"])
             learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))

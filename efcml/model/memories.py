@@ -1,4 +1,4 @@
-"""The second, brief memory of the rules, and the recent cases (how_it_works.md 7).
+"""The second, brief memory of the rules, and the recent cases (how_it_works.md 8).
 
 The brief memory is a rule base of its own with the Gaussians of the first and planes that forget
 quickly (kernels/memory.py). Whatever is done to the one is done to the other.

@@ -240,6 +240,13 @@ class Parameters:
         default=200,
         least=1,
     )
+    provisional: bool = flag(
+        "Whether the rows that ``partial_fit`` holds answer before it fits: similar ones, as far "
+        "as they have been better than label frequencies. False leaves these alone: take it to "
+        "compare, or if rows of the warm-up must be quick.",
+        default=True,
+        paper=False,
+    )
     birth_learning: bool = flag(
         "Whether the other rules learn the sample that a rule was born from. False is the paper.",
         default=True,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.kernels import cases
+from efcml.model.beginning import EVIDENCE
 from efcml.model.casebase import MATRICES, CaseBase
 from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
@@ -62,6 +63,7 @@ def learner_shapes(facts: Facts) -> Shapes:
         n_held=WHOLE,
         n_cases=WHOLE,
         n_recent=WHOLE,
+        evidence=list,
         rules=(dict, NoneType),
     )
     take(facts["counts"], "the counts", **dict.fromkeys(COUNTED, WHOLE))
@@ -73,6 +75,7 @@ def learner_shapes(facts: Facts) -> Shapes:
         raise ValueError("split_share must be a share of the rows, above 0 and at most 1")
     if (facts["shared"] is None) != (facts["renewal"] is None) or not (facts["shared"] or 1) > 0:
         raise ValueError("planes are shared with a strength above 0 and renewed at some row")
+    check_evidence(facts["evidence"])
     if facts["n_cases"] > (0 if rules is None else params.cases):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
     follows = rules is not None and params.forgetting == "auto"
@@ -100,6 +103,13 @@ def learner_shapes(facts: Facts) -> Shapes:
         if follows:
             shapes |= nest(brief=fields)
     return shapes
+
+
+def check_evidence(evidence: list[Any]) -> None:
+    """Refuse what the rows of a warm-up cannot have shown; the first number may be below 0."""
+    numbers = len(evidence) == EVIDENCE and all(type(number) is float for number in evidence)
+    if not numbers or not np.isfinite(evidence).all() or min(evidence[1:]) < 0.0:
+        raise ValueError(f"the evidence of a warm-up must be {EVIDENCE} numbers, not below 0")
 
 
 def read_params(facts: Facts) -> Params:

@@ -1,9 +1,10 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
-Format 2 came with splitting, shared planes that go on learning, memories that follow a stream, and
-kinds of columns. A model from before is not split, takes nothing in, its shared planes stay, and it
-forgets as it was told to. What is not a parameter is as it
-is today: if rules count by density, they also win rows by it, and merging goes by the dimension.
+Format 2 came with splitting, shared planes that go on learning, memories that follow a stream, held
+rows that answer, and kinds of columns. A model from before is not split, takes nothing in, its
+shared planes stay, it forgets as it was told to, and label frequencies answer in its warm-up. What
+is not a parameter is as it is today: if rules count by density, they also win rows by it, and
+merging goes by the dimension.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts, Shapes
 
-PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0}
+PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0, "provisional": False}
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
 COUNTS = {"splits": 0, "drifts": 0}
 ARRAYS = ("trial", "drifting", "recent_trial")  # and all of the recent cases
@@ -29,6 +30,13 @@ def up_to_date(header: Facts) -> Facts:
     return header
 
 
+def no_evidence() -> Facts:
+    """Return that the rows of a warm-up have shown nothing so far."""
+    from efcml.model.beginning import EVIDENCE  # not above: it loads numba
+
+    return {"evidence": [0.0] * EVIDENCE}
+
+
 def add_new_facts(facts: Any) -> None:
     """Add what is missing to facts and to all that they hold; whatever is no fact is left alone."""
     if isinstance(facts, list):
@@ -40,7 +48,12 @@ def add_new_facts(facts: Any) -> None:
         facts |= PARAMETERS | facts
     if isinstance(facts.get("counts"), dict):
         facts["counts"] |= COUNTS | facts["counts"]
-        facts |= LEARNER | {"split_share": None if facts.get("rules") is None else 1.0} | facts
+        facts |= (
+            LEARNER
+            | no_evidence()
+            | {"split_share": None if facts.get("rules") is None else 1.0}
+            | facts
+        )
     if {"classes", "label_names", "learner"} <= facts.keys():
         facts.setdefault("columns", know_nothing())
     for part in facts.values():

@@ -51,6 +51,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "activation_floor": 1e-4,
     "clip": 6.0,
     "warmup_rows": 20,
+    "provisional": True,
     "birth_learning": True,
     "birth_plane": "nearest",
     "cases": 0,
@@ -58,7 +59,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "case_noise": 1.0,
     "weight_limit": 1e6,
 }
-NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")
+NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "provisional", "max_rules")
 STORED_BY_LABEL = [
     field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
 ]

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of a learner that follows its stream (how_it_works.md 7).
+"""The slow, obvious twin of a learner that follows its stream (how_it_works.md 8).
 
 The brief memory is a second naive learner, which has the Gaussians of the first and goes through
 the same births, merges and splits, without proximal steps.
@@ -66,7 +66,7 @@ class NaiveFollower(NaiveLearner):
         return said + self.cases.recall(x) + trust * self.recent.recall(x)
 
     def learn_row(self, x, y):
-        """Learn one row, in the order of how_it_works.md 7."""
+        """Learn one row, in the order of how_it_works.md 8."""
         known = ~np.isnan(y)
         if not known.any():
             return
