@@ -70,7 +70,10 @@ def run_block(
             break
         at = block.start + row
         asked[at] = wanted
+        scaler = learner.scaler
         learn_row(learner, X, Y, at, wanted, trace)
+        if learner.scaler is not scaler:  # it follows the stream
+            rows[row + 1 :] = learner.scaler.transform(X[at + 1 : block.stop])
         active.note(active.rows - 1, wanted, reasons_of(bits), active.state)
         row += 1
     return time.perf_counter() - begin

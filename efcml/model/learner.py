@@ -19,12 +19,13 @@ from efcml.model.arguments import Asking, Watch
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
 from efcml.model.evolving import NOT_YET, EvolvingRules
+from efcml.model.following_scale import FollowingScale, decide_scale
 from efcml.model.params import Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.sharing import next_renewal
-from efcml.model.trace import learn_in_blocks
+from efcml.model.trace import Trace, learn_in_blocks
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.progress import tell
@@ -32,7 +33,6 @@ from efcml.support.states import from_plain, nest, pick, to_plain
 
 if TYPE_CHECKING:
     from efcml.model.prior import Prior
-    from efcml.model.trace import Trace
     from efcml.support.aliases import Arrays, Bools, Facts, Floats, Pairs, State
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
@@ -55,6 +55,7 @@ class Learner(Guarded, EvolvingRules):
     ) -> None:
         super().__init__(params, n_features, n_labels, capacity=capacity, pairs=pairs)
         self.scaler: Scaler = NOT_YET
+        self.following: FollowingScale | None = None  # if the scale follows, once there is one
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
 
     # -- batch ------------------------------------------------------------------------------
@@ -78,7 +79,10 @@ class Learner(Guarded, EvolvingRules):
         self.counts = dict.fromkeys(self.counts, 0)
         self.rows_seen, self.warned, self.held = 0, False, []
         self.scaler = Scaler.from_rows(X, self.params.clip)
-        X = self.scaler.transform(X)
+        raw, X = X, self.scaler.transform(X)
+        self.following = None
+        if self.params.scaling == "follow":
+            self.following = FollowingScale.from_rows(raw, X, self.n_labels)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
         self.cases = self._new_cases()
@@ -130,7 +134,44 @@ class Learner(Guarded, EvolvingRules):
         return self
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        rows = self.scaler.transform(X)
+        """Learn rows; while the scale is in doubt they are only answered, and held."""
+        first = 0
+        while first < len(X):
+            rest, last, event, doubt = slice(first, None), len(X), False, False
+            rows = self.scaler.transform(X[rest])
+            if self.following is not None:
+                doubt = self.following.in_doubt
+                done, event = self.following.watch(X[rest], rows, Y[rest], self.scaler.clip)
+                last = first + done
+            block = slice(first, last)
+            part = None if trace is None else trace.part(block)
+            if not doubt:
+                self._learn_scaled(rows[: last - first], Y[block], part)
+            elif part is not None:
+                self._answer(rows[: last - first], part)
+            if doubt and event:
+                self._learn_held(part)
+            if trace is not None and part is not None:
+                trace.take_events(part, first)
+            first = last
+
+    def _answer(self, rows: Floats, trace: Trace) -> None:
+        """Note scores for rows that are not learned."""
+        seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
+        trace.scores[: len(seen)] = self._score_scaled(seen)
+        trace.rules[:] = self.n_rules
+
+    def _learn_held(self, trace: Trace | None) -> None:
+        """Decide about the scale and learn the rows that were held for that."""
+        X, Y = decide_scale(self)
+        part = Trace.for_rows(len(X), self.n_planes)
+        part.rows = X[:0]  # they have been answered already
+        self._learn_scaled(self.scaler.transform(X), Y, part)
+        if trace is not None:
+            trace.rules[-1] = self.n_rules
+            trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
+
+    def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace | None) -> None:
         watch = UNWATCHED
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
@@ -206,6 +247,8 @@ class Learner(Guarded, EvolvingRules):
             )
             self._steer()
             self.cases.add_labels(count)
+            if self.following is not None:
+                self.following.add_labels(count)
 
     @one_at_a_time
     def copy(self) -> Learner:
@@ -216,6 +259,7 @@ class Learner(Guarded, EvolvingRules):
         other.held, other._model = list(self.held), None
         if self.fitted:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
+            other.following = None if self.following is None else self.following.copy()
         return other
 
     @one_at_a_time
@@ -234,6 +278,8 @@ class Learner(Guarded, EvolvingRules):
             arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
             arrays |= {name: getattr(self, name) for name in ("start_variance", "prior_precision")}
             arrays |= nest(rules=fields, cases=self.cases.state())
+            if self.following is not None:
+                arrays |= nest(follow=self.following.state())
         return facts, arrays
 
     @classmethod
@@ -254,4 +300,6 @@ class Learner(Guarded, EvolvingRules):
                 setattr(learner, name, facts[name])
             learner._steer()
             learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
+            if learner.params.scaling == "follow":
+                learner.following = FollowingScale.from_state(pick(arrays, "follow"))
         return learner

@@ -1,7 +1,8 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
-Format 2 came with splitting, shared planes that go on learning, and kinds of columns. A model from
-before is not split, takes nothing in, and its shared planes stay. What is not a parameter is as it
+Format 2 came with splitting, shared planes that go on learning, kinds of columns, and a scale that
+follows. A model from before is not split, takes nothing in, and its shared planes and its scale
+stay. What is not a parameter is as it
 is today: if rules count by density, they also win rows by it, and merging goes by the dimension.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts
 
-PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0}
+PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0, "scaling": "frozen"}
 LEARNER = {"shared": None, "renewal": None}
 
 
