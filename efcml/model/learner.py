@@ -18,6 +18,7 @@ from efcml.model import batch
 from efcml.model.arguments import Asking, Watch
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
+from efcml.model.clipping import warn_of_clipping
 from efcml.model.evolving import NOT_YET, EvolvingRules
 from efcml.model.following_scale import FollowingScale, decide_scale
 from efcml.model.params import Params
@@ -57,6 +58,8 @@ class Learner(Guarded, EvolvingRules):
         self.scaler: Scaler = NOT_YET
         self.following: FollowingScale | None = None  # if the scale follows, once there is one
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.clipped: Floats | float = 0.0  # values of each feature, as far as was learned here
+        self.told_of_clipping = False
 
     # -- batch ------------------------------------------------------------------------------
 
@@ -127,10 +130,13 @@ class Learner(Guarded, EvolvingRules):
         A trace gets the scores of every row before it is learned, or those of the other rows that
         it brings. An interrupt takes effect between two rows: those before it are learned.
         """
+        before = self.clipped
         start = 0 if self.fitted else self._hold(X, Y, trace)
         learn_in_blocks(self._learn_block, X, Y, trace, start)
         if self.fitted:
             self._warn_of_divergence()
+        if trace is None and start < len(X):
+            self.warn_of_clipping(self.clipped - before, len(X) - start)
         return self
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
@@ -145,6 +151,10 @@ class Learner(Guarded, EvolvingRules):
                 last = first + done
             block = slice(first, last)
             part = None if trace is None else trace.part(block)
+            clipped = self.scaler.count_clipped(rows[: last - first])
+            self.clipped = self.clipped + clipped
+            if part is not None:
+                part.add_clipped(clipped)
             if not doubt:
                 self._learn_scaled(rows[: last - first], Y[block], part)
             elif part is not None:
@@ -154,6 +164,10 @@ class Learner(Guarded, EvolvingRules):
             if trace is not None and part is not None:
                 trace.take_events(part, first)
             first = last
+
+    def warn_of_clipping(self, clipped: Any, rows: int) -> None:
+        """Warn if many values of some rows were clipped, once."""
+        self.told_of_clipping = self.told_of_clipping or warn_of_clipping(clipped, rows)
 
     def _answer(self, rows: Floats, trace: Trace) -> None:
         """Note scores for rows that are not learned."""

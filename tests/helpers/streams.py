@@ -48,6 +48,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "max_rules": 1000,
     "activation_floor": 1e-4,
     "clip": 6.0,
+    "scaling": "follow",
     "warmup_rows": 20,
     "birth_learning": True,
     "birth_plane": "nearest",
@@ -56,7 +57,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "case_noise": 1.0,
     "weight_limit": 1e6,
 }
-NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "max_rules")
+NOT_IN_NAIVE = ("birth_width", "clip", "scaling", "warmup_rows", "max_rules")
 STORED_BY_LABEL = [
     field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
 ]
@@ -82,6 +83,9 @@ class Unscaled:
 
     def transform(self, X):
         return np.ascontiguousarray(X)
+
+    def count_clipped(self, scaled):
+        return np.zeros(scaled.shape[1])
 
 
 def random_rows(rng, n, p, K, share=1.0):
@@ -177,6 +181,9 @@ def state_of(learner):
         for field in FIELDS:
             state[field.name] = np.array(getattr(learner.rules, field.name))
         state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
+        if learner.following is not None:
+            state |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
+            state |= {f"follow/{name}": a for name, a in learner.following.state().items()}
     return state
 
 
@@ -184,7 +191,8 @@ def assert_identical(actual, expected):
     """Compare two states of `state_of` bit for bit."""
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        assert np.array_equal(actual[name], value), f"{name} differs"
+        same = np.array_equal(actual[name], value, equal_nan=name == "follow/labels")
+        assert same, f"{name} differs"
 
 
 def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):
