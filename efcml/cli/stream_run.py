@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
-from efcml.model.clipping import ClippingWarning, warn_of_clipping
+from efcml.model.clipping import ClippingWarning
 from efcml.support.pacing import Pace
 from efcml.support.progress import progress_bar
 
@@ -98,7 +98,6 @@ def run_to_the_end(run: StreamRun, after_block: Callable[[], object], stop: Stop
             bar.update(run.done - before)
             after_block()
             pace.follow(run.done - before, spent)
-    warn_of_clipping(run.clipped, run.done)
 
 
 class StopLater:

@@ -130,8 +130,11 @@ class FollowingScale:
         return FollowingScale.from_state(self.state())
 
     def state(self) -> Arrays:
-        """Return all arrays, for saving; what lies behind the held rows is of no use."""
-        return {field.name: getattr(self.arrays, field.name).copy() for field in FOLLOW_FIELDS}
+        """Return all arrays, for saving; behind the held rows there are zeros."""
+        state = {field.name: getattr(self.arrays, field.name).copy() for field in FOLLOW_FIELDS}
+        for name in ("rows", "labels"):
+            state[name][state["count"][HELD] :] = 0.0
+        return state
 
     @staticmethod
     def state_shapes(n_features: int, n_labels: int) -> Shapes:

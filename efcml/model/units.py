@@ -96,6 +96,8 @@ def move_gaussian(arrays: Any, rule: int, S_0: Floats, change: ChangeOfUnits) ->
     arrays.log_det[rule] += 2.0 * np.log(a).sum()
     if not known.all():
         forget_features(arrays, rule, ~known, S_0)
+    for precision in (arrays.joint_precision, arrays.input_precision):
+        factor(precision[rule])  # raises if rounding has made it indefinite
 
 
 def forget_features(arrays: Any, rule: int, unknown: Bools, S_0: Floats) -> None:

@@ -132,6 +132,9 @@ def check_following(arrays: Arrays) -> None:
     doubt, held = arrays["count"][[scale_watch.DOUBT, scale_watch.HELD]].tolist()
     if doubt not in (0, 1) or not 0 <= held < (MOST_HELD if doubt else 1):
         raise ValueError(f"the learner cannot hold {held} rows to decide about its scale")
+    unlabelled, unused = np.isnan(labels[:held]).all(axis=1), labels[held:] == 0.0
+    check_all(~unlabelled, "a row is held that has no label")
+    check_all(unused, "labels are held without their rows")
 
 
 def per_label_shapes(facts: Facts, kind: type) -> Shapes:
