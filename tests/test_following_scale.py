@@ -13,7 +13,14 @@ from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, load, prequentia
 from efcml.kernels import scale_watch
 from efcml.model import following_scale
 from efcml.model.clipping import ClippingWarning
-from efcml.model.following_scale import KEPT, MOST_HELD, MOVED, FollowingScale, decide_scale
+from efcml.model.following_scale import (
+    KEPT,
+    MOST_HELD,
+    MOVED,
+    FollowingScale,
+    decide_scale,
+    has_digits,
+)
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.scaler import Scaler
@@ -235,6 +242,40 @@ def test_a_constant_feature_that_wakes_up_is_learned():
     assert still[-200:, 0].mean() < 0.8
 
 
+def test_what_initial_rows_say_of_features(rng):
+    X = np.column_stack(
+        [np.full(200, 3.0), rng.normal(size=200), np.repeat(rng.normal(size=20), 10)]
+    )
+    following = FollowingScale.from_rows(X, Scaler.from_rows(X, 6.0).transform(X), 1)
+    assert following.arrays.asleep.tolist() == [True, False, False]
+    assert following.arrays.lively.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(("share", "wakes"), [(0.1, False), (0.5, True)])
+def test_a_constant_wakes_up_if_it_varies_often_enough(rng, share, wakes):
+    following, scaler = FollowingScale(2, 1), Scaler(np.zeros(2), np.ones(2), 6.0)
+    arrays = following.arrays
+    arrays.asleep[0] = True
+    arrays.rows[:] = rng.normal(size=(MOST_HELD, 2))
+    arrays.rows[int(share * MOST_HELD) :, 0] = 0.0
+    arrays.count[scale_watch.HELD] = MOST_HELD
+    assert following.propose(scaler)[1].tolist() == [wakes, False]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "enough"),
+    [
+        (1.0, 9e3, True),
+        (1.0, -2e4, False),
+        (2e4, 0.0, False),
+        (5e-5, 0.0, False),
+        (2e-4, 1.0, True),
+    ],
+)
+def test_exact_changes_need_digits(a, b, enough):
+    assert has_digits(np.array([1.0, a]), np.array([0.0, b])) == enough
+
+
 def test_other_features_keep_their_scale():
     X, Y = linear_stream(600)
     learner, _ = run(shifted(X, "one"), Y)
@@ -295,7 +336,7 @@ def test_chunks_do_not_matter(what, seed):
 
 
 def test_row_by_row_with_traces():
-    X, Y = scenario()
+    X, Y = scenario("one")
     whole, parts = fitted(X, Y), fitted(X, Y)
     one = Trace.for_rows(len(X) - INITIAL, 3)
     whole.learn(X[INITIAL:], Y[INITIAL:], one)
@@ -313,6 +354,30 @@ def test_row_by_row_with_traces():
     assert np.array_equal(clipped, one.clipped)
     assert events == one.events
     assert_identical(state_of(parts), state_of(whole))
+
+
+def test_rules_of_a_trace_are_those_after_its_events():
+    """Also where rules are born from rows that were held."""
+    X, Y = linear_stream(600)
+    X[INITIAL + AT :, 0] += 20.0
+    Y[INITIAL + AT :] = [1.0, 0.0, 1.0]
+    learner = fitted(X, Y)
+    count, trace = learner.n_rules, Trace.for_rows(len(X) - INITIAL, 3)
+    learner.learn(X[INITIAL:], Y[INITIAL:], trace)
+    change = {"birth": 1, "split": 1, "merge": -1, "drop": -1}
+    decided = AT + int(scale_watch.UNFIT) + MOST_HELD - 1
+    assert any(row == decided for row, _, _ in trace.events)
+    for t, n in enumerate(trace.rules):
+        assert n == count + sum(change[kind] for row, kind, _ in trace.events if row <= t), t
+
+
+def test_copies_are_independent():
+    X, Y = scenario()
+    learner = fitted(X, Y)
+    learner.learn(X[INITIAL : INITIAL + AT + 30], Y[INITIAL : INITIAL + AT + 30])
+    before = state_of(learner)
+    learner.copy().learn(X[INITIAL + AT + 30 :], Y[INITIAL + AT + 30 :])
+    assert_identical(state_of(learner), before)
 
 
 @pytest.mark.parametrize("stop", [AT, AT + 30, AT + 100])
@@ -341,7 +406,7 @@ def test_late_labels_while_rows_are_held():
 
 
 def test_delayed_labels():
-    X, Y = scenario()
+    X, Y = scenario("one")  # clipped in all features, rows could not be told apart
     clf = EFCMLClassifier(**QUICK).fit(X[:INITIAL], Y[:INITIAL])
     twin = EFCMLClassifier(**QUICK).fit(X[:INITIAL], Y[:INITIAL])
     result = prequential(clf, X[INITIAL:], Y[INITIAL:], delay=7)
