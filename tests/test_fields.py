@@ -6,7 +6,7 @@ from helpers.streams import learner_with_rules, random_rows, start_variance
 from numpy.testing import assert_allclose
 
 from efcml.model.arguments import Cases, Rules, Scratch
-from efcml.model.fields import CASE_FIELDS, FIELDS, MERGED, dimensions
+from efcml.model.fields import CASE_FIELDS, FIELDS, MERGED, UNITS, dimensions
 from efcml.model.merging import MergeTest, compare, merge
 from efcml.model.rulebase import BETWEEN_RULES, RuleBase
 from efcml.model.scratch import CASE_SCRATCH, LENGTHS, SCRATCH
@@ -59,6 +59,11 @@ def test_every_field_says_what_becomes_of_it(field):
     assert field.merged in MERGED
     assert field.late in ("zero", "computed")
     assert set(field.dims) <= set(dimensions(1, 1, 1, 1, 1))
+
+
+@pytest.mark.parametrize("field", FIELDS + CASE_FIELDS, ids=by_name)
+def test_every_field_says_what_a_change_of_units_does(field):
+    assert field.units in UNITS
 
 
 @pytest.mark.parametrize("field", SCRATCH + CASE_SCRATCH, ids=by_name)

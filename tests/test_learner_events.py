@@ -344,6 +344,7 @@ EDGES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::efcml.model.clipping.ClippingWarning")
 @pytest.mark.parametrize("changes", [{}, {"forgetting": 0.95, "vigilance": 0.3}])
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_give_finite_scores(rng, name, changes):

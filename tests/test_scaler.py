@@ -1,4 +1,4 @@
-"""The frozen standardisation: extreme features, constants, clipping."""
+"""The standardisation: extreme features, constants, wild values, clipping."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from efcml.model.scaler import Scaler
+from efcml.model.scaler import LEAST_ROWS, Scaler, find_wild, is_resting
 
 
 def test_features_are_standardised(rng):
@@ -64,3 +64,58 @@ def test_clip_counts_in_standard_deviations():
 def test_one_row():
     scaler = Scaler.from_rows(np.array([[3.0, 0.0]]), 6.0)
     assert scaler.transform(np.array([[3.0, 0.0]])).tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e13, -1e13])
+def test_a_large_offset_is_no_constant(rng, offset):
+    x = rng.normal(size=(400, 1))
+    X = x + offset
+    rounded = X - offset
+    scaler = Scaler.from_rows(X, 6.0)
+    assert_allclose(scaler.scale, rounded.std(axis=0), rtol=1e-3)
+    assert np.abs(scaler.mean - offset - rounded.mean(axis=0)) < 0.01
+    assert not is_resting(X).any()
+
+
+def test_rounding_is_no_variation():
+    X = np.array([[0.3], [0.1 + 0.2], [0.3], [0.3], [0.3]])
+    assert X[1] != X[0]
+    assert is_resting(X).all()
+    assert Scaler.from_rows(X, 6.0).scale[0] == np.abs(X).max()
+
+
+@pytest.mark.parametrize("wild", [1e9, -1e9, 1e300])
+def test_one_wild_value_does_not_decide(rng, wild):
+    X = rng.normal(size=(200, 2))
+    clean = Scaler.from_rows(np.delete(X, 7, axis=0), 6.0)
+    X[7, 0] = wild
+    scaler = Scaler.from_rows(X, 6.0)
+    assert_allclose([scaler.mean[0], scaler.scale[0]], [clean.mean[0], clean.scale[0]], rtol=1e-9)
+    assert find_wild(X).sum() == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 50])
+def test_without_wild_values_mean_and_deviation_are_the_plain_ones(rng, n):
+    """To the last bit: results that were published must not move."""
+    X = rng.standard_t(3, size=(n, 3)) * [1.0, 1e3, 1e-3]
+    unit = np.abs(X).max(axis=0)
+    mean = (X / unit).mean(axis=0)
+    spread = (X / unit - mean).std(axis=0)
+    scaler = Scaler.from_rows(X, 6.0)
+    assert np.array_equal(scaler.mean, mean * unit)
+    if n > 1:
+        assert np.array_equal(scaler.scale, spread * unit)
+
+
+def test_rare_values_of_a_column_of_zeros_are_not_wild():
+    X = np.zeros((300, 1))
+    X[5] = 40.0
+    assert not find_wild(X).any()
+    assert not find_wild(np.array([[0.0], [1.0], [1e9]])).any()  # fewer than LEAST_ROWS
+    assert LEAST_ROWS == 4
+
+
+def test_clipped_values_are_counted():
+    scaler = Scaler(np.zeros(2), np.ones(2), 3.0)
+    scaled = scaler.transform(np.array([[4.0, 0.0], [-3.5, 2.9], [1.0, -9.0]]))
+    assert scaler.count_clipped(scaled).tolist() == [2.0, 1.0]

@@ -62,6 +62,13 @@ def case_table():
     return markdown_table(CASE_FIELDS, "shape")
 
 
+def follow_table():
+    """Return the arrays of the scale that follows."""
+    from efcml.model.fields import FOLLOW_FIELDS, markdown_table
+
+    return markdown_table(FOLLOW_FIELDS, "shape")
+
+
 def parameter_table():
     """Return names, defaults, ranges, printed values and meanings of all parameters."""
     from efcml.model.params import Parameters
@@ -248,7 +255,7 @@ def read_experiments(root):
 
 TABLES = {
     "README.md": {"results": results_table},
-    "docs/state.md": {"state": state_table, "cases": case_table},
+    "docs/state.md": {"state": state_table, "cases": case_table, "follow": follow_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
     "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},

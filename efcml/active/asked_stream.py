@@ -70,9 +70,13 @@ def run_block(
             break
         at = block.start + row
         asked[at] = wanted
+        scaler = learner.scaler
         learn_row(learner, X, Y, at, wanted, trace)
+        if learner.scaler is not scaler:  # it follows the stream
+            rows[row + 1 :] = learner.scaler.transform(X[at + 1 : block.stop])
         active.note(active.rows - 1, wanted, reasons_of(bits), active.state)
         row += 1
+    trace.add_clipped(learner.scaler.count_clipped(rows))
     return time.perf_counter() - begin
 
 
@@ -82,4 +86,5 @@ def learn_row(learner: Learner, X: Floats, Y: Floats, at: int, wanted: Bools, tr
     answer = np.where(wanted, Y[at], np.nan)
     learner.learn(X[at : at + 1], answer[None], trace=part)
     trace.rules[at] = learner.n_rules
+    part.clipped = None  # it was counted when it was scored
     trace.take_events(part, at)

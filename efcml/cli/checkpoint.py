@@ -125,11 +125,13 @@ def take_record(run: StreamRun) -> State:
     rows = slice(0, run.done)
     events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
     facts = {"done": run.done, "events": len(events), "seconds": run.seconds}
+    facts["counts_clipped"] = run.clipped is not None
     arrays = {
         "scores": run.scores[rows],
         "rules": run.rules[rows],
         "queried": run.queried[rows],
         "events": np.array(events, dtype=np.int64).reshape(-1, 3),
+        "clipped": np.zeros(run.X.shape[1]) if run.clipped is None else run.clipped,
     }
     return facts, arrays
 
@@ -138,7 +140,7 @@ def table_of(run: StreamRun, facts: Facts) -> Shapes:
     """Return the types and shapes of the arrays of a record."""
     from efcml.saving import take
 
-    facts = take(facts, "the record", done=int, events=int, seconds=float)
+    facts = take(facts, "the record", done=int, events=int, seconds=float, counts_clipped=bool)
     done, events = facts["done"], facts["events"]
     if not 0 <= done <= len(run.Y) or events < 0 or facts["seconds"] < 0:
         raise ValueError("its record has impossible sizes")
@@ -147,6 +149,7 @@ def table_of(run: StreamRun, facts: Facts) -> Shapes:
         "rules": ("<i8", (done,)),
         "queried": ("|b1", (done, *run.queried.shape[1:])),
         "events": ("<i8", (events, 3)),
+        "clipped": ("<f8", (run.X.shape[1],)),
     }
 
 
@@ -158,6 +161,9 @@ def put_record(run: StreamRun, facts: Facts, arrays: Arrays) -> None:
     kinds = arrays["events"][:, 1]
     if ((kinds < 0) | (kinds >= len(EVENTS))).any() or not np.isfinite(arrays["scores"]).all():
         raise ValueError("its record of the stream is damaged")
+    if not (arrays["clipped"] >= 0.0).all():
+        raise ValueError("its record of the stream is damaged")
+    run.clipped = arrays["clipped"] if facts["counts_clipped"] else None
     run.scores[rows], run.rules[rows] = arrays["scores"], arrays["rules"]
     run.queried[rows] = arrays["queried"]
     run.events = [(row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist()]

@@ -43,6 +43,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "rules": int(result.rules[-1]),
         **result.event_counts,
         "queried_share": float(result.queried.mean()),
+        "clipped": None if result.clipped is None else int(result.clipped.sum()),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,

@@ -71,6 +71,7 @@ def run(options: Namespace) -> None:
     check_parts(ds, options)
     from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
     from efcml.cli.stream_run import StopLater, StreamRun, run_to_the_end
+    from efcml.model.clipping import warn_of_clipping
 
     model, active = make_estimator(options, given), make_asker(options)
     folder = options.out or Path("runs") / name_run(ds.name, options, active)
@@ -80,6 +81,7 @@ def run(options: Namespace) -> None:
     start(stream, checkpoint, ds)
     with StopLater() as stop:
         run_to_the_end(stream, checkpoint.write_now_and_then, stop)
+        warn_of_clipping(stream.clipped, stream.done)
         if stop.wanted and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         checkpoint.write()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
+from efcml.model.clipping import ClippingWarning
 from efcml.support.pacing import Pace
 from efcml.support.progress import progress_bar
 
@@ -40,6 +42,7 @@ class StreamRun:
         self.events: list[tuple[int, str, int]] = []
         self.seconds = 0.0
         self.done = 0  # rows
+        self.clipped: Floats | None = None
 
     @property
     def finished(self) -> bool:
@@ -49,14 +52,16 @@ class StreamRun:
     def go_on(self, size: int) -> None:
         """Run the next rows, at most so many."""
         rows = slice(self.done, min(self.done + size, len(self.Y)))
-        part = prequential(
-            self.model,
-            self.X[rows],
-            self.Y[rows],
-            active=self.active,
-            learn=self.learn,
-            progress=False,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ClippingWarning)  # the whole run is judged, at its end
+            part = prequential(
+                self.model,
+                self.X[rows],
+                self.Y[rows],
+                active=self.active,
+                learn=self.learn,
+                progress=False,
+            )
         self.scores[rows], self.rules[rows], self.queried[rows] = (
             part.scores,
             part.rules,
@@ -64,6 +69,8 @@ class StreamRun:
         )
         self.events += [(rows.start + row, kind, uid) for row, kind, uid in part.events]
         self.seconds += part.seconds
+        if part.clipped is not None:
+            self.clipped = part.clipped + (0.0 if self.clipped is None else self.clipped)
         self.done = rows.stop
 
     def result(self) -> PrequentialResult:
@@ -76,6 +83,7 @@ class StreamRun:
             self.queried[rows],
             tuple(self.events),
             self.seconds,
+            self.clipped,
         )
 
 

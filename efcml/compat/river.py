@@ -37,7 +37,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
       ``provisional=False``). Then they are fitted, rules exist, and every further row is learned
       as it comes. Before the first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
-      that is missing in a row counts as its mean in the warm-up rows. New features are taken in
+      that is missing in a row counts as the mean of its scale. New features are taken in
       until the warm-up ends. Later ones are left out, with one warning, and counted in
       ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is

@@ -31,6 +31,7 @@ def run_learner(
         begin = time.perf_counter()
         trace.scores[:] = learner.score(X)
         trace.rules[:] = learner.n_rules
+        count_clipped(learner, X, trace)
         bar.update(len(X))
         return trace, time.perf_counter() - begin
     begin = time.perf_counter()
@@ -43,6 +44,13 @@ def run_learner(
         return run_block(learner, X, Y, block, delay, trace)
 
     return trace, seconds + in_blocks(learner, len(X), run, bar=bar, border=watched)
+
+
+def count_clipped(learner: Any, X: Floats, trace: Trace) -> None:
+    """Count what a learner clips of rows that it does not learn, if it has one scale for all."""
+    scaler = getattr(learner, "scaler", None)
+    if scaler is not None:
+        trace.add_clipped(scaler.count_clipped(scaler.transform(X)))
 
 
 def in_blocks(

@@ -44,6 +44,9 @@ class PrequentialResult:
         per label the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
+    clipped : array of shape (p,), or None
+        How many values of each feature lay so far outside of the model's scale that they were
+        clipped. None for models that do not count, as those from elsewhere.
     """
 
     Y: Floats
@@ -52,6 +55,7 @@ class PrequentialResult:
     queried: Bools
     events: tuple[tuple[int, str, int], ...]
     seconds: float
+    clipped: Floats | None = None
 
     @property
     def seconds_per_sample(self) -> float:

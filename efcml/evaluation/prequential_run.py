@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.active import ActiveLearner
+    from efcml.model.trace import Trace
+    from efcml.support.aliases import Bools
 
 
 def prequential(
@@ -105,8 +107,16 @@ def prequential(
         compile_before(getattr(model, "learner", None))  # RiverEFCML has one
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
-    queried = np.full(len(Y), bool(learn))
-    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+    return finish(model, trace, Y, np.full(len(Y), bool(learn)), seconds)
+
+
+def finish(model: Any, trace: Trace, Y: Any, queried: Bools, seconds: float) -> PrequentialResult:
+    """Return the result of a run; warn if the model clipped much of it, once for each model."""
+    learner: Any = getattr(model, "learner_", None)
+    if hasattr(learner, "warn_of_clipping"):
+        learner.warn_of_clipping(trace.clipped, len(Y))
+    recorded = Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds, trace.clipped
+    return PrequentialResult(*recorded)
 
 
 def run_active(
@@ -128,7 +138,7 @@ def run_active(
     compile_before(learner, asks=True)
     with progress_bar(len(Y), "prequential", show=progress) as bar:
         trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
-    return PrequentialResult(Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds)
+    return finish(model, trace, Y, queried, seconds)
 
 
 def compile_before(learner: Any, *, asks: bool = False) -> None:

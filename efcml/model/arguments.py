@@ -6,7 +6,7 @@ are Any: most of their fields come from tables.
 
 from typing import Any
 
-from efcml.model.fields import CASE_FIELDS, FIELDS
+from efcml.model.fields import CASE_FIELDS, FIELDS, FOLLOW_FIELDS
 from efcml.model.scratch import CASE_SCRATCH, SCRATCH
 from efcml.support.bundles import bundle
 
@@ -26,6 +26,9 @@ Model: Any = bundle(
     "rules cases settings scratch start_variance brief brief_scratch recent recent_trial",
     __name__,
 )
+
+# What is remembered of the last rows, to see whether their scale still fits.
+Follow: Any = bundle("Follow", [field.name for field in FOLLOW_FIELDS], __name__)
 
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
 Watch: Any = bundle("Watch", "rows scores own", __name__)

@@ -19,14 +19,16 @@ from efcml.model.arguments import Asking, Watch
 from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
+from efcml.model.clipping import warn_of_clipping
 from efcml.model.evolving import NOT_YET, EvolvingRules
+from efcml.model.following_scale import FollowingScale, decide_scale
 from efcml.model.memories import begin_brief, follow_antecedents
 from efcml.model.params import Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.sharing import next_renewal
-from efcml.model.trace import learn_in_blocks
+from efcml.model.trace import Trace, learn_in_blocks
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.interrupts import interrupts_held
@@ -36,7 +38,6 @@ from efcml.support.states import from_plain, nest, pick, to_plain
 
 if TYPE_CHECKING:
     from efcml.model.prior import Prior
-    from efcml.model.trace import Trace
     from efcml.support.aliases import Arrays, Bools, Facts, Floats, Pairs, State
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
@@ -61,8 +62,11 @@ class Learner(Guarded, EvolvingRules):
     ) -> None:
         super().__init__(params, n_features, n_labels, capacity=capacity, pairs=pairs)
         self.scaler: Scaler = NOT_YET
+        self.following: FollowingScale | None = None  # if the scale follows, once there is one
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
         self.beginning = self._new_beginning()
+        self.clipped: Floats | float = 0.0  # values of each feature, as far as was learned here
+        self.told_of_clipping = False
 
     # -- batch ------------------------------------------------------------------------------
 
@@ -86,7 +90,10 @@ class Learner(Guarded, EvolvingRules):
         self.rows_seen, self.warned, self.held = 0, False, []
         self.beginning = self._new_beginning()
         self.scaler = Scaler.from_rows(X, self.params.clip)
-        X = self.scaler.transform(X)
+        raw, X = X, self.scaler.transform(X)
+        self.following = None
+        if self.params.scaling == "follow":
+            self.following = FollowingScale.from_rows(raw, X, self.n_labels)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
         self.cases = self._new_cases()
@@ -137,14 +144,62 @@ class Learner(Guarded, EvolvingRules):
         A trace gets the scores of every row before it is learned, or those of the other rows that
         it brings. An interrupt takes effect between two rows: those before it are learned.
         """
+        before = self.clipped
         start = 0 if self.fitted else self._hold(X, Y, trace)
         learn_in_blocks(self._learn_block, X, Y, trace, start)
         if self.fitted:
             self._warn_of_divergence()
+        if trace is None and start < len(X):
+            self.warn_of_clipping(self.clipped - before, len(X) - start)
         return self
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        rows = self.scaler.transform(X)
+        """Learn rows; while the scale is in doubt they are only answered, and held."""
+        first = 0
+        while first < len(X):
+            rest, last, event, doubt = slice(first, None), len(X), False, False
+            rows = self.scaler.transform(X[rest])
+            if self.following is not None:
+                doubt = self.following.in_doubt
+                done, event = self.following.watch(X[rest], rows, Y[rest], self.scaler.clip)
+                last = first + done
+            block = slice(first, last)
+            part = None if trace is None else trace.part(block)
+            clipped = self.scaler.count_clipped(rows[: last - first])
+            self.clipped = self.clipped + clipped
+            if part is not None:
+                part.add_clipped(clipped)
+            if not doubt:
+                self._learn_scaled(rows[: last - first], Y[block], part)
+            elif part is not None:
+                self._answer(rows[: last - first], part)
+            if doubt and event:
+                self._learn_held(part)
+            if trace is not None and part is not None:
+                trace.take_events(part, first)
+            first = last
+
+    def warn_of_clipping(self, clipped: Any, rows: int) -> None:
+        """Warn if many values of some rows were clipped, once."""
+        self.told_of_clipping = self.told_of_clipping or warn_of_clipping(clipped, rows)
+
+    def _answer(self, rows: Floats, trace: Trace) -> None:
+        """Note scores for rows that are not learned."""
+        seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
+        trace.scores[: len(seen)] = self._score_scaled(seen)
+        trace.rules[:] = self.n_rules
+
+    def _learn_held(self, trace: Trace | None) -> None:
+        """Decide about the scale and learn the rows that were held for that."""
+        X, Y = decide_scale(self)
+        part = Trace.for_rows(len(X), self.n_planes)
+        part.rows = X[:0]  # they have been answered already
+        self._learn_scaled(self.scaler.transform(X), Y, part)
+        if trace is not None:
+            trace.rules[-1] = self.n_rules
+            trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
+
+    def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace | None) -> None:
         watch = UNWATCHED
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
@@ -232,6 +287,8 @@ class Learner(Guarded, EvolvingRules):
             self._steer()
             self.cases.add_labels(count)
             self.recent.add_labels(count)
+            if self.following is not None:
+                self.following.add_labels(count)
 
     @one_at_a_time
     def copy(self) -> Learner:
@@ -245,6 +302,7 @@ class Learner(Guarded, EvolvingRules):
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
             other.recent, other.recent_trial = self.recent.copy(), self.recent_trial.copy()
             other.brief = None if self.brief is None else self.brief.copy()
+            other.following = None if self.following is None else self.following.copy()
         return other
 
     @one_at_a_time
@@ -268,6 +326,8 @@ class Learner(Guarded, EvolvingRules):
             if self.brief is not None:
                 follow_antecedents(self.brief, self.rules)
                 arrays |= nest(brief=self.brief.state()[0])
+            if self.following is not None:
+                arrays |= nest(follow=self.following.state())
         return facts, arrays
 
     @classmethod
@@ -294,4 +354,6 @@ class Learner(Guarded, EvolvingRules):
                 learner._forget_recent(room=learner.cases.capacity > 0)
                 learner.recent_trial = arrays["recent_trial"]
             learner.recent.restore(pick(arrays, "recent"))
+            if learner.params.scaling == "follow":
+                learner.following = FollowingScale.from_state(pick(arrays, "follow"))
         return learner

@@ -227,12 +227,20 @@ class Parameters:
         kernels=True,
     )
     clip: float = number(
-        "Features are standardised by the initial rows and clipped at this many deviations. "
-        "Raise it if far values carry meaning, or the stream moves far away from the initial "
-        "rows.",
+        "Features are standardised and clipped at this many deviations. Raise it if far values "
+        "carry meaning.",
         default=6.0,
         above=0.0,
         most=MOST,
+    )
+    scaling: str = choice(
+        'What happens when the stream leaves the scale of the initial rows. "follow" changes the '
+        'scale of features that have moved, and what was learned with it; "frozen" never does '
+        "(the paper), and clips. Take it to compare, or if the units of the initial rows are to "
+        "stay.",
+        default="follow",
+        allowed=("follow", "frozen"),
+        paper="frozen",
     )
     warmup_rows: int = whole(
         "Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it "

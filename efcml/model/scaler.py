@@ -1,4 +1,8 @@
-"""Standardise features by what an initial portion shows, clip, and stay frozen afterwards."""
+"""Standardise features by what some rows show, and clip what lies far outside.
+
+A scaler itself never changes; a learner whose stream moves takes a new one
+(efcml/model/following_scale.py).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,18 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Bools, Floats
+
+TRIMMED = 0.01  # share of the rows at either end, one at least, that may be wild
+WILD = 50.0  # times the range of the rest, counted from the median: such a value does not count
+LEAST_ROWS = 4  # fewer cannot tell which of them is wild
+CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
+ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """Frozen standardisation; values beyond ``clip`` standard deviations are clipped.
+    """Standardisation; values beyond ``clip`` standard deviations are clipped.
 
     Rare large values would otherwise stretch distances and hyper-planes far outside the data.
     """
@@ -24,21 +34,76 @@ class Scaler:
 
     @classmethod
     def from_rows(cls, X: Floats, clip: float) -> Self:
-        """Learn mean and standard deviation per feature.
+        """Learn mean and standard deviation per feature; wild values are left out.
 
-        Computed on values divided by the largest magnitude, so that features of 1e150 do not
-        overflow when squared. A constant feature is centered and divided by its magnitude.
+        A constant feature is centered and divided by its magnitude.
         """
-        largest = np.abs(X).max(axis=0)
-        unit = np.where(largest > 0.0, largest, 1.0)
-        relative = X / unit
-        mean = relative.mean(axis=0)
-        spread = (relative - mean).std(axis=0)
-        constant = spread <= 1e-12
-        return cls(mean * unit, np.where(constant, 1.0, spread) * unit, float(clip))
+        mean, scale = standardise(X)
+        wild = find_wild(X)
+        for j in np.flatnonzero(wild.any(axis=0)):
+            mean[[j]], scale[[j]] = standardise(X[~wild[:, j], j][:, None])
+        return cls(mean, scale, float(clip))
 
     def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array."""
         with np.errstate(over="ignore"):  # an overflow is infinite, and clipped
             scaled = (X - self.mean) / self.scale
         return np.ascontiguousarray(np.clip(scaled, -self.clip, self.clip))
+
+    def count_clipped(self, scaled: Floats) -> Floats:
+        """Return how many values of each feature were clipped (p,), of rows that it has scaled."""
+        return (np.abs(scaled) >= self.clip).sum(axis=0).astype(float)
+
+
+def standardise(X: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation per feature; the magnitude where nothing varies.
+
+    Computed on values divided by the largest magnitude, so that features of 1e150 do not overflow
+    when squared.
+    """
+    largest = np.abs(X).max(axis=0)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    relative = X / unit
+    mean = relative.mean(axis=0)
+    spread = (relative - mean).std(axis=0)
+    mean, scale = mean * unit, spread * unit
+    for j in np.flatnonzero(spread <= CLOSE):
+        mean[j], scale[j] = standardise_nearby(X[:, j], float(unit[j]))
+    return mean, scale
+
+
+def standardise_nearby(x: Floats, magnitude: float) -> tuple[float, float]:
+    """Return mean and deviation of values that lie close together compared with their magnitude.
+
+    What they have in common is taken off first: next to it, their differences would be rounded.
+    """
+    apart = x - x[0]
+    farthest = np.abs(apart).max()
+    if farthest <= ROUNDING * magnitude:
+        return float(np.mean(x / magnitude)) * magnitude, magnitude
+    apart /= farthest
+    return float(x[0] + farthest * apart.mean()), float(farthest * apart.std())
+
+
+def is_resting(X: Floats) -> Bools:
+    """Tell which features do not vary, but for rounding (p,)."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    resting: Bools = high / 2.0 - low / 2.0 <= ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return resting
+
+
+def find_wild(X: Floats) -> Bools:
+    """Tell which values lie far outside of all others (n, p).
+
+    The range without the ends says where the others are. Where it is 0, as for a column that is
+    mostly zero, any value may be a rare one, and none is wild.
+    """
+    n = len(X)
+    if n < LEAST_ROWS:
+        return np.zeros(X.shape, dtype=bool)
+    ends = max(1, int(np.ceil(TRIMMED * n)))
+    ordered = np.partition(X, (ends, n // 2, n - 1 - ends), axis=0)
+    reach = WILD * (ordered[n - 1 - ends] / 2.0 - ordered[ends] / 2.0)  # halves cannot overflow
+    far = np.abs(X / 2.0 - ordered[n // 2] / 2.0) > reach
+    wild: Bools = far & (reach > 0.0)
+    return wild

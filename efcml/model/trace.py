@@ -24,6 +24,7 @@ class Trace:
     rules: Ints  # (n,), after learning the row
     events: Events = field(default_factory=list)
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
+    clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:
@@ -36,8 +37,14 @@ class Trace:
         return Trace(self.scores[block], self.rules[block], rows=rows)
 
     def take_events(self, part: Trace, first: int) -> None:
-        """Add the events of a part that begins at row ``first``."""
+        """Add events and clipped values of a part that begins at row ``first``."""
         self.events += [(first + row, kind, uid) for row, kind, uid in part.events]
+        if part.clipped is not None:
+            self.add_clipped(part.clipped)
+
+    def add_clipped(self, counts: Floats) -> None:
+        """Count further values that were clipped, by feature."""
+        self.clipped = counts if self.clipped is None else self.clipped + counts
 
 
 def learn_in_blocks(

@@ -33,6 +33,8 @@ def warmup(*, asks: bool = True) -> None:
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     learner._reshape(0, -1, True, [], 0)  # asks whether rules are too large or idle
     learner._take_in(0, True, [], 0)
+    if learner.following is not None:  # what ends a doubt about the scale
+        learner.following.settle(np.zeros(2, dtype=np.bool_), None)
     learner.score(X)
     learner.cases.similar_to(X[0])  # what explanations need
     if not asks:

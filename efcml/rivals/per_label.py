@@ -142,6 +142,9 @@ class OneVsRestLearner(Guarded):
     def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
         trace.rules[:] = sum(part.rules for part in parts)
+        counts = [part.clipped[: self.n_features] for part in parts if part.clipped is not None]
+        if counts:  # each has a scale of its own: of every feature, where it is clipped most
+            trace.add_clipped(np.max(counts, axis=0))
         events = []
         for label, part in zip(self.order.tolist(), parts, strict=True):
             trace.scores[:, label] = part.scores[:, 0]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.kernels import cases
+from efcml.kernels import cases, scale_watch
 from efcml.model.beginning import EVIDENCE
 from efcml.model.casebase import MATRICES, CaseBase
 from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
+from efcml.model.following_scale import MOST_HELD, FollowingScale
 from efcml.model.memories import MOST_RECENT
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
@@ -102,6 +103,8 @@ def learner_shapes(facts: Facts) -> Shapes:
         shapes |= nest(rules=fields, cases=remembered, recent=recent)
         if follows:
             shapes |= nest(brief=fields)
+        if params.scaling == "follow":
+            shapes |= nest(follow=FollowingScale.state_shapes(p, K))
     return shapes
 
 
@@ -130,7 +133,8 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
     check_whole(arrays)
     # Without a limit, planes under a printed formula run away, and a real model can hold NaN.
     limited = from_plain(facts["params"]["weight_limit"]) < np.inf
-    check_finite(arrays, but=("held",) if limited else ("held", *PLANES))
+    gaps_allowed = ("held", "follow/labels")
+    check_finite(arrays, but=gaps_allowed if limited else (*gaps_allowed, *PLANES))
     check_positive(arrays, "scale", "start_variance", "prior_precision", "rules/support")
     check_definite(arrays, "rules/joint_precision", "rules/input_precision")
     check_symmetric(arrays, "rules/P", "rules/G")
@@ -140,6 +144,8 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
             raise ValueError("the two memories are not those of the same rules")
     check_cases("cases", facts["n_cases"], arrays)
     check_cases("recent", facts["n_recent"], arrays)
+    if from_plain(facts["params"]["scaling"]) == "follow":
+        check_following(pick(arrays, "follow"))
     uids = arrays["rules/uid"]
     if len(np.unique(uids)) < len(uids) or uids.max() >= facts["rules"]["next_uid"]:
         raise ValueError("two rules have one uid, or one is newer than the next")
@@ -156,6 +162,18 @@ def check_cases(which: str, size: int, arrays: Arrays) -> None:
         check_definite(matrices, *names)
     if arrays[f"{which}/count"][cases.SIZE] != size:
         raise ValueError("the number of cases is not the number of rows remembered")
+
+
+def check_following(arrays: Arrays) -> None:
+    """Refuse what no scale that follows its stream can remember."""
+    labels = arrays["labels"]
+    check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
+    doubt, held = arrays["count"][[scale_watch.DOUBT, scale_watch.HELD]].tolist()
+    if doubt not in (0, 1) or not 0 <= held < (MOST_HELD if doubt else 1):
+        raise ValueError(f"the learner cannot hold {held} rows to decide about its scale")
+    unlabelled, unused = np.isnan(labels[:held]).all(axis=1), labels[held:] == 0.0
+    check_all(~unlabelled, "a row is held that has no label")
+    check_all(unused, "labels are held without their rows")
 
 
 def per_label_shapes(facts: Facts, kind: type) -> Shapes:

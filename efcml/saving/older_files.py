@@ -1,10 +1,10 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
-Format 2 came with splitting, shared planes that go on learning, memories that follow a stream, held
-rows that answer, and kinds of columns. A model from before is not split, takes nothing in, its
-shared planes stay, it forgets as it was told to, and label frequencies answer in its warm-up. What
-is not a parameter is as it is today: if rules count by density, they also win rows by it, and
-merging goes by the dimension.
+Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
+stream, held rows that answer, and kinds of columns. A model from before is not split, takes nothing
+in, its shared planes and its scale stay, it forgets as it was told to, and label frequencies answer
+in its warm-up. What is not a parameter is as it is today: if rules count by density, they also win
+rows by it, and merging goes by the dimension.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from typing import Any
 from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts, Shapes
 
-PARAMETERS = {"splitting": "off", "split_share": 1.0, "least_share": 0.0, "provisional": False}
+PARAMETERS = {
+    "splitting": "off",
+    "split_share": 1.0,
+    "least_share": 0.0,
+    "provisional": False,
+    "scaling": "frozen",
+}
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
 COUNTS = {"splits": 0, "drifts": 0}
 ARRAYS = ("trial", "drifting", "recent_trial")  # and all of the recent cases

@@ -50,6 +50,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "max_rules": 1000,
     "activation_floor": 1e-4,
     "clip": 6.0,
+    "scaling": "follow",
     "warmup_rows": 20,
     "provisional": True,
     "birth_learning": True,
@@ -59,7 +60,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "case_noise": 1.0,
     "weight_limit": 1e6,
 }
-NOT_IN_NAIVE = ("birth_width", "clip", "warmup_rows", "provisional", "max_rules")
+NOT_IN_NAIVE = ("birth_width", "clip", "scaling", "warmup_rows", "provisional", "max_rules")
 STORED_BY_LABEL = [
     field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
 ]
@@ -85,6 +86,9 @@ class Unscaled:
 
     def transform(self, X):
         return np.ascontiguousarray(X)
+
+    def count_clipped(self, scaled):
+        return np.zeros(scaled.shape[1])
 
 
 def random_rows(rng, n, p, K, share=1.0):
@@ -158,8 +162,9 @@ def learner_with_rules(rng, n_rules, p, K, **changes):
 def add_rule(learner, z, W):
     """Give birth to a rule outside of a stream; counted, so that the balance stays true."""
     learner.counts["births"] += 1
-    rules, priors = learner.rules, (learner.start_variance, learner.prior_precision)
-    return give_birth(rules, z, np.ascontiguousarray(W.T), learner.rows_seen, *priors)
+    priors, W = (learner.start_variance, learner.prior_precision), np.ascontiguousarray(W.T)
+    born = [give_birth(rules, z, W, learner.rows_seen, *priors) for rules in learner.memories]
+    return born[0]
 
 
 def polish(learner, rule):
@@ -190,6 +195,9 @@ def state_of(learner):
         state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
         state |= {f"recent/{name}": array for name, array in learner.recent.state().items()}
         state["recent_trial"] = learner.recent_trial.copy()
+        if learner.following is not None:
+            state |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
+            state |= {f"follow/{name}": a for name, a in learner.following.state().items()}
     return state
 
 
@@ -197,7 +205,8 @@ def assert_identical(actual, expected):
     """Compare two states of `state_of` bit for bit."""
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        assert np.array_equal(actual[name], value), f"{name} differs"
+        same = np.array_equal(actual[name], value, equal_nan=name == "follow/labels")
+        assert same, f"{name} differs"
 
 
 def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):

@@ -1,0 +1,123 @@
+"""What a change of units costs, with a scale that follows and with a frozen one (decision 24).
+
+A stream of 8 features and 3 labels that are linear in them, 500 initial rows; at row 1000 of 3000
+something happens. Prints a table of partial accuracy, means over the seeds.
+
+    python experiments/decisions/moved_scales.py
+"""
+
+import warnings
+
+import numpy as np
+
+from efcml import EFCMLClassifier, prequential
+from efcml.model.clipping import ClippingWarning
+
+INITIAL, AT, ROWS, SEEDS = 500, 1000, 3000, range(5)
+SPANS = {"before": (AT - 700, AT), "first 100": (AT, AT + 100), "100 to 300": (AT + 100, AT + 300)}
+SPANS |= {"300 to 600": (AT + 300, AT + 600), "last 800": (ROWS - 800, ROWS)}
+LATER = slice(INITIAL + AT, None)
+
+
+def rows_and_labels(seed):
+    """Normal features, labels by a noisy plane each."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(INITIAL + ROWS, 8))
+    V = rng.normal(size=(8, 3))
+    latent = X @ (V / np.linalg.norm(V, axis=0)) + 0.15 * rng.normal(size=(len(X), 3))
+    return X, (latent > 0.0).astype(float)
+
+
+def add(amount, columns=slice(None)):
+    """The features are measured with an offset."""
+
+    def change(X, Y):
+        X[LATER, columns] += amount
+
+    return change
+
+
+def stretch(factor, columns=slice(None)):
+    """The features are measured in another unit."""
+
+    def change(X, Y):
+        X[LATER, columns] *= factor
+
+    return change
+
+
+def put_wild(row):
+    """One row is nonsense."""
+
+    def change(X, Y):
+        X[row] = 1e9
+
+    return change
+
+
+def wake(X, Y):
+    """A constant starts to vary, and decides a label."""
+    Y[LATER, 0] = X[LATER, 0] > 0.0
+    Y[: INITIAL + AT, 0] = X[: INITIAL + AT, 1] > 0.0
+    X[: INITIAL + AT, 0] = 0.0
+    X[:, 0] += 1000.0
+
+
+def go_elsewhere(X, Y):
+    """Rows come from another place, where labels are always the same."""
+    X[LATER, 0] += 20.0
+    Y[LATER] = [1.0, 0.0, 1.0]
+
+
+def offset(X, Y):
+    """A large offset from the beginning."""
+    X += 1e13
+
+
+SCENES = {
+    "nothing": add(0.0),
+    "+20, all features": add(20.0),
+    "+20, two of them": add(20.0, slice(0, 2)),
+    "+3, all": add(3.0),
+    "+1e9, all": add(1e9),
+    "times 1000, all": stretch(1000.0),
+    "times 1000, three": stretch(1000.0, slice(0, 3)),
+    "times 4, all": stretch(4.0),
+    "a thousandth, all": stretch(0.001),
+    "one wild row": put_wild(INITIAL + AT),
+    "one wild initial row": put_wild(7),
+    "1e13 + N(0, 1)": offset,
+    "a constant wakes up": wake,
+    "rows from elsewhere": go_elsewhere,
+}
+
+
+def run(scene, scaling, seed):
+    """Return the accuracy of all spans, and how often the scale changed, by reading."""
+    X, Y = rows_and_labels(seed)
+    SCENES[scene](X, Y)
+    clf = EFCMLClassifier(scaling=scaling).fit(X[:INITIAL], Y[:INITIAL])
+    result = prequential(clf, X[INITIAL:], Y[INITIAL:], progress=False)
+    right = ((result.scores >= 0.5) == Y[INITIAL:]).mean(axis=1)
+    following = clf.learner_.following
+    changes = (0, 0) if following is None else following.changes
+    return [right[low:high].mean() for low, high in SPANS.values()], changes
+
+
+def main():
+    """Print the table."""
+    warnings.simplefilter("ignore", ClippingWarning)
+    print("| what happens | scale |", " | ".join(SPANS), "| re-expressed / left as it was |")
+    print("|---" * (len(SPANS) + 3) + "|")
+    for scene in SCENES:
+        for scaling in ("frozen", "follow"):
+            runs = [run(scene, scaling, seed) for seed in SEEDS]
+            spans = " | ".join(
+                f"{value:.3f}" for value in np.mean([one[0] for one in runs], axis=0)
+            )
+            moved, kept = np.sum([one[1] for one in runs], axis=0)
+            print(f"| {scene} | {scaling} | {spans} | {moved} / {kept} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
