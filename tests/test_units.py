@@ -193,17 +193,23 @@ def test_learned_there_or_moved_there(rng, forgetting, share):
 
 
 def test_several_pairs_in_one_pass(rng):
+    """All labels known: a batch fit of several pairs has one group of labels."""
     X, Y = random_rows(rng, 120, P_, K_)
     params = Params(prior=1.0, cases=6, clip=1e6, scaling="frozen")
     learner = Learner(params, P_, K_, pairs=[(0.0, 0.1), (0.05, 1.0)]).fit(X, Y)
     scaled = learner.scaler.transform(X)
+    inside = scaled[(np.abs(scaled) < 2.5).all(axis=1)]
     change = ChangeOfUnits(np.ones(P_), 0.01 * B)
     other = changed(learner, change)
-    for one, rows in ((learner, scaled), (other, change.rows(scaled))):
-        one.scores = one._score_scaled(np.clip(rows, -2.5, 2.5) if one is learner else rows)
-    inside = (np.abs(scaled) < 2.5).all(axis=1)
-    assert inside.sum() > 50
-    assert_allclose(other.scores[inside], learner.scores[inside], atol=1e-9)
+    found, expected = other._score_scaled(change.rows(inside)), learner._score_scaled(inside)
+    assert_allclose(found, expected, atol=1e-9)
+    rules = other.rules
+    for r in range(rules.n_rules):
+        for k in range(len(rules.D[r])):
+            G, Delta = rules.G[r, 0], rules.Delta[r, 0]
+            pull = Delta * (rules.W[r, k] - rules.W_prior[r, k])
+            D = G @ rules.W[r, k] - rules.B[r, k % K_] + pull
+            assert_allclose(rules.D[r, k], D, atol=1e-8)
 
 
 def test_late_labels_after_a_change(rng):
