@@ -131,7 +131,7 @@ def test_shapes(name, n, p, K):
     assert np.isfinite(ds.X).all()
 
 
-@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("name", [*MARKS, "drifting-clusters", "stationary-clusters"])
 @pytest.mark.parametrize(
     ("options", "words"),
     [

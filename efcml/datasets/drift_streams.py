@@ -109,7 +109,8 @@ class Kind(NamedTuple):
     change: Callable[[Rows, dict[str, int]], tuple[Floats, Floats]]  # to features and moods
 
 
-def abrupt_drift(
+def drift_stream(
+    name: str,
     n: int = 6000,
     *,
     p: int = 10,
@@ -118,10 +119,12 @@ def abrupt_drift(
     n_initial: int | None = None,
     noise: float = 0.4,
 ) -> Dataset:
-    """Make a stream in which all clusters change twice, at once, and one of them moves.
+    """Make one of the streams above.
 
     Parameters
     ----------
+    name : str
+        One of `KINDS`.
     n : int
         Rows.
     p, K : int
@@ -135,90 +138,14 @@ def abrupt_drift(
     Returns
     -------
     Dataset
-        With `marks` abrupt_1 and abrupt_2.
+        Its `marks` are those of the kind.
     """
-    return _make("abrupt-drift", n, p, K, seed, n_initial, noise)
-
-
-def gradual_drift(
-    n: int = 6000,
-    *,
-    p: int = 10,
-    K: int = 5,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.4,
-) -> Dataset:
-    """Make a stream in which rows of a new concept become more and those of the old one fewer.
-
-    Parameters are those of `abrupt_drift`; `marks` are gradual_start and gradual_end.
-    """
-    return _make("gradual-drift", n, p, K, seed, n_initial, noise)
-
-
-def recurring_drift(
-    n: int = 6000,
-    *,
-    p: int = 10,
-    K: int = 5,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.4,
-) -> Dataset:
-    """Make a stream that goes to and fro between two concepts, A and B.
-
-    Parameters are those of `abrupt_drift`; `marks` are recurring_1 to recurring_4.
-    """
-    return _make("recurring-drift", n, p, K, seed, n_initial, noise)
-
-
-def local_drift(
-    n: int = 6000,
-    *,
-    p: int = 10,
-    K: int = 5,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.4,
-) -> Dataset:
-    """Make a stream in which the label model of one cluster changes twice.
-
-    Parameters are those of `abrupt_drift`; `marks` are local_1 and local_2.
-    """
-    return _make("local-drift", n, p, K, seed, n_initial, noise)
-
-
-def label_drift(
-    n: int = 6000,
-    *,
-    p: int = 10,
-    K: int = 5,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.4,
-) -> Dataset:
-    """Make a stream whose features are stationary while what the labels say of them changes twice.
-
-    Parameters are those of `abrupt_drift`; `marks` are labels_1 and labels_2.
-    """
-    return _make("label-drift", n, p, K, seed, n_initial, noise)
-
-
-def scale_drift(
-    n: int = 6000,
-    *,
-    p: int = 10,
-    K: int = 5,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.4,
-) -> Dataset:
-    """Make a stream whose features change offset and units; the labels do not mind.
-
-    Parameters are those of `abrupt_drift`; `marks` are shift, growth_start, units, waking and
-    growth_end.
-    """
-    return _make("scale-drift", n, p, K, seed, n_initial, noise)
+    check_options(n, p, K, noise)
+    n_initial = n // 10 if n_initial is None else n_initial
+    check_initial(n_initial, n)
+    marks = drift_rows(name, n, n_initial)
+    X, Y, _ = draw_drift(name, n, p, K, seed, noise, marks)
+    return name_columns(name, X, Y, n_initial, seed, marks)
 
 
 def draw_drift(
@@ -237,17 +164,6 @@ def drift_rows(name: str, n: int, n_initial: int) -> dict[str, int]:
     """Return where the drifts of a stream happen, never inside its initial part."""
     shares = KINDS[name].shares
     return {event: n_initial + round(share * (n - n_initial)) for event, share in shares.items()}
-
-
-def _make(
-    name: str, n: int, p: int, K: int, seed: int, n_initial: int | None, noise: float
-) -> Dataset:
-    check_options(n, p, K, noise)
-    n_initial = n // 10 if n_initial is None else n_initial
-    check_initial(n_initial, n)
-    marks = drift_rows(name, n, n_initial)
-    X, Y, _ = draw_drift(name, n, p, K, seed, noise, marks)
-    return name_columns(name, X, Y, n_initial, seed, marks)
 
 
 def _change_abruptly(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
@@ -325,9 +241,9 @@ KINDS = {
         _change_to_and_fro,
     ),
     "local-drift": Kind({"local_1": 0.3, "local_2": 0.65}, _change_one_cluster),
-    "label-drift": Kind({"labels_1": 1 / 3, "labels_2": 2 / 3}, _change_labels),
     "scale-drift": Kind(
         {"shift": 0.2, "growth_start": 0.2, "units": 0.4, "waking": 0.6, "growth_end": 0.9},
         _change_units,
     ),
+    "label-drift": Kind({"labels_1": 1 / 3, "labels_2": 2 / 3}, _change_labels),
 }
