@@ -88,5 +88,7 @@ def test_the_fingerprint_goes_through_all_that_happens_to_rules(monkeypatch):
     monkeypatch.setattr(Learner, "learn", look)
     machine.method.cache_clear()
     machine.method()
-    assert all(any(one.counts[name] for one in seen) for name in ("births", "merges", "splits"))
+    wanted = ("births", "merges", "splits", "drifts")
+    assert all(any(one.counts[name] for one in seen) for name in wanted)
+    assert any(sum(one.following.changes) for one in seen if one.following is not None)
     assert any(one.shared is not None and one.renewal > 100 for one in seen)

@@ -29,8 +29,8 @@ def warn_of_clipping(clipped: Floats | None, rows: int) -> bool:
     warnings.warn(
         f"{clipped.sum() / (rows * len(clipped)):.1%} of the values of {rows} rows were clipped, "
         f"most of them ({clipped[worst] / rows:.1%}) of feature {worst}: see whether its unit has "
-        "changed; scaling='follow' lets the scale change with it, a larger clip lets far values "
-        "count.",
+        "changed; scaling='follow', the default, lets the scale change with it, a larger clip lets "
+        "far values count.",
         ClippingWarning,
         stacklevel=4,
     )

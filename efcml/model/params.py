@@ -116,7 +116,7 @@ class Parameters:
         'hundred rows of a rule. "auto" lets every rule find out, from a second, brief memory; it '
         "costs up to twice the time of a row. Give a number to compare, or 1 for speed if nothing "
         "drifts.",
-        default=1.0,
+        default="auto",
         above=0.0,
         most=1.0,
         words=("auto",),

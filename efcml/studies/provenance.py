@@ -67,6 +67,10 @@ def method() -> str:
     short = datasets.load("drifting-clusters", n=60, n_initial=30)
     # Long enough that rules are split and taken in, with planes that they share.
     long = datasets.load("drifting-clusters", n=170, n_initial=60, p=16, K=2)
+    # Labels turn round, so that rules drift, and rows move so far that the scale changes.
+    moved = datasets.load("stationary-clusters", n=300, n_initial=60, p=3, K=2)
+    moved.Y[90:] = 1.0 - moved.Y[90:]
+    moved.X[180:] += 3.0 * moved.X.std(axis=0)
     digest = hashlib.sha256(json.dumps(defaults()).encode())
     quick: dict[str, Any] = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
     for model, ds, active in (
@@ -76,6 +80,7 @@ def method() -> str:
         (OneVsRestEFC(**quick), short, None),
         (ChainEFC(**quick), short, None),
         (EFCMLClassifier(**MANY_EVENTS), long, None),
+        (EFCMLClassifier(max_rules=2, prior=1.0), moved, None),
     ):
         model.fit(*ds.initial)
         result = prequential(model, *ds.stream, active=active, progress=False)
