@@ -20,11 +20,13 @@ from efcml.model.following_scale import (
     FollowingScale,
     decide_scale,
     has_digits,
+    is_stretched,
 )
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.scaler import Scaler
 from efcml.model.trace import Trace
+from efcml.model.units import ChangeOfUnits
 
 pytestmark = pytest.mark.filterwarnings("ignore::efcml.model.clipping.ClippingWarning")
 
@@ -308,6 +310,39 @@ def test_readings_are_judged_by_labels():
     labels[INITIAL + AT :] = 1.0 - labels[INITIAL + AT :]
     learner, _ = run(shifted(X), labels)
     assert learner.following.changes == (1, 0)
+
+
+@pytest.mark.parametrize("what", ["wider", "narrower"])
+def test_a_great_stretch_leaves_the_state_even_if_it_says_nothing_true(what):
+    """Planes a thousand times as steep would be no start for rules of the new rows."""
+    X, Y = linear_stream(1000)
+    labels = Y.copy()
+    labels[INITIAL + AT :] = 1.0 - labels[INITIAL + AT :]
+    learner, right = run(shifted(X, what), labels)
+    assert learner.following.changes == (0, 1)
+    assert right[AT + 300 :].mean() > right[:AT].mean() - 0.05
+
+
+def test_a_great_stretch_of_the_rows_themselves_is_exact():
+    """Labels that follow the old planes, in the units of the data, say so."""
+    X, Y = linear_stream(600)
+    learner = fitted(X, Y, cases=0)
+    arrays, rows = learner.following.arrays, X[-MOST_HELD:] * [[1.0, 1.0, 1.0, 1.0, 50.0]]
+    clipless = Scaler(learner.scaler.mean, learner.scaler.scale, 1e9)
+    labels = learner._score_scaled(clipless.transform(rows)) >= 0.5
+    arrays.rows[:], arrays.labels[:] = rows, labels
+    arrays.count[[scale_watch.DOUBT, scale_watch.HELD]] = 1, MOST_HELD
+    decide_scale(learner)
+    assert learner.following.changes == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "stretched"),
+    [(1.0, False), (19.0, False), (21.0, True), (1 / 19, False), (1 / 21, True), (0.0, False)],
+)
+def test_how_much_a_great_stretch_is(a, stretched):
+    """A feature that never varied, with a = 0, has no deviation to compare with."""
+    assert is_stretched(ChangeOfUnits(np.array([1.0, a]), np.zeros(2))) == stretched
 
 
 # Chunks, copies, files, faces

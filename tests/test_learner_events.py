@@ -125,6 +125,41 @@ def test_an_old_rule_in_use_outlives_a_young_idle_one(forgetting, batch):
     assert rules.uid[least] == young != old
 
 
+@pytest.mark.parametrize("forgetting", [1.0, "auto"])
+def test_a_silent_rule_goes_before_one_that_is_used_less(forgetting):
+    changes = {"max_rules": 3, "vigilance": 0.1, "least_share": 0.1, "forgetting": forgetting}
+    learner = unscaled_learner(2, 1, **changes)
+    learner.rows_seen = 1000
+    uids = [far_rule(learner, place, 500.0, 0) for place in (0.0, 50.0, 50.3)]
+    learner.rules.updates[:] = 500
+    learner.rules.last_won[:] = 500, 990, 999
+    ((_, _, events),) = traced(learner, np.array([[-70.0, 30.0]]), np.array([[1.0]]))
+    assert events[:2] == [(0, "drop", uids[0]), (0, "birth", 3)]
+
+
+@pytest.mark.parametrize("forgetting", [1.0, "auto"])
+@pytest.mark.parametrize("silent", [0, 1, 2])
+def test_a_silent_rule_makes_room_for_a_split(silent, forgetting):
+    """Whichever it is: the last rule, which may be the one to be split, takes its place."""
+    changes = {"max_rules": 3, "vigilance": 1e9, "least_share": 0.1, "splitting": "axis"}
+    learner = unscaled_learner(2, 1, **changes, forgetting=forgetting)
+    learner.rows_seen = 1000
+    uids = [far_rule(learner, place, 500.0, 0) for place in (0.0, 50.0, 90.0)]
+    large = (silent + 2) % 3
+    learner.rules.updates[:] = 150
+    learner.rules.updates[large] = 900
+    learner.rules.last_won[:] = 999
+    learner.rules.last_won[silent] = 800
+    x = np.full((1, 2), [0.0, 50.0, 90.0][large])
+    ((_, _, events),) = traced(learner, x, np.array([[np.mean(x)]]))
+    assert events == [(0, "drop", uids[silent]), (0, "split", uids[large])]
+    near = np.abs(learner.rules.center[:, 0] - x[0, 0]) < 5.0
+    assert near.sum() == 2
+    assert uids[silent] not in learner.rules.uid
+    for memory in learner.memories[1:]:
+        assert np.array_equal(memory.uid, learner.rules.uid)
+
+
 def test_the_closest_pair_is_merged_at_the_cap():
     learner = unscaled_learner(2, 1, max_rules=3, vigilance=0.1, merge_overlap=0.9)
     for place in (0.0, 50.0, 50.3):

@@ -97,9 +97,9 @@ def test_direction_of_the_cut(rng):
 # What is too large, and what is idle
 
 
-def counted(updates, born=0, **values):
+def counted(updates, born=0, last_won=0, **values):
     """Rules with these numbers of updates, and settings."""
-    rules = rules_with(2, 1, len(updates), updates=updates, born=born)
+    rules = rules_with(2, 1, len(updates), updates=updates, born=born, last_won=last_won)
     changes = {"splitting": "labels", "split_share": 0.4, "least_share": 0.1}
     return rules.n_rules, rules.arrays, settings_with(2, 1, changes | values)
 
@@ -116,7 +116,35 @@ def counted(updates, born=0, **values):
     ],
 )
 def test_a_rule_is_too_large_by_its_share(updates, values, expected):
-    assert growth.is_too_large(0, *counted(updates, **values)) == expected
+    assert growth.is_too_large(0, 0, *counted(updates, **values)) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "values", "silent"),
+    [
+        (301, {}, 1),  # by a hundred rows and one; the least share is a tenth
+        (300, {}, -1),
+        (402, {}, 2),  # longer than 1
+        (301, {"least_share": 0.0}, -1),
+    ],
+)
+def test_a_rule_that_wins_nothing_falls_silent(row, values, silent):
+    last = [300, 200, 201] if row < 400 else [400, 200, 199]
+    facts = counted([40, 70, 0], last_won=last, **values)
+    assert growth.find_silent(row, *facts) == silent
+    shares = [41, 71, 1]
+    in_use = sum(shares) if silent < 0 else sum(shares[:1]) + (1 if row < 400 else 0)
+    assert growth.count_rows_in_use(row, *facts) == in_use
+
+
+def test_silent_rules_hold_no_share_and_make_room():
+    facts = {"updates": [59, 90], "last_won": [300, 200]}
+    assert not growth.is_too_large(0, 300, *counted(**facts))
+    assert growth.is_too_large(0, 301, *counted(**facts))
+    assert growth.is_too_large(0, 301, *counted(**facts, max_rules=2))
+    in_use = facts | {"last_won": [300, 201]}
+    assert growth.is_too_large(0, 301, *counted(**in_use, split_share=0.3))
+    assert not growth.is_too_large(0, 301, *counted(**in_use, split_share=0.3, max_rules=2))
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
 @kernel
 def is_uneven(winner, row_number, n_rules, rules, settings):
     """Tell whether the winner of a row is to be split, or some rule to be taken in by another."""
-    if is_too_large(winner, n_rules, rules, settings):
+    if is_too_large(winner, row_number, n_rules, rules, settings):
         return True
     return find_idle(row_number, n_rules, rules, settings) >= 0
 
@@ -113,6 +113,7 @@ def cluster_until_event(X, Y, start, newborn, numbers, n_rules, model):
         if n_known < K:  # without planes, the center says what a rule expects
             complete_joint_row(x, y, known, center[winner, p:], scratch.z)
         update_winner(winner, model.start_variance, rules, settings, scratch)
+        rules.last_won[winner] = numbers[t]
         if settings.merging:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
             if other >= 0:
@@ -283,6 +284,7 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
+            rules.last_won[winner] = numbers[t]
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
             set_factors(n_rules, model)

@@ -40,7 +40,7 @@ def give_birth(
     arrays.Delta[rule] = prior_precision
     arrays.curvature[rule] = prior_precision.max()
     arrays.W[rule] = arrays.W_prior[rule] = W
-    arrays.born[rule] = row_number
+    arrays.born[rule] = arrays.last_won[rule] = row_number
     # As if just tested: a newborn is as wide as S_0, so before it has samples of its own it would
     # look like a part of any neighbour.
     joint = rules.updates + 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.kernels.firing import look_ahead
-from efcml.kernels.growth import find_idle, is_too_large
+from efcml.kernels.growth import count_rows_in_use, find_idle, find_silent, is_too_large
 from efcml.kernels.learning import (
     BIRTH,
     DONE,
@@ -254,16 +254,20 @@ class EvolvingRules:
 
         What else is due waits for the next row that the rule wins.
         """
-        due = self.rules.n_rules, self.rules.arrays, self.settings
+        due = self.rows_seen, self.rules.n_rules, self.rules.arrays, self.settings
         if other >= 0:
             self._try_merge(winner, other, with_consequents, events, at)
         elif is_too_large(winner, *due):
             self._split(winner, with_consequents, events, at)
-        elif (idle := find_idle(self.rows_seen, *due)) >= 0:
+        elif (idle := find_idle(*due)) >= 0:
             self._take_in(idle, with_consequents, events, at)
 
     def _split(self, rule: int, with_consequents: bool, events: Events, at: int) -> None:
         by, S_0 = self.params.splitting, self.start_variance
+        if self.rules.n_rules >= self.params.max_rules:
+            silent = self._find_silent()
+            self._drop(silent, events, at)
+            rule = silent if rule == self.rules.n_rules else rule  # the last one takes its place
         self.counts["splits"] += 1
         events.append((at, "split", int(self.rules.uid[rule])))
         for rules in self.memories:
@@ -295,9 +299,10 @@ class EvolvingRules:
 
     def _may_hold(self, a: int, b: int) -> bool:
         """Tell whether two rules together are small enough not to be split again."""
-        rows = self.rules.updates + 1
-        together = rows[a] + rows[b]
-        return not self.settings.splits or bool(together <= self.split_share * rows.sum())
+        rules = self.rules
+        together = rules.updates[a] + rules.updates[b] + 2
+        rows = count_rows_in_use(self.rows_seen, rules.n_rules, rules.arrays, self.settings)
+        return not self.settings.splits or bool(together <= self.split_share * rows)
 
     def _try_merge(self, a: int, b: int, with_consequents: bool, events: Events, at: int) -> None:
         test = self._merge_test
@@ -318,8 +323,11 @@ class EvolvingRules:
         events.append((at, "merge", int(self.rules.uid[rule])))
 
     def _make_room(self, with_consequents: bool, events: Events, at: int) -> None:
-        """At the cap: merge the most similar pair, or drop the least used rule if none is alike."""
+        """At the cap: drop a silent rule, merge the most similar pair, or drop the least used."""
         rules, test = self.rules, self._merge_test
+        if (silent := self._find_silent()) >= 0:
+            self._drop(silent, events, at)
+            return
         if self.params.merging and rules.n_rules > 1:
             arrays = rules.arrays
             precision = arrays.joint_precision if test.product_space else arrays.input_precision
@@ -330,6 +338,11 @@ class EvolvingRules:
                 return
         least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
         self._drop(least, events, at)
+
+    def _find_silent(self) -> int:
+        """Return the rule that goes first when there is no room, or -1 if all are in use."""
+        rules = self.rules
+        return find_silent(self.rows_seen, rules.n_rules, rules.arrays, self.settings)
 
     def _drop(self, rule: int, events: Events, at: int) -> None:
         self._warn_of_divergence()  # the rule that goes may be the one that was stopped

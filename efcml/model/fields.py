@@ -313,6 +313,7 @@ FIELDS = (
         **_SAME,
     ),
     _counter("born", "", "least", "computed", "row of birth", **_SAME),
+    _counter("last_won", "", "most", "both", "number of the last row that it won", **_SAME),
 )
 
 CASE_FIELDS = (

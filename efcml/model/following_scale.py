@@ -47,6 +47,7 @@ MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from 
 MUTED = 1000  # rows in which a feature that was off for nothing raises no doubt
 CASES = ("cases", "recent")  # parts of a learner that are in units of the features, beside rules
 FARTHEST_SHIFT = 1e4  # of |b|, a and 1/a: beyond, an exact change would leave only rounding
+MOST_STRETCH = 20.0  # of a and 1/a: beyond, what was learned is of no use to rows from elsewhere
 
 
 class FollowingScale:
@@ -193,9 +194,11 @@ def read_change(
     """Return the reading that tells the labels of the held rows best, and the state it leads to.
 
     Judged by the squared error. A plane that is right may be so by far, outside of [0, 1]; at most,
-    that counts as much as not to know. To leave the state as it is takes a reason: it must be
-    better than the other reading, and than the mean labels of these rows, or new rows would have
-    to be learned against old ones in the same place.
+    that counts as much as not to know. If both are worse than the mean labels of these rows, they
+    come from elsewhere: to leave the state as it is would mean to learn them against old ones in
+    the same place. But if the features are stretched a great deal it stays nevertheless. What was
+    learned would end in one spot, with planes so steep that rules born beside it could not use
+    them.
     """
     rows, labels = learner.following.held
     labels, rows = np.tile(labels, (1, learner.n_pairs)), scaler.transform(rows)
@@ -207,10 +210,19 @@ def read_change(
             continue
         scores = np.clip(score(learner, states[reading], rows), -0.5, 1.5)
         errors[reading] = float(np.nansum((scores - labels) ** 2))
+    if MOVED not in errors:
+        return KEPT, states[KEPT]
     usual = float(np.nansum((label_means(labels) - labels) ** 2))
-    kept = MOVED not in errors or errors[KEPT] < min(errors[MOVED], usual)
-    reading = KEPT if kept else MOVED
-    return reading, states[reading]
+    best = KEPT if errors[KEPT] < errors[MOVED] else MOVED
+    if errors[best] >= usual:
+        best = KEPT if is_stretched(readings[MOVED]) else MOVED
+    return best, states[best]
+
+
+def is_stretched(change: ChangeOfUnits) -> bool:
+    """Tell whether the deviation of some feature is another one by far."""
+    a = change.a[change.a > 0.0]
+    return bool(((a > MOST_STRETCH) | (a < 1.0 / MOST_STRETCH)).any())
 
 
 def changed_state(learner: Any, change: ChangeOfUnits) -> State:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Kernels change these in the long memory alone.
 SHARED_FIELDS = (
     *("center", "joint_precision", "input_precision", "log_det"),
-    *("support", "updates", "prior_share", "tested"),
+    *("support", "updates", "prior_share", "tested", "last_won"),
 )
 MOST_RECENT = 25  # cases; there is next to nothing left of older ones
 RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance

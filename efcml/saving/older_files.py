@@ -24,7 +24,7 @@ PARAMETERS = {
 }
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
 COUNTS = {"splits": 0, "drifts": 0}
-ARRAYS = ("trial", "drifting", "recent_trial")  # and all of the recent cases
+ARRAYS = ("trial", "drifting", "last_won", "recent_trial")  # and all of the recent cases
 
 
 def up_to_date(header: Facts) -> Facts:

@@ -5,8 +5,9 @@ with two directions of its own that the moods follow, and labels that are thresh
 moods. They come in phases, and ten phases make a cycle. A phase begins with a change and is calm
 from its middle on:
 
-- ``elsewhere``: all rows lie some 20 deviations away from where they lay before, by features that
-  are drawn for the cycle, and follow other directions there. They stay in that place for the cycle.
+- ``elsewhere``: all rows lie 20 deviations away from where they lay before, by features that are
+  drawn for the cycle, and follow other directions there. They stay in that place for the cycle.
+  With every second cycle some features are told in other units as well, by a factor of 1000.
 - ``reversed``: all directions are reversed (abrupt).
 - ``back``: they are as in ``elsewhere`` (recurring).
 - ``gradual``: a row follows the old directions or others; the chance of these grows from 0 to 1.
@@ -16,7 +17,7 @@ from its middle on:
 - ``older``: the directions are those of ``elsewhere`` in the cycle before (abrupt, and recurring
   from long ago).
 - ``shift``: some features are shifted by 20 of their deviations, and a wild row follows soon.
-- ``units``: the shift is over, and other features are told in units a thousand times smaller.
+- ``units``: the shift is over, and the units of some features change by a factor of 1000.
 - ``waking``: that is over, too, and a feature that was constant in all other phases varies. There
   are two of these, for even and odd cycles. How much they vary is not the same in all cycles.
 
@@ -91,13 +92,12 @@ class DriftCycles:
         within = np.arange(portion * PORTION, (portion + 1) * PORTION) % self.phase
         cluster = rng.integers(N_CLUSTERS, size=PORTION)
         around = draw_around_centers(rng, self.world, cluster)
-        chance = rng.random(PORTION)
-        is_new = chance < within / (CALM * self.phase)
+        is_new = rng.random(PORTION) < within / (CALM * self.phase)
         moods = self._moods(cycle, phase, cluster, around, is_new)
         Y = draw_labels(rng, moods, self.world, NOISE)
         X = self._tell(cycle, phase, self.world.centers[cluster] + around)
-        wild = {"shift": WILD_SOON, "labels": (1.0 + CALM) / 2.0 * self.phase // 1}.get(phase)
-        X[within == wild] = WILD
+        wild = {"shift": WILD_SOON, "labels": self.phase * 3 // 4}
+        X[within == wild.get(phase, -1)] = WILD
         return X, Y
 
     def _directions(self, cycle, number):
@@ -139,6 +139,6 @@ class DriftCycles:
         X[:, asleep] = CONSTANT
         if phase == "shift":
             X += SHIFT * self.deviation * np.isin(columns % PERIOD, SHIFTED)
-        elif phase == "units":
+        if (phase == "units") != (cycle // 2 % 2 == 1):
             X *= np.where(np.isin(columns % PERIOD, RESCALED), FACTOR, 1.0)
         return X

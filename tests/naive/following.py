@@ -13,7 +13,8 @@ BRIEF, WINDOW, HELD = 0.97, 0.98, 5.0
 RECENT, RECENT_WINDOW, RECENT_HELD = 0.9, 0.99, 1.0
 MOST_RECENT, RECENT_WIDTH, RECENT_NOISE = 25, 1.0, 0.3
 DRIFTS, CALM = 0.5, 0.25
-GAUSSIAN = "center joint_precision input_precision log_det support updates prior_share".split()
+GAUSSIAN = "center joint_precision input_precision log_det support".split()
+GAUSSIAN += "updates prior_share last_won".split()
 
 
 def share_of(trial, held):

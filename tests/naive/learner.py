@@ -398,6 +398,7 @@ def merge_weights_paper(W1, W2, k1, k2, overlap):
 
 LEAST_TO_SPLIT = 40  # rows of a rule
 TRIAL = 100  # rows after its birth, before a rule can be idle
+SILENCE = 10  # rows that a rule with the least share should have won meanwhile, to be silent
 
 
 def cut_direction(S, p, by):
@@ -550,6 +551,7 @@ class Rule:
     stopped: int
     uid: int
     born: int
+    last_won: int
 
     def joint_covariance(self):
         """Covariance in the product space."""
@@ -574,7 +576,7 @@ def unstack_rules(arrays):
     plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
     plain |= {"use": float, "drifting": int}
     plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
-    plain |= {"stopped": int, "uid": int, "born": int}
+    plain |= {"stopped": int, "uid": int, "born": int, "last_won": int}
     rules = []
     for i in range(len(arrays["support"])):
         values = {}
@@ -749,7 +751,7 @@ class NaiveLearner:
         rows = [rule.updates + 1 for rule in self.rules]
         if self.splitting != "off" and winner is not None:
             own = rows[winner]
-            if own >= LEAST_TO_SPLIT and own > self.split_share * sum(rows):
+            if own >= LEAST_TO_SPLIT and own > self.split_share * self.rows_in_use():
                 self.split(winner)
                 return "split"
         for idle, rule in enumerate(self.rules):
@@ -758,6 +760,15 @@ class NaiveLearner:
                 self.take_in(idle)
                 return "merge"
         return None
+
+    def rows_in_use(self):
+        """Rows of the rules that have won one of late (section 3)."""
+        silence = [self.least_share * (self.row - rule.last_won) for rule in self.rules]
+        return sum(
+            rule.updates + 1
+            for rule, silent in zip(self.rules, silence, strict=True)
+            if silent <= SILENCE
+        )
 
     def find_winner(self, x, y, known):
         """Index of the nearest rule (None without rules), and whether it takes the row."""
@@ -802,6 +813,7 @@ class NaiveLearner:
         rule.support = min(k + 1.0, self.k_max)
         rule.prior_share *= rule.support / (k + 1.0)
         rule.updates += 1
+        rule.last_won = self.row
         if self.variance_floor > 0.0:
             j = rule.updates % self.q
             amount = self.variance_floor * self.q * self.S_0[j] / rule.support
@@ -870,6 +882,7 @@ class NaiveLearner:
             stopped=0,
             uid=uid,
             born=self.row,
+            last_won=self.row,
         )
 
     # -- consequents (section 4) -------------------------------------------------------------
@@ -1000,8 +1013,7 @@ class NaiveLearner:
                 continue
             first = (c1, S1, one.support, one.prior_share)
             second = (c2, S2, two.support, two.prior_share)
-            rows = [rule.updates + 1 for rule in self.rules]
-            small = rows[winner] + rows[other] <= self.split_share * sum(rows)
+            small = one.updates + two.updates + 2 <= self.split_share * self.rows_in_use()
             allowed = merge_allowed(*first, *second, S_0, tau_q, log_volume, self.merge_overlap)
             if allowed and (small or self.splitting == "off"):
                 overlap = np.exp(-bhattacharyya(c1, S1, c2, S2) / tau_q)
@@ -1177,6 +1189,7 @@ class NaiveLearner:
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
             born=min(one.born, two.born),
+            last_won=max(one.last_won, two.last_won),
         )
         if self.merge_consequents == "exact":
             self.correct(merged, np.ones(self.d), np.ones(self.K, dtype=bool))
