@@ -160,6 +160,17 @@ def test_a_silent_rule_makes_room_for_a_split(silent, forgetting):
         assert np.array_equal(memory.uid, learner.rules.uid)
 
 
+@pytest.mark.parametrize(("last", "may"), [(901, True), (899, False)])
+def test_two_rules_stay_apart_by_their_share_of_the_rows_in_use(last, may):
+    learner = unscaled_learner(2, 1, least_share=0.1, splitting="axis", split_share=0.4)
+    learner.rows_seen = 1000
+    for place in (0.0, 50.0, 90.0, 130.0):
+        far_rule(learner, place, 1.0, 0)
+    learner.rules.updates[:] = 99, 99, 299, 99
+    learner.rules.last_won[:] = 999, 999, last, 999
+    assert learner._may_hold(0, 1) == may
+
+
 def test_the_closest_pair_is_merged_at_the_cap():
     learner = unscaled_learner(2, 1, max_rules=3, vigilance=0.1, merge_overlap=0.9)
     for place in (0.0, 50.0, 50.3):

@@ -184,6 +184,13 @@ def test_clusters_are_found_and_kept(rng):
     assert nearest.min(axis=1).max() < 0.2
 
 
+def test_a_batch_tells_when_a_rule_won_last(rng):
+    X, Y = random_rows(rng, 60, 3, 2)
+    Y[-5:] = np.nan  # rows without labels have no number
+    learner = Learner(Params(prior=1.0, vigilance=1e9, splitting="off"), 3, 2).fit(X, Y)
+    assert learner.rules.last_won.tolist() == [54]
+
+
 def test_a_row_far_away_does_not_keep_a_rule(rng):
     X, Y = random_rows(rng, 600, 3, 2)
     X[200] = 50.0
