@@ -1280,6 +1280,7 @@ class FixedRules:
         self.support[i] = min(k + 1.0, self.k_max)
         self.prior_share[i] *= self.support[i] / (k + 1.0)
         self.updates[i] += 1
+        self.last_won[i] = self.row
         if self.variance_floor > 0.0:
             j = self.updates[i] % self.q
             h = self.variance_floor * self.q * self.S_0[j] / self.support[i]
