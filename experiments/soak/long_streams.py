@@ -145,7 +145,7 @@ class LongRun:
         right = ((trace.scores >= 0.5) == Y).mean(axis=1)
         seen["pa"] = float(right.mean())
         if self.frozen is not None:
-            seen["frozen_pa"] = float((self.frozen.predict(X) == Y).mean())
+            seen["frozen_pa"] = round(float((self.frozen.predict(X) == Y).mean()), 5)
         if isinstance(self.stream, DriftCycles):
             seen |= look_at_phase(self.stream, start, right, trace.events)
         seen |= {"rules": learner.n_rules, **learner.counts}
@@ -259,7 +259,7 @@ def main():
         while run.done < run.stream.rows and run.go_on():
             last = run.figures["blocks"][-1]
             print(f"{name}: {last['end']} rows, PA {last['pa']:.3f}", flush=True)
-        found[name] = {"method": method(), **summarise(run.figures)}
+        found[name] = {"method": method()} | summarise(run.figures)
         found[name]["faults"] = faults_of(found[name])
         options.out.write_text(json.dumps(found, indent=1) + "\n")
         print(f"{name}: {'; '.join(found[name]['faults']) or 'holds'}", flush=True)

@@ -18,7 +18,7 @@ def look_at_phase(stream, start, right, events):
     return {
         "cycle": cycle,
         "phase": phase,
-        "calm_pa": float(right[calm].mean()),
+        "calm_pa": round(float(right[calm].mean()), 5),
         "drifts_soon": sum(not calm[row] for row in drifts),
         "drifts_late": sum(bool(calm[row]) for row in drifts),
         "first_drift": min(drifts, default=None),
