@@ -13,12 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = "experiments/results/reproduce"
-LONG_STREAMS = "experiments/results/soak/long_streams.json"
-FAULTS = "experiments/results/soak/faults.json"
 PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tuned.json")
 RESULTS = "experiments/results/decisions/"
 RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
@@ -26,6 +25,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/comparison.md": (RESULTS + "rivals.jsonl",),
     "docs/speed.md": ("experiments/results/benchmarks/*.json",),
     "docs/reading.md": (RESULTS + "named-features.jsonl",),
+    "docs/reliability.md": (LONG_STREAMS,),
     "docs/results/active.md": PAPER_RECORDS[:1],
     "docs/results/paper.md": PAPER_RECORDS,
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
@@ -136,51 +136,6 @@ def results_table(root=ROOT):
     return "\n".join(lines)
 
 
-def read_soak(file, root):
-    """Return what `make soak` has written, nothing before it ran."""
-    path = root / file
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def long_streams_table(root=ROOT):
-    """Return what was seen of the long streams, one column each."""
-    found = read_soak(LONG_STREAMS, root)
-    rows = {
-        "rows": lambda one: f"{one['rows']:,}".replace(",", " "),
-        "NaN or infinity in state or scores": lambda one: "none" if one["finite"] else "yes",
-        "smallest eigenvalue of P": lambda one: f"{one['least_eigenvalue']:.1e}",
-        "P (G + Delta) minus I, largest entry": lambda one: f"{one['inverse_off']:.1e}",
-        "P derived anew, times": lambda one: one["repairs"],
-        "similarities of the cases times their inverse, minus I": lambda one: (
-            f"{one['cases_off']:.1e}"
-        ),
-        "smallest eigenvalue of their covariance": lambda one: f"{one['cases_least']:.1e}",
-        "rules, at most": lambda one: one["most_rules"],
-        "births / splits / merges / drops": lambda one: (
-            f"{one['births']} / {one.get('splits', 0)} / {one['merges']} / {one['drops']}"
-        ),
-        "growth of memory": lambda one: f"{one['memory_growth']:.2%}",
-        "PA in the first tenth, after 500 rows of warm-up": lambda one: f"{one['first_pa']:.3f}",
-        "PA in the second tenth": lambda one: f"{one['second_pa']:.3f}",
-        "PA in the last tenth": lambda one: f"{one['late_pa']:.3f}",
-        "PA of the frozen twin there": lambda one: f"{one['frozen_late_pa']:.3f}",
-        "faults": lambda one: "; ".join(one["faults"]) or "none",
-    }
-    lines = [f"| | {' | '.join(found)} |", f"|---|{'---|' * len(found)}"]
-    for name, tell in rows.items():
-        lines.append(f"| {name} | {' | '.join(str(tell(one)) for one in found.values())} |")
-    return "\n".join(lines)
-
-
-def faults_table(root=ROOT):
-    """Return what the tests of faults did in their last full run."""
-    lines = ["| what | figures |", "|---|---|"]
-    for name, figures in read_soak(FAULTS, root).items():
-        told = [f"{what}: {value}" for what, value in figures.items() if what != "seconds"]
-        lines.append(f"| {name} | {'; '.join(told)} |")
-    return "\n".join(lines)
-
-
 def named_features_table(root=ROOT):
     """Return for each set how many rules name features that matter more than others."""
     path = root / RESULTS / "named-features.jsonl"
@@ -258,7 +213,11 @@ TABLES = {
     "docs/state.md": {"state": state_table, "cases": case_table, "follow": follow_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
-    "docs/reliability.md": {"long-streams": long_streams_table, "faults": faults_table},
+    "docs/reliability.md": {
+        "long-streams": partial(long_streams_table, ROOT),
+        "drift-cycles": partial(drift_cycles_table, ROOT),
+        "faults": partial(faults_table, ROOT),
+    },
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},
     "docs/reading.md": {"named-features": named_features_table},

@@ -202,7 +202,8 @@ class Parameters:
     )
     least_share: float = number(
         "A rule that has won a smaller share of the rows since its birth becomes part of its "
-        "neighbour. Raise it for fewer rules, 0 keeps them all (the paper).",
+        "neighbour; one that has won none of the last 10 / least_share rows no longer counts when "
+        "others are split. Raise it for fewer rules, 0 keeps them all (the paper).",
         default=0.01,
         least=0.0,
         below=1.0,
@@ -210,9 +211,10 @@ class Parameters:
         kernels=True,
     )
     max_rules: int = whole(
-        "Cap on the number of rules. At the cap the most similar pair is merged or the least "
-        "used rule dropped, and none is split; a single rule takes every row. Time and memory "
-        "grow with it; raise it if rules are dropped that you miss.",
+        "Cap on the number of rules. At the cap a rule that has long won nothing is dropped; else "
+        "the most similar pair is merged or the least used rule dropped, and none is split; a "
+        "single rule takes every row. Time and memory grow with it; raise it if rules are dropped "
+        "that you miss.",
         default=20,
         least=1,
         kernels=True,

@@ -69,6 +69,19 @@ def go_elsewhere(X, Y):
     Y[LATER] = [1.0, 0.0, 1.0]
 
 
+def learn_anew(factor):
+    """Labels follow other planes, and three features are measured in another unit."""
+
+    def change(X, Y):
+        rng = np.random.default_rng(99)
+        V = rng.normal(size=(8, 3))
+        latent = X[LATER] @ (V / np.linalg.norm(V, axis=0))
+        Y[LATER] = latent + 0.15 * rng.normal(size=latent.shape) > 0.0
+        X[LATER, :3] *= factor
+
+    return change
+
+
 def offset(X, Y):
     """A large offset from the beginning."""
     X += 1e13
@@ -89,6 +102,8 @@ SCENES = {
     "1e13 + N(0, 1)": offset,
     "a constant wakes up": wake,
     "rows from elsewhere": go_elsewhere,
+    "other labels, times 4": learn_anew(4.0),
+    "other labels, times 1000": learn_anew(1000.0),
 }
 
 

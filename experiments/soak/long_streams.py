@@ -137,9 +137,9 @@ class LongRun:
         X, Y = self.stream.block(start, min(self.block, total - start))
         learner, X, Y = self.model.begin_stream(X, Y)
         trace = Trace.for_rows(len(X), self.stream.K)
-        begin = time.perf_counter()
+        begin = time.process_time()  # of the processor: a run may be paused
         learner.learn(X, Y, trace)
-        seconds = time.perf_counter() - begin
+        seconds = time.process_time() - begin
         seen = {"end": start + len(X), "seconds": seconds, **look_at(learner)}
         seen["scores_finite"] = bool(np.isfinite(trace.scores).all())
         right = ((trace.scores >= 0.5) == Y).mean(axis=1)
@@ -244,6 +244,8 @@ def faults_of_learning(summary):
     if summary["frozen_late_pa"] >= summary["late_pa"] - 0.02:
         faults.append("the frozen twin is as good: the stream does not drift")
     return faults
+
+
 def main():
     """Run all streams, one after the other, and write the figures after each one."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
