@@ -316,6 +316,7 @@ Settings: Any = bundle(
         "max_support",
         "alpha",
         "follows",
+        "gaussians_follow",
         "forgetting",
     ]
     + [
@@ -346,9 +347,9 @@ class Params(Parameters):
 
     def check_together(self) -> None:
         """Refuse values that are good alone and harm together on real streams."""
-        if self.forgetting != 1.0 and self.variance_floor < LEAST:
+        if self.forgetting not in (1.0, "auto") and self.variance_floor < LEAST:
             raise ValueError(
-                f"forgetting other than 1 needs variance_floor >= {LEAST:g} "
+                f"forgetting < 1 needs variance_floor >= {LEAST:g} "
                 f"(got {self.variance_floor:g}): a feature that rests would lose its variance."
             )
 
@@ -400,6 +401,8 @@ class Params(Parameters):
             joint_bandwidth=self.merge_width(n_features, n_labels),
             max_support=self.max_support,
             follows=self.forgetting == "auto",
+            # Without a floor, a feature that rests would lose its variance.
+            gaussians_follow=self.forgetting == "auto" and self.variance_floor >= LEAST,
             forgetting=1.0 if self.forgetting == "auto" else float(self.forgetting),
             alpha=alpha,
             beta=beta,
