@@ -122,7 +122,7 @@ def time_table(root=ROOT):
     path = root / "experiments" / "results" / "benchmarks" / "following_speed.json"
     lines = [
         "| data | CPU of a learned row, ms | times that with `forgetting=1` "
-        "| times that with `scaling=\"frozen\"` |",
+        '| times that with `scaling="frozen"` |',
         "|---|---|---|---|",
     ]
     for one in json.loads(path.read_text(encoding="utf-8"))["lines"]:

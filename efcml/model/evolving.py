@@ -73,7 +73,8 @@ class EvolvingRules:
         self.rules: RuleBase = NOT_YET
         self.brief: RuleBase | None = None  # under forgetting="auto"
         self.cases: CaseBase = NOT_YET
-        self._forget_recent()
+        self.recent: CaseBase = NOT_YET
+        self.recent_trial: Floats = NOT_YET
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
