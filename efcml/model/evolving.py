@@ -38,6 +38,7 @@ from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
 from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
+from efcml.model.steering import settings_of
 from efcml.model.usage import find_least_used
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ class EvolvingRules:
 
     def _steer(self) -> None:
         """Derive what kernels are steered by."""
-        self.settings = self.params.settings(
+        self.settings = settings_of(
+            self.params,
             self.n_features,
             self.n_labels,
             self.prior_precision[0],
