@@ -37,8 +37,9 @@ def draw(records):
             ax.axvline(start, color="#777777", linestyle=":", linewidth=1.0)
         ax.set_title(stream, fontsize=style.SMALL + 1, loc="left")
         style.name_axes(ax, "row of the stream", "partial accuracy")
-    ax.plot([], [], "|", color="#CC79A7", markersize=9, label="a rule tells of drift")
-    ax.legend(fontsize=style.SMALL, frameon=False, loc="lower right")
+    ax.plot([], [], color="#CC79A7", linewidth=5, label="rows at which rules tell of drift")
+    handles = ax.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
 
 
