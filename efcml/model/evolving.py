@@ -74,8 +74,7 @@ class EvolvingRules:
         self.rules: RuleBase = NOT_YET
         self.brief: RuleBase | None = None  # under forgetting="auto"
         self.cases: CaseBase = NOT_YET
-        self.recent: CaseBase = NOT_YET
-        self.recent_trial: Floats = NOT_YET
+        self._forget_recent()
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
