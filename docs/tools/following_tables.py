@@ -42,7 +42,7 @@ def forgetting_table(records=None):
         "|---|---|---|---|---|---|",
     ]
     for stream, found in means_by_variant(records).items():
-        fixed = {name: value for name, value in found.items() if name != DEFAULT}
+        fixed = {name: value for name, value in found.items() if name.startswith("forgetting=")}
         best = [max(fixed, key=lambda name, i=i: fixed[name][i]) for i in range(2)]
         cells = [f"{fixed[best[i]][i]:.4f} ({best[i].partition('=')[2]})" for i in range(2)]
         gain = [100.0 * (found[DEFAULT][i] - fixed[best[i]][i]) for i in range(2)]
