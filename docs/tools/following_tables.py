@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "experiments" / "results" / "decisions"
 DEFAULT, NEVER = "default", "forgetting=1"
 SPANS = {"gradual_start": "gradual_end", "growth_start": "growth_end"}  # changes that take a while
+TENTHS = 0.1, 0.5, 0.9
 AFTER = 1000  # rows after a change in which drift is told for a reason
 
 
@@ -108,9 +109,8 @@ def detection_table(records=None):
         known = [delay for delay in delays if delay is not None]
         cells = ["0", "", "", ""]
         if delays:
-            low, middle, high = np.quantile(known, (0.1, 0.5, 0.9)) if known else [np.nan] * 3
-            share = f"{len(known)} of {len(delays)}"
-            cells = [len(delays), share, f"{middle:.0f} ({low:.0f}, {high:.0f})"]
+            when = "{1:.0f} ({0:.0f}, {2:.0f})".format(*np.quantile(known or [np.nan], TENTHS))
+            cells = [len(delays), f"{len(known)} of {len(delays)}", when if known else ""]
             cells.append(f"{rules / len(delays):.1f}")
         without = f"{false} of {calm_rows:,}".replace(",", " ")
         lines.append(f"| {stream} | {' | '.join(str(cell) for cell in cells)} | {without} |")
