@@ -5,7 +5,6 @@ from numpy.testing import assert_allclose
 
 from efcml import EFCMLClassifier
 from efcml.explain.remembered import remembered_by
-from efcml.kernels.memory import recent_share
 
 
 def follow(rng):
@@ -19,11 +18,11 @@ def test_parts_of_both_sum_to_what_they_add(rng):
     model, X, Y = follow(rng)
     model.partial_fit(X[60:], Y[60:])
     learner = model.learner_
-    assert recent_share(learner.recent_trial) > 0.1
+    assert learner.recent_share > 0.1
     for x in learner.scaler.transform(X[-5:]):
         adds, numbers, similar = remembered_by(learner, x)
         parts = [case.similar_to(x)[0].sum(axis=0) for case in (learner.cases, learner.recent)]
-        expected = parts[0] + recent_share(learner.recent_trial) * parts[1]
+        expected = parts[0] + learner.recent_share * parts[1]
         assert_allclose(adds.sum(axis=0), expected, rtol=0, atol=1e-12)
         assert len(set(numbers)) == len(numbers) > learner.cases.n_cases
         assert (np.diff(similar) <= 0.0).all()

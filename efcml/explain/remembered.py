@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.kernels.memory import recent_share
-
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, Ints
 
@@ -22,7 +20,7 @@ def remembered_by(learner: Any, x: Floats) -> tuple[Floats, Ints, Floats]:
     if not learner.recent.n_cases:
         return adds, numbers, similar
     more, others, alike = learner.recent.similar_to(x)
-    more = recent_share(learner.recent_trial) * more
+    more = learner.recent_share * more
     for add, number in zip(more, others, strict=True):
         adds[numbers == number] += add
     new = ~np.isin(others, numbers)

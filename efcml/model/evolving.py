@@ -20,6 +20,7 @@ from efcml.kernels.learning import (
     cluster_until_event,
     learn_until_event,
 )
+from efcml.kernels.memory import recent_share
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
@@ -225,6 +226,11 @@ class EvolvingRules:
     def planes(self) -> Floats:
         """The planes with which the rules answer: those of both memories mixed."""
         return mixed_planes(self.rules, self.brief)
+
+    @property
+    def recent_share(self) -> float:
+        """How much the recent cases are trusted."""
+        return float(recent_share(self.recent_trial))
 
     def _forget_recent(self, *, room: bool = False) -> None:
         """Begin the recent cases anew, for a learner that follows its stream."""
