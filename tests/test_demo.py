@@ -56,7 +56,7 @@ def test_report_shows_the_main_model_and_all_others(folder, runs):
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
     own = ["trends", "rules", "memberships", "cards", "importance"]
-    assert figures == [*own, "comparison", "forgetting_rules", "ellipses"]
+    assert figures == [*own, "comparison", "ellipses"]
     assert f'data-value="{runs["rules"].result.pa}"' in numbers.split("</table>")[0]
 
 
@@ -64,7 +64,7 @@ def test_models_are_what_they_are_called(runs):
     assert runs["plane"].numbers()["rules"] == 1
     assert runs["static"].numbers()["births"] == 0
     assert not runs["static"].result.queried.any()
-    assert runs["forgetting"].parameters["forgetting"] < 1
+    assert runs["remembers"].parameters["forgetting"] == 1.0
     assert runs["least squares"].parameters["correlation"] == "none"
     assert runs["rules"].parameters == demo.EFCMLClassifier().get_params()
     assert runs["wide"].parameters["bandwidth"] == "dimension"

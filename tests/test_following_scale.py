@@ -399,7 +399,7 @@ def test_rules_of_a_trace_are_those_after_its_events():
     learner = fitted(X, Y)
     count, trace = learner.n_rules, Trace.for_rows(len(X) - INITIAL, 3)
     learner.learn(X[INITIAL:], Y[INITIAL:], trace)
-    change = {"birth": 1, "split": 1, "merge": -1, "drop": -1}
+    change = {"birth": 1, "split": 1, "merge": -1, "drop": -1, "drift": 0}
     decided = AT + int(scale_watch.UNFIT) + MOST_HELD - 1
     assert any(row == decided for row, _, _ in trace.events)
     for t, n in enumerate(trace.rules):

@@ -22,8 +22,8 @@ def gallery():
 def test_every_picture_has_a_file_that_is_small(gallery):
     found = gallery.pictures()
     files = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.svg")}
-    # docs/tools/draw_speed.py and docs/tools/draw_paper.py draw the others.
-    assert set(files) == {*found, "scaling", *(f"paper-{name}" for name in PICTURES)}
+    # docs/tools/draw_speed.py, draw_following.py and draw_paper.py draw the others.
+    assert set(files) == {*found, "scaling", "following", *(f"paper-{name}" for name in PICTURES)}
     for path in files.values():
         assert path.stat().st_size < 220_000
         texts = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")

@@ -133,8 +133,9 @@ def assert_same_cases(cases, twin):
         if field.name in ("rows", "age", "count"):
             assert np.array_equal(value, wanted), field.name
         else:
-            size = max(1.0, np.abs(wanted).max(initial=0.0))  # what small entries are rounded by
-            assert_allclose(value, wanted, rtol=1e-6, atol=1e-8 * size, err_msg=field.name)
+            # Entries of a matrix are as exact as the largest of them allows.
+            atol = 1e-8 * max(1.0, np.abs(wanted).max(initial=0.0))
+            assert_allclose(value, wanted, rtol=1e-6, atol=atol, err_msg=field.name)
 
 
 def assert_same(learner, twin):

@@ -32,24 +32,24 @@ def load(name):
 
 @cache
 def read_records():
-    lines = (RESULTS / "decisions" / "rules-that-decide-whole.jsonl").read_text().splitlines()
+    lines = (RESULTS / "decisions" / "following.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
 
 def recorded_scores(name, parameters):
     """Return PA and AP of a recorded run in file order, initial part fitted, rest streamed."""
-    [found] = [r for r in read_records() if (r["set"], r["parameters"]) == (name, parameters)]
+    [found] = [r for r in read_records() if (r["stream"], r["parameters"]) == (name, parameters)]
     return found["pa"], found["ap"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", [{}, {"cases": 0}], ids=["default", "rules alone"])
+@pytest.mark.parametrize("changes", [{}, {"cases": 0}], ids=["default", "rules alone"])
 @pytest.mark.parametrize("name", SETS)
-def test_scores_are_those_of_the_records(name, cases):
+def test_scores_are_those_of_the_records(name, changes):
     ds = load(name)
-    clf = EFCMLClassifier(**cases).fit(*ds.initial)
+    clf = EFCMLClassifier(**changes).fit(*ds.initial)
     result = prequential(clf, *ds.stream)
-    assert (result.pa, result.ap) == pytest.approx(recorded_scores(name, cases), abs=CLOSE)
+    assert (result.pa, result.ap) == pytest.approx(recorded_scores(name, changes), abs=CLOSE)
     assert result.rules.max() <= clf.max_rules
 
 

@@ -112,7 +112,7 @@ def test_parameters_go_on(changes, path):
 def test_rules_that_were_stopped_stay_so(limit, path):
     """And the warning is not given again. Without a limit, planes may run to infinity."""
     X, Y = stream(150, 2, 2)
-    options = QUICK | PRINTED | {"weight_limit": limit, "n_steps": 20}
+    options = QUICK | PRINTED | {"weight_limit": limit, "n_steps": 20, "forgetting": 1.0}
     model = EFCMLClassifier(**options)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", DivergenceWarning)

@@ -1,5 +1,6 @@
 """Scores of a search against a loop by hand: one classifier for every point and fold."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -14,7 +15,8 @@ from efcml.tuning import Grid, task, tune
 
 N = 90 if COMPILED else 30
 GRID = Grid(vigilance=[0.5, 0.15], alpha=[0.0, 0.3], beta=[0.0, 2.0])
-BASE = {"prior": 1.0, "max_rules": 20, "splitting": "off", "activation": "distance"}
+FIXED = {"forgetting": 1.0}
+BASE = {"prior": 1.0, "max_rules": 20, "splitting": "off", "activation": "distance"} | FIXED
 MERGES = {"merge_overlap": 0.3, "merge_volume": 2.0}
 
 SHARED = {  # one pass for all pairs
@@ -173,6 +175,22 @@ def test_order_of_the_grid_does_not_matter(rng):
         assert_allclose(table, getattr(result, name), rtol=1e-12)
 
 
+def test_pairs_go_by_the_memory_of_the_one_with_the_least_penalties(rng):
+    X = rng.normal(size=(80, 2))
+    Y = (X > 0.0).astype(float)
+    Y[50:] = 1.0 - Y[50:]
+    params = EFCMLClassifier(prior=1.0, max_rules=2)._params()
+    rows = X[:40], Y[:40], X[40:], Y[40:]
+    pairs = [(0.3, 2.0), (0.0, 0.0), (0.3, 0.0), (0.0, 2.0)]
+    together, differ = task.run_passes(params, pairs, *rows), []
+    for index, (alpha, beta) in enumerate(pairs):
+        own = dataclasses.replace(params, alpha=alpha, beta=beta)
+        _, alone = task.run_pass(own, None, *rows)
+        assert_allclose(together.scores[index], alone, rtol=0.0, atol=0.2)
+        differ.append(not np.allclose(together.scores[index], alone, rtol=1e-10, atol=1e-10))
+    assert differ == [True, False, True, True]
+
+
 def test_folds_are_runs_of_rows_and_cover_all():
     tasks = task.make_tasks(GRID, 11, 3)
     assert [one.vigilance for one in tasks] == [0.15] * 3 + [0.5] * 3
@@ -200,7 +218,7 @@ def test_raw_scores_on_real_data():
     for vigilance in (0.2, 0.6):
         for held_out in (slice(0, 60), slice(60, 120)):
             rest = [np.delete(table, held_out, axis=0) for table in (X, Y)]
-            params = {"vigilance": vigilance, "max_rules": 12, "merge_overlap": 0.6}
+            params = {"vigilance": vigilance, "max_rules": 12, "merge_overlap": 0.6} | FIXED
             wide = task.run_passes(
                 EFCMLClassifier(**params)._params(), pairs, *rest, X[held_out], Y[held_out]
             )

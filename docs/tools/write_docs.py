@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from following_tables import detection_table, forgetting_table, time_table
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
 
@@ -27,6 +28,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/reading.md": (RESULTS + "named-features.jsonl",),
     "docs/reliability.md": (LONG_STREAMS,),
     "docs/results/active.md": PAPER_RECORDS[:1],
+    "docs/results/following.md": (RESULTS + "following.jsonl", RESULTS + "drift-detection.jsonl"),
     "docs/results/paper.md": PAPER_RECORDS,
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
@@ -43,6 +45,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
     "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
     "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
+    "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
     "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
 }
 
@@ -221,6 +224,11 @@ TABLES = {
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},
     "docs/reading.md": {"named-features": named_features_table},
+    "docs/results/following.md": {
+        "forgetting": forgetting_table,
+        "detection": detection_table,
+        "following-time": time_table,
+    },
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

@@ -80,7 +80,7 @@ def move_rule(rule, coordinate, amount, rules, scratch):
 def update_winner(winner, start_variance, rules, settings, scratch):
     """Move the winner towards the joint row, count the sample, hold the variance floor."""
     grown = rules.support[winner] + 1.0
-    most = most_support(rules.trial[winner]) if settings.follows else settings.max_support
+    most = most_support(rules.trial[winner]) if settings.gaussians_follow else settings.max_support
     support = min(grown, most)
     rules.updates[winner] += 1
     q = start_variance.shape[0]

@@ -20,6 +20,7 @@ from efcml.kernels.learning import (
     cluster_until_event,
     learn_until_event,
 )
+from efcml.kernels.memory import recent_share
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
@@ -38,6 +39,7 @@ from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
 from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
+from efcml.model.steering import settings_of
 from efcml.model.usage import find_least_used
 
 if TYPE_CHECKING:
@@ -124,7 +126,8 @@ class EvolvingRules:
 
     def _steer(self) -> None:
         """Derive what kernels are steered by."""
-        self.settings = self.params.settings(
+        self.settings = settings_of(
+            self.params,
             self.n_features,
             self.n_labels,
             self.prior_precision[0],
@@ -223,6 +226,11 @@ class EvolvingRules:
     def planes(self) -> Floats:
         """The planes with which the rules answer: those of both memories mixed."""
         return mixed_planes(self.rules, self.brief)
+
+    @property
+    def recent_share(self) -> float:
+        """How much the recent cases are trusted."""
+        return float(recent_share(self.recent_trial))
 
     def _forget_recent(self, *, room: bool = False) -> None:
         """Begin the recent cases anew, for a learner that follows its stream."""

@@ -7,6 +7,7 @@ checks its input and then calls this class; streams, evaluation and adapters cal
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -65,7 +66,6 @@ class Learner(Guarded, EvolvingRules):
         self.following: FollowingScale | None = None  # if the scale follows, once there is one
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
         self.beginning = self._new_beginning()
-        self.clipped: Floats | float = 0.0  # values of each feature, as far as was learned here
         self.told_of_clipping = False
 
     # -- batch ------------------------------------------------------------------------------
@@ -144,17 +144,22 @@ class Learner(Guarded, EvolvingRules):
         A trace gets the scores of every row before it is learned, or those of the other rows that
         it brings. An interrupt takes effect between two rows: those before it are learned.
         """
-        before = self.clipped
         start = 0 if self.fitted else self._hold(X, Y, trace)
-        learn_in_blocks(self._learn_block, X, Y, trace, start)
+        clipped: list[Floats] = []
+        learn_in_blocks(partial(self._learn_block, clipped), X, Y, trace, start)
         if self.fitted:
             self._warn_of_divergence()
         if trace is None and start < len(X):
-            self.warn_of_clipping(self.clipped - before, len(X) - start)
+            self.warn_of_clipping(np.sum(clipped, axis=0), len(X) - start)
         return self
 
-    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        """Learn rows; while the scale is in doubt they are only answered, and held."""
+    def _learn_block(
+        self, clipped: list[Floats], X: Floats, Y: Floats, trace: Trace | None
+    ) -> None:
+        """Learn rows; while the scale is in doubt they are only answered, and held.
+
+        How many values of each feature were clipped is added to a list.
+        """
         first = 0
         while first < len(X):
             rest, last, event, doubt = slice(first, None), len(X), False, False
@@ -165,10 +170,9 @@ class Learner(Guarded, EvolvingRules):
                 last = first + done
             block = slice(first, last)
             part = None if trace is None else trace.part(block)
-            clipped = self.scaler.count_clipped(rows[: last - first])
-            self.clipped = self.clipped + clipped
+            clipped.append(self.scaler.count_clipped(rows[: last - first]))
             if part is not None:
-                part.add_clipped(clipped)
+                part.add_clipped(clipped[-1])
             if not doubt:
                 self._learn_scaled(rows[: last - first], Y[block], part)
             elif part is not None:
@@ -289,6 +293,13 @@ class Learner(Guarded, EvolvingRules):
             self.recent.add_labels(count)
             if self.following is not None:
                 self.following.add_labels(count)
+        else:
+            self._forget_recent()
+
+    def take_features(self, n_features: int) -> None:
+        """Change the number of features, as long as no row is fitted."""
+        self.n_features = n_features
+        self._forget_recent()
 
     @one_at_a_time
     def copy(self) -> Learner:
@@ -349,10 +360,11 @@ class Learner(Guarded, EvolvingRules):
                 setattr(learner, name, facts[name])
             learner._steer()
             learner.cases = learner._new_cases().restore(pick(arrays, "cases"))
-            if learner.settings.follows:
+            follows = learner.settings.follows
+            learner._forget_recent(room=follows and learner.cases.capacity > 0)
+            learner.recent_trial = arrays["recent_trial"]
+            if follows:
                 learner.brief = RuleBase.from_state(pick(arrays, "brief"), facts["rules"])
-                learner._forget_recent(room=learner.cases.capacity > 0)
-                learner.recent_trial = arrays["recent_trial"]
             learner.recent.restore(pick(arrays, "recent"))
             if learner.params.scaling == "follow":
                 learner.following = FollowingScale.from_state(pick(arrays, "follow"))

@@ -2,7 +2,8 @@
 
 The rest of the rows is fitted, the fold is a stream, test-then-train. Antecedents, activations,
 P, G, B and the correlation do not depend on alpha and beta, so one pass carries all pairs along, as
-planes of their own (`efcml.model.learner.Learner` with ``pairs``).
+planes of their own (`efcml.model.learner.Learner` with ``pairs``). Under ``forgetting="auto"`` what
+is forgotten does depend on them, a little: there all go by the pair with the least penalties.
 """
 
 from __future__ import annotations
@@ -108,11 +109,13 @@ class Passes:
 def run_passes(
     params: Params, pairs: Pairs, X: Floats, Y: Floats, X_new: Floats, Y_new: Floats
 ) -> Passes:
-    """Fit rows, then stream the new ones, for every pair: in one pass if that gives the same."""
+    """Fit rows, then stream the new ones, for every pair: in one pass if rules are the same."""
     if can_share_a_pass(params, Y, Y_new):
-        learner, scores = run_pass(params, pairs, X, Y, X_new, Y_new)
+        ascending = sorted(pairs)  # the first one is that with the least penalties
+        learner, scores = run_pass(params, ascending, X, Y, X_new, Y_new)
         if not learner.warned:
-            scores = np.stack(np.split(scores, len(pairs), axis=1))
+            parts = dict(zip(ascending, np.split(scores, len(pairs), axis=1), strict=True))
+            scores = np.stack([parts[pair] for pair in pairs])
             return Passes(scores, [learner.n_rules] * len(pairs), [0] * len(pairs))
     found, rules, diverged = [], [], []
     for alpha, beta in pairs:

@@ -35,14 +35,13 @@ WINDOW_SHARE = 1 / 12  # of all rows: what the trend lines average over
 # In the report, beside the figures of the main model: another name, and what is seen.
 CAPTIONS = {
     "trends": ("comparison", "Four of the models, mean of the last rows."),
-    "rules": ("forgetting_rules", "Number of rules of the model that forgets."),
     "ellipses": (
         "ellipses",
-        "Rules that forget on a stream with two features, at four times, and where they predict "
+        "Rules on a stream with two features, at four times, and where they predict "
         "the first label.",
     ),
 }
-FORGET = {"forgetting": 0.995}
+NEVER = {"forgetting": 1.0}
 ONE_PLANE = {"max_rules": 1, "cases": 0}  # nothing but it
 
 
@@ -58,12 +57,12 @@ class Model:
 
 MODELS = {
     "rules": Model("EFC-ML", drawn=True),
-    "forgetting": Model("EFC-ML, forgetting", FORGET, drawn=True),
+    "remembers": Model("EFC-ML, never forgets", NEVER, drawn=True),
     "wide": Model("EFC-ML, rules share decisions", {"bandwidth": "dimension"}),
     "alone": Model("EFC-ML, rules alone", {"cases": 0}),
     "least squares": Model("EFC-ML, no correlation", {"correlation": "none"}),
     "plane": Model("one plane", ONE_PLANE, drawn=True),
-    "plane forgetting": Model("one plane, forgetting", ONE_PLANE | FORGET),
+    "plane remembers": Model("one plane, never forgets", ONE_PLANE | NEVER),
     "static": Model("static EFC-ML", learn=False, drawn=True),
 }
 
@@ -184,7 +183,7 @@ def describe(runs):
     first = (
         f"Rules alone {'beat' if lead >= 0 else 'lose to'} one plane by {abs(lead):.1f} points of "
         f"partial accuracy (PA); remembered cases change it by {gain('rules', 'alone'):+.1f}, "
-        f"forgetting by {gain('forgetting', 'rules'):+.1f}, the correlation penalty by "
+        f"forgetting by {gain('rules', 'remembers'):+.1f}, the correlation penalty by "
         f"{gain('rules', 'least squares'):+.1f}, learning from the stream by "
         f"{gain('rules', 'static'):+.1f}."
     )
@@ -225,7 +224,7 @@ def write_page(out, stream, run, summary, figures):
         summary=summary,
         result=run.result,
         classifier=run.classifier,
-        figures=own | {CAPTIONS[name][0]: figure for name, figure in figures.items()},
+        figures=own | {CAPTIONS[name][0]: figures[name] for name in CAPTIONS},
         captions=dict(CAPTIONS.values()),
         rules=run.classifier.rules_,
     )
@@ -239,7 +238,7 @@ def draw_all(runs, stream, cells):
     rows = len(stream)
     return {
         "trends": draw_models(runs, stream, window=max(round(WINDOW_SHARE * rows), 1)),
-        "rules": draw_rules(runs["forgetting"], stream),
+        "rules": draw_rules(runs[MAIN], stream),
         "ellipses": draw_snapshots(load(FLAT_STREAM, n=rows, seed=SEED), cells),
     }
 
@@ -281,7 +280,7 @@ def draw_rules(run, stream):
 
 def draw_snapshots(stream, cells=CELLS):
     """Return a figure of the rules over two features at four times of a stream."""
-    classifier = EFCMLClassifier(**FORGET).fit(*stream.initial)
+    classifier = EFCMLClassifier().fit(*stream.initial)
     figure = plots.new_figure(8.0, 8.9, layout="compressed")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
     marks = stream.marks

@@ -78,7 +78,8 @@ class NaiveFollower(NaiveLearner):
         newborn = None
         if fits:
             factor = self.factor(self.rules[winner])
-            self.k_max = np.inf if factor == 1.0 else 1.0 / (1.0 - factor)
+            if self.variance_floor >= 1e-9:  # else a resting feature would lose its variance
+                self.k_max = np.inf if factor == 1.0 else 1.0 / (1.0 - factor)
             self.update_antecedent(self.rules[winner], z)
             self.k_max = np.inf
         else:

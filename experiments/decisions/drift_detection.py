@@ -1,0 +1,69 @@
+"""When and how often drift is told, on the built-in streams whose changes are known.
+
+``python experiments/decisions/drift_detection.py`` runs the default, and the default with
+``forgetting=1``, on ten draws of every stream with one kind of drift and of the stream without any,
+test-then-train. It appends a record for each run to
+``experiments/results/decisions/drift-detection.jsonl`` (the events, the changes, and the partial
+accuracy of every hundred rows; runs that are there are skipped) and prints a table.
+``docs/tools/following_tables.py`` makes the table and ``docs/tools/draw_following.py`` the picture.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from inside import read, record_of
+
+from efcml import EFCMLClassifier, datasets, prequential
+from efcml.datasets.drift_streams import KINDS
+
+ROOT = Path(__file__).parents[2]
+OUT = ROOT / "experiments" / "results" / "decisions" / "drift-detection.jsonl"
+STREAMS = (*KINDS, "stationary-clusters")
+SEEDS = tuple(range(1, 11))
+VARIANTS = {"default": {}, "forgetting=1": {"forgetting": 1.0}}
+WINDOW = 100  # rows
+
+
+def run(stream, seed, variant):
+    """Return the record of one run; rows count from the first one after the initial part."""
+    ds = datasets.load(stream, seed=seed)
+    model = EFCMLClassifier(**VARIANTS[variant]).fit(*ds.initial)
+    result = prequential(model, *ds.stream, progress=False)
+    right = ((result.scores >= 0.5) == result.Y).mean(axis=1)
+    pieces = right[: len(right) // WINDOW * WINDOW].reshape(-1, WINDOW).mean(axis=1)
+    return {
+        "stream": stream,
+        "seed": seed,
+        "variant": variant,
+        **record_of(result),
+        "rows": len(right),
+        "changes": {name: row - ds.n_initial for name, row in ds.marks.items()},
+        "drifts": [[row, uid] for row, kind, uid in result.events if kind == "drift"],
+        "window": WINDOW,
+        "trend": np.round(pieces, 4).tolist(),
+    }
+
+
+def main(arguments=None, out=OUT):
+    parser = argparse.ArgumentParser(description="Measure when drift is told.")
+    parser.add_argument("--only", nargs="+", choices=STREAMS, default=STREAMS, metavar="STREAM")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="SEED")
+    given = parser.parse_args(arguments)
+    for stream in given.only:
+        for seed in given.seeds:
+            for variant in VARIANTS:
+                key = {"stream": stream, "seed": seed, "variant": variant}
+                if not any(key.items() <= record.items() for record in read(out)):
+                    with out.open("a") as file:
+                        file.write(json.dumps(run(stream, seed, variant)) + "\n")
+    sys.path.insert(0, str(ROOT / "docs" / "tools"))
+    from following_tables import detection_table
+
+    print(detection_table(read(out)))
+
+
+if __name__ == "__main__":
+    main()
