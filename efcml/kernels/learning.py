@@ -37,7 +37,8 @@ from efcml.kernels.memory import (
 )
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
-from efcml.kernels.scoring import answer_row, blend, score_row, view_row
+from efcml.kernels.scoring import add_up, answer_row, blend, score_row, view_row
+from efcml.kernels.sequel import is_on, learn_sequel, pass_row
 from efcml.kernels.waiting import bring_all, bring_all_G, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
@@ -258,35 +259,43 @@ def find_obstacle(n_known, K, groups, n_rules):
 @kernel
 def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
-    rules, settings, scratch = model.rules, model.settings, model.scratch
+    rules, settings, scratch, sequel = model.rules, model.settings, model.scratch, model.sequel
     first = last = start  # the rows whose distances are known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
         resumed = t == start and newborn >= 0
         watched = t < watch.rows.shape[0] and not resumed
         if watched and not watch.own:
-            score_row(watch.rows, t, n_rules, model, watch.scores[t])
+            score_row(watch.rows, t, watch.ahead, n_rules, model, watch.scores[t])
             watched = False
         n_known = note_known(y, scratch.known)
         if n_known == 0 and not watched:
+            pass_row(sequel)
             continue
         first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
         if watched:
-            answer_row(x, n_rules, model, watch.scores[t])
+            answer_row(x, 0, n_rules, model, watch.scores[t])
         if n_known == 0:
+            pass_row(sequel)
             continue
+        compared = watched
         winner, other = newborn, -1
         if not resumed:
             obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)
             if obstacle != DONE:
                 return obstacle, t, -1, -1
+            if is_on(sequel):  # now: if a rule is born, the row is resumed, and learned here before
+                if not watched:
+                    add_up(x, n_rules, model, sequel.scores)
+                learn_sequel(y, scratch.known, n_known, sequel)
+                compared = True
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
             set_factors(n_rules, model)
-            learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
+            learn_errors_of_rules(x, y, n_known, compared, numbers[t], n_rules, model)
             learn_both(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
