@@ -349,7 +349,8 @@ class Learner(Guarded, EvolvingRules):
             arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
             arrays |= {name: getattr(self, name) for name in STATE_ARRAYS}
             arrays |= nest(rules=fields, cases=self.cases.state(), recent=self.recent.state())
-            arrays |= nest(sequel=self.sequel.state())
+            if self.sequel.is_on:
+                arrays |= nest(sequel=self.sequel.state())
             if self.brief is not None:
                 follow_antecedents(self.brief, self.rules)
                 arrays |= nest(brief=self.brief.state()[0])
@@ -382,7 +383,9 @@ class Learner(Guarded, EvolvingRules):
             if follows:
                 learner.brief = RuleBase.from_state(pick(arrays, "brief"), facts["rules"])
             learner.recent.restore(pick(arrays, "recent"))
-            learner.sequel = learner._new_sequel().restore(pick(arrays, "sequel"))
+            learner.sequel = learner._new_sequel()
+            if learner.sequel.is_on:
+                learner.sequel.restore(pick(arrays, "sequel"))
             if learner.params.scaling == "follow":
                 learner.following = FollowingScale.from_state(pick(arrays, "follow"))
         return learner

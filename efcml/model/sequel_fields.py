@@ -27,7 +27,9 @@ SEQUEL_FIELDS = (
     _array("labels", "2 K", "last labels against their frequencies, likewise", "v"),
     _array("errors_before", "2 K", "the errors of one row earlier"),
     _array("labels_before", "2 K", "the labels of one row earlier"),
-    _array("ago", "K", "rows since each label was known, this one included", dtype="i8", fill=NEVER),
+    _array(
+        "ago", "K", "rows since each label was known, this one included", dtype="i8", fill=NEVER
+    ),
     _array("waiting", "1", "rows that were answered and wait to be learned", dtype="i8"),
     # frequencies
     _array("ones", "K", "rows that had the label"),
