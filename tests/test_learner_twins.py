@@ -76,13 +76,13 @@ VARIANTS = {
         "birth_learning": False,
         "bandwidth": 1.0,
     },
-    "trust": {"trust": True},
-    "trust and time": {"trust": True, "time": True, "cases": 6},
+    "caution": {"caution": True},
+    "caution and time": {"caution": True, "time": True, "cases": 6},
     "time, partial": {"time": True, "share": 0.6},
-    "follows, trust and time, partial": {
+    "follows, caution and time, partial": {
         "forgetting": "auto",
         "cases": 6,
-        "trust": True,
+        "caution": True,
         "time": True,
         "share": 0.3,
     },
@@ -226,7 +226,7 @@ def test_longer_and_wider_streams(mode, share):
 
 @pytest.fixture(scope="module")
 def learned_pair():
-    return run_both(0, share=0.7, rows=30, cases=4, forgetting=0.95, trust=True, time=True)
+    return run_both(0, share=0.7, rows=30, cases=4, forgetting=0.95, caution=True, time=True)
 
 
 def assert_noticed(learner, twin, array, index):

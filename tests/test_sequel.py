@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from helpers.streams import assert_identical, state_of
 from naive.sequel import NaiveSequel
 from numpy.testing import assert_allclose
 
+from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.kernels import sequel as kernels
+from efcml.model.learner import Learner
+from efcml.model.params import Params
 from efcml.model.sequelbase import SequelBase
 
 ROWS = 260
@@ -270,3 +274,172 @@ def test_a_copy_is_independent(rng):
     assert not np.array_equal(base.arrays.targets, other.arrays.targets)
     restored = SequelBase(3, trusts=True, times=True).restore(base.state())
     assert np.array_equal(answer(restored, S[1]), answer(base, S[1]))
+
+
+# In a learner
+
+
+def stream(rng, n=260, K=3, p=2):
+    """Rows whose labels follow each other, and features that say a little of them."""
+    _, Y = follow_each_other(rng, n, K)
+    X = rng.normal(size=(n, p)) + Y[:, :1]
+    return X, Y
+
+
+QUICK = {"prior": 1.0, "max_rules": 4, "cases": 20, "warmup_rows": 20}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return stream(np.random.default_rng(11))
+
+
+def fitted(rows, n=60, **more):
+    return EFCMLClassifier(**QUICK, **more).fit(rows[0][:n], rows[1][:n])
+
+
+def timed_share(clf):
+    return shares_of(clf.learner_.sequel)[2:].sum()
+
+
+@pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
+def test_a_loop_is_a_prequential_run(rows, kind):
+    X, Y = rows
+    looped, run_through = (kind(**QUICK).fit(X[:60], Y[:60]) for _ in range(2))
+    Y = hide(np.random.default_rng(2), Y, labels=0.1, rows=0.1)
+    result = prequential(run_through, X[60:], Y[60:])
+    for t in range(60, len(X)):
+        expected = result.scores[t - 60] - 0.5
+        assert np.array_equal(looped.decision_function(X[t : t + 1])[0], expected)
+        looped.partial_fit(X[t : t + 1], Y[t : t + 1])
+    if kind is EFCMLClassifier:
+        assert timed_share(looped) > 0.0
+
+
+def test_chunks_do_not_matter(rows):
+    X, Y = rows
+    Y = hide(np.random.default_rng(1), Y, labels=0.2, rows=0.2)
+    states = []
+    for size in (1, 7, 200):
+        learner = fitted(rows).learner_
+        for first in range(60, len(X), size):
+            learner.learn(X[first : first + size], Y[first : first + size])
+        states.append(state_of(learner))
+    assert_identical(states[0], states[1])
+    assert_identical(states[0], states[2])
+
+
+@pytest.mark.parametrize("delay", [1, 5])
+def test_under_delay_only_what_is_known_by_then_has_a_say(rows, delay):
+    X, Y = rows
+    expected = []
+    learner = fitted(rows).learner_
+    for t in range(60, len(X)):
+        if t - delay >= 60:
+            learner.learn(X[t - delay : t - delay + 1], Y[t - delay : t - delay + 1])
+        known = min(delay, t - 60)
+        block = learner.score(X[t - known : t + 1])  # the rows between are answered with it
+        expected.append(block[-1])
+    result = prequential(fitted(rows), X[60:], Y[60:], delay=delay)
+    assert np.array_equal(result.scores, np.array(expected))
+
+
+def test_fit_then_predict_has_no_time_in_it(rng):
+    """Rows sorted by class: the last one fitted is not the row before."""
+    X, Y = stream(rng)
+    order = np.argsort(Y @ [4, 2, 1], kind="stable")
+    clf = fitted((X[order], Y[order]), n=len(X))
+    together = clf.decision_function(X)
+    alone = np.vstack([clf.decision_function(x[None]) for x in X])
+    assert np.array_equal(together, alone)
+    off = fitted((X[order], Y[order]), n=len(X), caution=False, time=False)
+    right, before = (((each.decision_function(X) >= 0) == Y).mean() for each in (clf, off))
+    assert right > before - 0.01
+
+
+def test_rows_of_a_block_know_less_and_less(rows):
+    X, Y = rows
+    clf = fitted(rows).partial_fit(X[60:], Y[60:])
+    same = np.repeat(X[:1], 200, axis=0)
+    found = clf.decision_function(same)
+    gaps = np.abs(found - found[-1]).max(axis=1)
+    assert gaps[0] > 0.05
+    assert (np.diff(gaps) <= 1e-12).all()
+    assert gaps[100] < 0.01
+
+
+def test_off_is_as_it_was(rows):
+    X, Y = rows
+    clf = fitted(rows, caution=False, time=False).partial_fit(X[60:], Y[60:])
+    assert not clf.learner_.sequel.is_on
+    assert not any(name.startswith("sequel/") for name in clf.learner_.state()[1])
+
+
+def test_several_pairs_have_none(rows):
+    learner = Learner(Params(**QUICK), 2, 3, pairs=[(0.0, 0.1), (0.1, 0.1)])
+    learner.fit(rows[0][:60], rows[1][:60]).learn(rows[0][60:80], rows[1][60:80])
+    assert not learner.sequel.is_on
+
+
+def test_saved_and_loaded_it_goes_on(rows, tmp_path):
+    X, Y = rows
+    clf = fitted(rows).partial_fit(X[60:200], Y[60:200])
+    save(clf, tmp_path / "model.npz")
+    loaded = load(tmp_path / "model.npz")
+    assert_identical(state_of(loaded.learner_), state_of(clf.learner_))
+    for one in (clf, loaded):
+        one.partial_fit(X[200:], Y[200:])
+    assert np.array_equal(loaded.decision_function(X), clf.decision_function(X))
+
+
+def test_late_labels_of_a_learner(rows):
+    X, Y = rows
+    learner = fitted(rows).learner_
+    learner.learn(X[60:200], Y[60:200])
+    learner.add_labels(1)
+    more = np.column_stack([Y, Y[:, 0]])
+    learner.learn(X[200:], more[200:])
+    assert np.isfinite(learner.score(X[:5])).all()
+
+
+@pytest.mark.parametrize("unit", ["samples", "labels"])
+def test_rows_that_nobody_asks_for_go_by(rows, unit):
+    """A stream under a budget and single questions agree, also in how long ago rows were known."""
+    X, Y = rows
+    whole, single = fitted(rows), fitted(rows)
+    asks, tells = (ActiveLearner(0.4, unit, random_state=3) for _ in range(2))
+    result = prequential(whole, X[60:], Y[60:], active=asks)
+    for t in range(60, len(X)):
+        question = tells.ask(single, X[t])
+        assert np.array_equal(question.scores, result.scores[t - 60])
+        tells.tell(single, question, np.where(question.labels, Y[t], np.nan) if question else None)
+    assert_identical(state_of(single.learner_), state_of(whole.learner_))
+
+
+def test_rows_held_for_their_scale_are_rows_that_wait(rows):
+    X, Y = rows
+    X = X.copy()
+    X[120:] = X[120:] * 50.0 + 1000.0
+    Y = hide(np.random.default_rng(4), Y, rows=0.2)
+    one, many = fitted((X, Y)).learner_, fitted((X, Y)).learner_
+    waited = 0
+    for t in range(60, len(X)):
+        one.learn(X[t : t + 1], Y[t : t + 1])
+        waited = max(waited, int(one.sequel.arrays.waiting[0]))
+    many.learn(X[60:], Y[60:])
+    assert waited > 30
+    assert one.following.changes != (0, 0)
+    assert one.sequel.arrays.waiting[0] == 0
+    assert_identical(state_of(one), state_of(many))
+
+
+def test_what_is_added_is_told(rows):
+    X, Y = rows
+    clf = fitted(rows).partial_fit(X[60:], Y[60:])
+    found = clf.explain(X[0])
+    assert {"the last labels", "label frequencies"} <= found.afterwards.keys()
+    added = found.base + found.by_feature.sum(axis=0) + found.by_cases
+    assert_allclose(added + sum(found.afterwards.values()), found.score, atol=1e-9)
+    frame = found.to_frame()
+    assert_allclose(frame.groupby("label", sort=False).contribution.sum(), found.score, atol=1e-9)
+    assert "the last labels move" in str(found)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.explain.activity import activate_scaled
+from efcml.explain.afterwards import find_addends, tell_addends
 from efcml.explain.learner_rules import NO_RULE, read_in_order
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
 from efcml.explain.rulelist import RuleList
@@ -43,8 +44,8 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, and what remembered cases add, give the score. During the warm-up there
-    are no rules, and the base is the score.
+    them, over all rules, what remembered cases add and what follows, give the score. During the
+    warm-up there are no rules, and the base is the score.
 
     Attributes
     ----------
@@ -69,6 +70,8 @@ class Explanation:
         Their similarity to the row, 1 if equal.
     clipped : bool array of shape (p,)
         Features so far from the initial rows that they count as less far.
+    afterwards : dict
+        What recent cases, label frequencies and the last rows add, by name, (K,) each.
     """
 
     x: Floats
@@ -81,6 +84,7 @@ class Explanation:
     case_rows: Ints
     case_similarity: Floats
     clipped: Bools
+    afterwards: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -109,7 +113,10 @@ class Explanation:
 
     @cached_property
     def by_feature(self) -> Floats:
-        """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
+        """What each feature adds over all rules (p, K).
+
+        With `base`, `by_cases` and `afterwards` the score.
+        """
         return self.contributions.sum(axis=0).T
 
     @property
@@ -135,7 +142,7 @@ class Explanation:
 
     @cached_property
     def by_rule(self) -> Floats:
-        """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
+        """What each rule adds (rules, K), except in the warm-up."""
         return self.typical + self.contributions.sum(axis=2)
 
     @property
@@ -146,7 +153,7 @@ class Explanation:
     @property
     def without_cases(self) -> Floats:
         """What all rules say without the remembered rows (K,)."""
-        return self.score - self.by_cases
+        return self.score - self.by_cases - sum(self.afterwards.values())
 
     @property
     def cases_matter(self) -> bool:
@@ -163,8 +170,8 @@ class Explanation:
         """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
 
         Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
-        whatever the row is, "similar cases" what remembered rows add; the rule of these is -1, as
-        it is during the warm-up.
+        whatever the row is, "similar cases" what remembered rows add, and what `afterwards` has;
+        the rule of these is -1, as it is during the warm-up.
         """
         with extra_for("to_frame"):
             import pandas
@@ -179,6 +186,10 @@ class Explanation:
             more = [NO_RULE], list(self.label_names), [SIMILAR if uids else TYPICAL]
             index = index.append(pandas.MultiIndex.from_product(more, names=columns))
             values = np.append(values, rest)
+        for name, added in self.afterwards.items():
+            more = [NO_RULE], list(self.label_names), [name]
+            index = index.append(pandas.MultiIndex.from_product(more, names=columns))
+            values = np.append(values, added)
         return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
 
     # -- words ------------------------------------------------------------------------------
@@ -198,9 +209,11 @@ class Explanation:
             name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
         ]
         trust = self._tell_trust() if len(self.rules) else []
-        return trust + [
-            f"{name} is far outside the initial rows and counts as less far" for name in far
-        ]
+        return (
+            trust
+            + tell_addends(dict(self.afterwards), self.label_names)
+            + [f"{name} is far outside the initial rows and counts as less far" for name in far]
+        )
 
     def _tell_trust(self) -> list[str]:
         """Say how far the strongest rule, and all rules, answer as the model does."""
@@ -371,6 +384,7 @@ def explain_row(
     )
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
     cases, case_rows, similarity = learner.cases.similar_to(scaled[0])
+    said = (typical + contributions.sum(axis=2)).sum(axis=0) + cases.sum(axis=0)
     return Explanation(
         x[0].copy(),
         score,
@@ -382,4 +396,5 @@ def explain_row(
         case_rows,
         similarity,
         clipped,
+        find_addends(learner, scaled[0], said),
     )

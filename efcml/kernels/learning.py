@@ -246,6 +246,21 @@ def learn_errors_of_cases(n_known, row_number, model):
     learn_case(recent.errors, known, float(n_known), row_number, RECENT, recent)
 
 
+@kernel
+def learn_trust_and_time(x, y, n_known, answered, n_rules, model):
+    """Let what follows rules and cases learn the row in view, before these do.
+
+    So it has learned a row that is resumed after a birth. Returns whether the row has been compared
+    with the cases: for this, or because it was ``answered``.
+    """
+    if not is_on(model.sequel):
+        return answered
+    if not answered:
+        add_up(x, n_rules, model, model.sequel.scores)
+    learn_sequel(y, model.scratch.known, n_known, model.sequel)
+    return True
+
+
 @kernel_part
 def find_obstacle(n_known, K, groups, n_rules):
     """Return what Python must do before a row can be learned, or DONE."""
@@ -259,7 +274,7 @@ def find_obstacle(n_known, K, groups, n_rules):
 @kernel
 def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
-    rules, settings, scratch, sequel = model.rules, model.settings, model.scratch, model.sequel
+    rules, settings, scratch = model.rules, model.settings, model.scratch
     first = last = start  # the rows whose distances are known
     for t in range(start, X.shape[0]):
         x, y = X[t], Y[t]
@@ -269,26 +284,20 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
             score_row(watch.rows, t, watch.ahead, n_rules, model, watch.scores[t])
             watched = False
         n_known = note_known(y, scratch.known)
-        if n_known == 0 and not watched:
-            pass_row(sequel)
-            continue
-        first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
+        if n_known > 0 or watched:
+            first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
         if watched:
             answer_row(x, 0, n_rules, model, watch.scores[t])
         if n_known == 0:
-            pass_row(sequel)
+            pass_row(model.sequel)
             continue
-        compared = watched
+        compared = False
         winner, other = newborn, -1
         if not resumed:
             obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)
             if obstacle != DONE:
                 return obstacle, t, -1, -1
-            if is_on(sequel):  # now: if a rule is born, the row is resumed, and learned here before
-                if not watched:
-                    add_up(x, n_rules, model, sequel.scores)
-                learn_sequel(y, scratch.known, n_known, sequel)
-                compared = True
+            compared = learn_trust_and_time(x, y, n_known, watched, n_rules, model)
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1

@@ -323,15 +323,22 @@ def note_last_row(y, known, sequel):
         if not known[k]:
             sequel.ago[k] = min(sequel.ago[k] + 1, NEVER)
             continue
+        sequel.ago[k] = 1
         error, label = y[k] - clipped(sequel.scores[k]), y[k] - sequel.frequencies[k]
         for i in range(errors.shape[0]):
             sequel.errors_before[i, k], sequel.labels_before[i, k] = errors[i, k], labels[i, k]
             fade = FADES[i]
             errors[i, k] = fade * sequel.faded_errors[i, k] + (1.0 - fade) * error
             labels[i, k] = fade * sequel.faded_labels[i, k] + (1.0 - fade) * label
-        sequel.ago[k] = 1
-        sequel.ones[k] += y[k]
-        sequel.seen[k] += 1.0
+
+
+@kernel
+def count_labels(y, known, sequel):
+    """Count the known labels of a row."""
+    for k in range(y.shape[0]):
+        if known[k]:
+            sequel.ones[k] += y[k]
+            sequel.seen[k] += 1.0
 
 
 @kernel
@@ -348,14 +355,16 @@ def learn_sequel(y, known, n_known, sequel):
     count_row(y, known, sequel)
     if sequel.times:
         learn_links(y, known, part, sequel)
-    note_last_row(y, known, sequel)
+        note_last_row(y, known, sequel)
+    count_labels(y, known, sequel)
 
 
 @kernel
 def pass_row(sequel):
     """Let a row go by of which no label is known."""
-    for k in range(sequel.ago.shape[0]):
-        sequel.ago[k] = min(sequel.ago[k] + 1, NEVER)
+    if sequel.times:
+        for k in range(sequel.ago.shape[0]):
+            sequel.ago[k] = min(sequel.ago[k] + 1, NEVER)
 
 
 @kernel

@@ -124,7 +124,7 @@ class Learner(Guarded, EvolvingRules):
     def _new_sequel(self) -> SequelBase:
         """Return one that knows nothing yet; several pairs (alpha, beta) have none."""
         one, params = self.pairs is None, self.params
-        return SequelBase(self.n_labels, trusts=one and params.trust, times=one and params.time)
+        return SequelBase(self.n_labels, trusts=one and params.caution, times=one and params.time)
 
     def build(self, X: Floats, Y: Floats, prior: Prior, split_share: float) -> None:
         """Form rules from scaled rows and solve for their consequents."""

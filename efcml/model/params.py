@@ -283,7 +283,7 @@ class Parameters:
         default=1.0,
         least=LEAST_CASE_NOISE,
     )
-    trust: bool = flag(
+    caution: bool = flag(
         "Whether scores are drawn towards the label frequencies as far as the model has been wrong "
         "to leave them. It helps where rows are few and labels many, and changes nothing where the "
         "model is right. Switch it off to compare.",

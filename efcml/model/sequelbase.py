@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from efcml.kernels.sequel import (
+    LINKED,
     LINKS_HELD,
     LOSSES_KEPT,
     NEVER,
+    TIMED,
+    TRUST,
+    TRUSTED,
     WEIGHT,
+    answer_sequel,
     begin_sequel,
 )
 from efcml.model.arguments import Sequel
@@ -89,13 +94,31 @@ class SequelBase:
             getattr(arrays, name)[:] *= factor
         arrays.losses[:] *= min(1.0, rows / in_losses) if in_losses > 0.0 else 1.0
 
+    def addends(self, scores: Floats) -> Arrays:
+        """Return what is added to scores (K,) of rules and cases at the next row, by its name."""
+        arrays = self.arrays
+        answer_sequel(0, arrays, scores.copy())  # fills what the answer is made with
+        c, t, left = arrays.coefficients, arrays.steering[TRUST], arrays.left
+        shares, timed = arrays.shares, arrays.shares[TIMED] + arrays.shares[LINKED]
+        drawn = (1.0 - left) * arrays.plain[TRUSTED] * (1.0 - t)
+        drawn += left * (shares[TRUSTED] * (1.0 - t) + timed * (1.0 - c[0]))
+        links = shares[LINKED] * arrays.linked if shares[LINKED] > 0.0 else np.zeros(len(left))
+        return {
+            "label frequencies": drawn * (arrays.frequencies - scores),
+            "the last errors": left * timed * (c[1::2] @ arrays.errors),
+            "the last labels": left * timed * (c[2::2] @ arrays.labels),
+            "the last labels of others": links,
+        }
+
     def pass_rows(self, count: int) -> None:
         """Let rows go by of which no label is known, or none yet."""
-        self.arrays.ago[:] = np.minimum(self.arrays.ago + count, NEVER)
+        if self.arrays.times:
+            self.arrays.ago[:] = np.minimum(self.arrays.ago + count, NEVER)
 
     def wait(self, count: int) -> None:
         """Let rows go by that were answered and will be learned."""
-        self.arrays.waiting[0] += count
+        if self.arrays.times:
+            self.arrays.waiting[0] += count
 
     def stop_waiting(self, held: int) -> None:
         """Be about to learn rows that were held; the others between them have no labels."""

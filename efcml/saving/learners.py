@@ -104,7 +104,7 @@ def learner_shapes(facts: Facts) -> Shapes:
         recent = CaseBase.state_shapes(p, K, facts["n_recent"])
         fields = RuleBase.state_shapes(rules)
         shapes |= nest(rules=fields, cases=remembered, recent=recent)
-        if params.trust or params.time:
+        if params.caution or params.time:
             shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
         if follows:
             shapes |= nest(brief=fields)
@@ -149,7 +149,7 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
             raise ValueError("the two memories are not those of the same rules")
     check_cases("cases", facts["n_cases"], arrays)
     check_cases("recent", facts["n_recent"], arrays)
-    if facts["params"]["trust"] or facts["params"]["time"]:
+    if facts["params"]["caution"] or facts["params"]["time"]:
         check_sequel(pick(arrays, "sequel"))
     if from_plain(facts["params"]["scaling"]) == "follow":
         check_following(pick(arrays, "follow"))

@@ -3,8 +3,9 @@
 Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
 stream, trust and time, held rows that answer, and kinds of columns. A model from before is not
 split, takes nothing in, its shared planes and its scale stay, it forgets as it was told to, it is
-trusted wholly, the last rows say nothing, and label frequencies answer in its warm-up. What is not a parameter is as it is today: if rules count by density, they also win
-rows by it, and merging goes by the dimension.
+trusted wholly, the last rows say nothing, and label frequencies answer in its warm-up. What is not
+a parameter is as it is today: if rules count by density, they also win rows by it, and merging goes
+by the dimension.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PARAMETERS = {
     "least_share": 0.0,
     "provisional": False,
     "scaling": "frozen",
-    "trust": False,
+    "caution": False,
     "time": False,
 }
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0}

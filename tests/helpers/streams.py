@@ -58,7 +58,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "cases": 0,
     "case_width": 0.25,
     "case_noise": 1.0,
-    "trust": False,
+    "caution": False,
     "time": False,
     "weight_limit": 1e6,
 }

@@ -619,7 +619,7 @@ class NaiveLearner:
         cases=0,
         case_width=0.25,
         case_noise=1.0,
-        trust=False,
+        caution=False,
         time=False,
         weight_limit=1e6,
         max_rules=None,
@@ -649,7 +649,7 @@ class NaiveLearner:
         self.shared, self.renewal = shared, renewal
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
         self.cases = NaiveCases(p, K, cases, case_width, case_noise)
-        self.sequel = NaiveSequel(K, trust=trust, time=time) if trust or time else None
+        self.sequel = NaiveSequel(K, trust=caution, time=time) if caution or time else None
         self.rules = []
         self.groups = 1
         self.tested = {}

@@ -84,7 +84,8 @@ class NaiveSequel:
 
     def pass_row(self):
         """Let a row go by that has no label."""
-        self.ago = np.minimum(self.ago + 1, NEVER)
+        if self.time:
+            self.ago = np.minimum(self.ago + 1, NEVER)
 
     def learn(self, s, y):
         """Learn a row of which the scores of rules and cases were ``s``."""
@@ -111,6 +112,9 @@ class NaiveSequel:
             self.W = np.sqrt(LINKS_KEPT) * self.W
             self.W += np.outer(gain, np.where(known, z - four[3], 0.0))
             self.P = self.P - part * np.outer(gain, self.P @ v[0])
+        self.seen, self.ones = self.seen + known, self.ones + z
+        if not self.time:
+            return
         last = z - np.clip(s, 0.0, 1.0), z - f
         now = [
             FADES[:, None] * old + (1.0 - FADES[:, None]) * new
@@ -122,7 +126,6 @@ class NaiveSequel:
         )
         self.l, self.v = np.where(known, now[0], self.l), np.where(known, now[1], self.v)
         self.ago = np.where(known, 1, np.minimum(self.ago + 1, NEVER))
-        self.seen, self.ones = self.seen + known, self.ones + z
 
     def count_decay(self, s, z, fresh):
         """Least squares of what is left of what time said a row ago, where that was known."""
