@@ -335,11 +335,10 @@ def test_under_delay_only_what_is_known_by_then_has_a_say(rows, delay):
     expected = []
     learner = fitted(rows).learner_
     for t in range(60, len(X)):
+        between = min(delay, t - 60)
+        expected.append(learner.score(X[t - between : t + 1])[-1])
         if t - delay >= 60:
             learner.learn(X[t - delay : t - delay + 1], Y[t - delay : t - delay + 1])
-        known = min(delay, t - 60)
-        block = learner.score(X[t - known : t + 1])  # the rows between are answered with it
-        expected.append(block[-1])
     result = prequential(fitted(rows), X[60:], Y[60:], delay=delay)
     assert np.array_equal(result.scores, np.array(expected))
 
@@ -426,7 +425,8 @@ def test_rows_held_for_their_scale_are_rows_that_wait(rows):
     for t in range(60, len(X)):
         one.learn(X[t : t + 1], Y[t : t + 1])
         waited = max(waited, int(one.sequel.arrays.waiting[0]))
-    many.learn(X[60:], Y[60:])
+    for part in np.array_split(np.arange(60, len(X)), 3):  # so few that nothing is said about clipping
+        many.learn(X[part], Y[part])
     assert waited > 30
     assert one.following.changes != (0, 0)
     assert one.sequel.arrays.waiting[0] == 0
