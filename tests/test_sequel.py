@@ -1,5 +1,7 @@
 """Trust and time: kernels against the slow twin, closed forms, and what a learner makes of them."""
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers.streams import assert_identical, state_of
@@ -425,7 +427,9 @@ def test_rows_held_for_their_scale_are_rows_that_wait(rows):
     for t in range(60, len(X)):
         one.learn(X[t : t + 1], Y[t : t + 1])
         waited = max(waited, int(one.sequel.arrays.waiting[0]))
-    for part in np.array_split(np.arange(60, len(X)), 3):  # so few that nothing is said about clipping
+    for part in np.array_split(
+        np.arange(60, len(X)), 3
+    ):  # so few that nothing is said about clipping
         many.learn(X[part], Y[part])
     assert waited > 30
     assert one.following.changes != (0, 0)
@@ -443,3 +447,13 @@ def test_what_is_added_is_told(rows):
     frame = found.to_frame()
     assert_allclose(frame.groupby("label", sort=False).contribution.sum(), found.score, atol=1e-9)
     assert "the last labels move" in str(found)
+
+
+def test_pickled_it_owns_its_arrays(rows):
+    X, Y = rows
+    clf = fitted(rows).partial_fit(X[60:], Y[60:])
+    buffers = []
+    frozen = pickle.dumps(clf.learner_.sequel, protocol=5, buffer_callback=buffers.append)
+    loaded = pickle.loads(frozen, buffers=[bytes(part) for part in buffers])  # read-only
+    assert np.array_equal(answer(loaded, Y[0]), answer(clf.learner_.sequel, Y[0]))
+    learn(loaded, Y[0], Y[1])

@@ -168,3 +168,12 @@ class SequelBase:
         for name, array in self._fields().items():
             array[:] = np.tril(fields[name]) if name == TRIANGLE else fields[name]
         return self
+
+    def __getstate__(self) -> tuple[int, tuple[bool, bool], Arrays]:
+        """Pickle the state alone; scratch arrays are made anew."""
+        return len(self.arrays.ago), self.switches, self.state()
+
+    def __setstate__(self, state: tuple[int, tuple[bool, bool], Arrays]) -> None:
+        n_labels, (trusts, times), fields = state
+        SequelBase.__init__(self, n_labels, trusts=trusts, times=times)
+        self.restore(fields)
