@@ -100,7 +100,8 @@ class Learner(Guarded, EvolvingRules):
         self.cases, self.sequel = self._new_cases(), self._new_sequel()
         if self.cases.capacity or self.sequel.is_on:
             errors = batch.errors_without_own_row(self.rules, X, Y, self.settings)
-            self.cases.fill(X, errors)
+            if self.cases.capacity:
+                self.cases.fill(X, errors)
             if self.sequel.is_on:
                 self.sequel.begin(errors, Y)
         return self
