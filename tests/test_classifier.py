@@ -25,6 +25,7 @@ from efcml.model.casebase import CaseBase
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
+from efcml.model.sequelbase import SequelBase
 from efcml.support.bundles import Bundle
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
@@ -79,7 +80,7 @@ MADE = ("_model", "_made")  # of the rest: what kernels are given, what held row
 
 def freeze(value):
     """Return a comparable deep copy of a state; two are equal only if equal bit for bit."""
-    if isinstance(value, RuleBase | CaseBase):
+    if isinstance(value, RuleBase | CaseBase | SequelBase):
         return freeze(value.state())
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()

@@ -62,7 +62,7 @@ def test_a_row_alone_is_scored_as_among_others(rng):
     for t, expected in enumerate(learner.score(X)):
         learner.rules.scratch.ahead[:] = 5.0
         scores = np.full(2, np.nan)
-        scoring.score_row(X, t, 4, learner.model, scores)
+        scoring.score_row(X, t, 0, 4, learner.model, scores)
         assert np.array_equal(scores, expected)
         assert (learner.rules.scratch.ahead == 5.0).all()  # rows that are ahead keep theirs
 

@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.fields import CASE_FIELDS, FIELDS
 from efcml.model.memories import follow_antecedents
+from efcml.model.sequel_fields import SEQUEL_FIELDS
 
 SPLIT = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5, "merge_overlap": 0.9}
 SHARED = {"shared": 2.0, "renewal": 10}
@@ -74,6 +75,16 @@ VARIANTS = {
         "cases": 6,
         "birth_learning": False,
         "bandwidth": 1.0,
+    },
+    "caution": {"caution": True},
+    "caution and time": {"caution": True, "time": True, "cases": 6},
+    "time, partial": {"time": True, "share": 0.6},
+    "follows, caution and time, partial": {
+        "forgetting": "auto",
+        "cases": 6,
+        "caution": True,
+        "time": True,
+        "share": 0.3,
     },
     "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
@@ -138,12 +149,22 @@ def assert_same_cases(cases, twin):
             assert_allclose(value, wanted, rtol=1e-6, atol=atol, err_msg=field.name)
 
 
+def assert_same_sequel(sequel, twin):
+    """Compare all that trust and time remember."""
+    found, expected = sequel.state(), twin.arrays()
+    assert found.keys() == expected.keys() == {field.name for field in SEQUEL_FIELDS}
+    for name, value in found.items():
+        assert_allclose(value, expected[name], rtol=1e-6, atol=1e-8, err_msg=name)
+
+
 def assert_same(learner, twin):
     """Compare everything that the two remember."""
     assert_same_rules(learner.rules, twin.rules)
     assert_same_tests(learner.rules, twin.tested)
     assert not learner.rules.stale.any()  # between rows every P is derived that is to be
     assert_same_cases(learner.cases, twin.cases)
+    if twin.sequel is not None:
+        assert_same_sequel(learner.sequel, twin.sequel)
     if learner.brief is not None:
         follow_antecedents(learner.brief, learner.rules)
         twin.bring_gaussians()
@@ -172,7 +193,7 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, moves=None, **changes):
     assert learner.rows_seen == twin.row
     assert learner.renewal == twin.renewal
     assert learner.rules.n_groups == twin.groups
-    expected = [twin.score(x) for x in X[:5]]
+    expected = [twin.score(x, ahead) for ahead, x in enumerate(X[:5])]
     assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)
     return learner, twin
 
@@ -222,7 +243,7 @@ def test_longer_and_wider_streams(mode, share):
 
 @pytest.fixture(scope="module")
 def learned_pair():
-    return run_both(0, share=0.7, rows=30, cases=4, forgetting=0.95)
+    return run_both(0, share=0.7, rows=30, cases=4, forgetting=0.95, caution=True, time=True)
 
 
 def assert_noticed(learner, twin, array, index):
@@ -254,3 +275,10 @@ def test_every_field_of_the_cases_is_compared(learned_pair, field):
         if field.name == "count" and index == (0,):
             continue  # the number of cases: the others have as many rows
         assert_noticed(learner, twin, array, index + (0,) * (len(field.dims) - 1))
+
+
+@pytest.mark.parametrize("field", SEQUEL_FIELDS, ids=lambda field: field.name)
+def test_every_field_of_trust_and_time_is_compared(learned_pair, field):
+    learner, twin = learned_pair
+    array = getattr(learner.sequel.arrays, field.name)
+    assert_noticed(learner, twin, array, (0,) * len(field.dims))

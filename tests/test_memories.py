@@ -18,7 +18,7 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 
 AUTO = {"forgetting": "auto"}
-QUICK = {"prior": 1.0, "max_rules": 4, "warmup_rows": 20}
+QUICK = {"prior": 1.0, "max_rules": 4, "warmup_rows": 20, "caution": False, "time": False}
 
 
 def turning_rows(rng, n, turn):

@@ -12,9 +12,9 @@ from efcml.saving.archive import HEADER
 from efcml.saving.older_files import up_to_date
 
 AS_BEFORE = QUICK | {"prior": 1.0, "splitting": "off", "split_share": 1.0, "least_share": 0.0}
-AS_BEFORE |= {"provisional": False, "scaling": "frozen"}
+AS_BEFORE |= {"provisional": False, "scaling": "frozen", "caution": False, "time": False}
 NEW_FACTS = {"splitting", "split_share", "least_share", "splits", "shared", "renewal", "columns"}
-NEW_FACTS |= {"provisional", "evidence", "scaling", "drifts", "n_recent"}
+NEW_FACTS |= {"provisional", "evidence", "scaling", "drifts", "n_recent", "caution", "time"}
 KINDS = (EFCMLClassifier, OneVsRestEFC, ChainEFC)
 
 

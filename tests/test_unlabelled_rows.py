@@ -1,4 +1,7 @@
-"""A row without any known label changes nothing, whichever way it comes in."""
+"""A row without any known label changes nothing, whichever way it comes in.
+
+That is without time, under which the last known row is then further away: tests/test_sequel.py.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from efcml.compat.river import RiverEFCML
 from efcml.rivals import GlobalRLS, LabelFrequencies
 
 CAP = {"vigilance": 0.2, "bandwidth": 1.0, "max_rules": 3, "prior": 1.0, "cases": 5}
-CAP |= {"warmup_rows": 10, "merging": False}
+CAP |= {"warmup_rows": 10, "merging": False, "time": False}
 
 
 def half_labelled(rng, n=80, p=2, K=3):

@@ -47,6 +47,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
     "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
     "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
+    "docs/decisions/0026-what-errors-teach.md": (RESULTS + "errors-teach.jsonl",),
 }
 
 
@@ -70,6 +71,14 @@ def follow_table():
     from efcml.model.fields import FOLLOW_FIELDS, markdown_table
 
     return markdown_table(FOLLOW_FIELDS, "shape")
+
+
+def sequel_table():
+    """Return the arrays of caution and time."""
+    from efcml.model.fields import markdown_table
+    from efcml.model.sequel_fields import SEQUEL_FIELDS
+
+    return markdown_table(SEQUEL_FIELDS, "shape")
 
 
 def parameter_table():
@@ -213,7 +222,12 @@ def read_experiments(root):
 
 TABLES = {
     "README.md": {"results": results_table},
-    "docs/state.md": {"state": state_table, "cases": case_table, "follow": follow_table},
+    "docs/state.md": {
+        "state": state_table,
+        "cases": case_table,
+        "follow": follow_table,
+        "sequel": sequel_table,
+    },
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
     "docs/reliability.md": {

@@ -182,6 +182,8 @@ class ActiveLearner:
                 raise ValueError(f"row {question.row} asks for nothing: y must be None.")
             Y = read_answer(model, learner, y, question.labels, question.row)
             learner.learn(question.x, Y)
+        else:
+            learner.pass_rows(1)
         self.state = question.after.copy()
         if question:
             self.note(question.row, question.labels, question.reasons, question.after)

@@ -66,6 +66,7 @@ def run_block(
             rows, draws, first, active.steering, active.state, scores, wanted
         )
         trace.rules[block.start + first : block.start + row] = learner.n_rules
+        learner.pass_rows(row - first)
         if row == n:
             break
         at = block.start + row

@@ -85,7 +85,7 @@ def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trac
     ahead = slice(low + delay, high + delay)
     if ahead.stop <= len(X):
         part.scores = trace.scores[ahead]
-        part.rows = X[ahead] if delay else None
+        part.rows, part.ahead = X[ahead] if delay else None, delay
     begin = time.perf_counter()
     learner.learn(X[block], Y[block], trace=part)
     seconds = time.perf_counter() - begin

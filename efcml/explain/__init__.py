@@ -3,7 +3,8 @@
 from efcml.explain.activity import count_effective
 from efcml.explain.background import name_all
 from efcml.explain.columns import ColumnKinds, Group, find_flags
-from efcml.explain.explanation import Explanation, explain_row
+from efcml.explain.explaining import explain_row
+from efcml.explain.explanation import Explanation
 from efcml.explain.rule import Rule
 from efcml.explain.rulelist import RuleList, read_activations, read_rules, read_trust
 from efcml.explain.trust import Trust

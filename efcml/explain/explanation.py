@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled
-from efcml.explain.learner_rules import NO_RULE, read_in_order
+from efcml.explain.afterwards import tell_addends
+from efcml.explain.learner_rules import NO_RULE
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
-from efcml.explain.remembered import remembered_by
 from efcml.explain.rulelist import RuleList
-from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
-from efcml.support.guard import one_at_a_time
 from efcml.support.markup import Safe, bar, faint, join, lines, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.columns import ColumnKinds, Variable
+    from efcml.explain.columns import Variable
     from efcml.explain.rule import Rule
-    from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
@@ -44,8 +40,8 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, and what remembered cases add, give the score. During the warm-up there
-    are no rules, and the base is the score.
+    them, over all rules, what remembered cases add and what follows, give the score. During the
+    warm-up there are no rules, and the base is the score.
 
     Attributes
     ----------
@@ -70,6 +66,8 @@ class Explanation:
         Their similarity to the row, 1 if equal.
     clipped : bool array of shape (p,)
         Features so far from the initial rows that they count as less far.
+    afterwards : dict
+        What label frequencies and the last rows add, by name, (K,) each.
     """
 
     x: Floats
@@ -82,6 +80,7 @@ class Explanation:
     case_rows: Ints
     case_similarity: Floats
     clipped: Bools
+    afterwards: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -110,7 +109,10 @@ class Explanation:
 
     @cached_property
     def by_feature(self) -> Floats:
-        """What each feature adds over all rules (p, K); with `base` and `by_cases` the score."""
+        """What each feature adds over all rules (p, K).
+
+        With `base`, `by_cases` and `afterwards` the score.
+        """
         return self.contributions.sum(axis=0).T
 
     @property
@@ -136,7 +138,7 @@ class Explanation:
 
     @cached_property
     def by_rule(self) -> Floats:
-        """What each rule adds (rules, K); with `by_cases` the score, except in the warm-up."""
+        """What each rule adds (rules, K), except in the warm-up."""
         return self.typical + self.contributions.sum(axis=2)
 
     @property
@@ -147,7 +149,7 @@ class Explanation:
     @property
     def without_cases(self) -> Floats:
         """What all rules say without the remembered rows (K,)."""
-        return self.score - self.by_cases
+        return self.score - self.by_cases - sum(self.afterwards.values())
 
     @property
     def cases_matter(self) -> bool:
@@ -164,8 +166,8 @@ class Explanation:
         """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
 
         Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
-        whatever the row is, "similar cases" what remembered rows add; the rule of these is -1, as
-        it is during the warm-up.
+        whatever the row is, "similar cases" what remembered rows add, and what `afterwards` has;
+        the rule of these is -1, as it is during the warm-up.
         """
         with extra_for("to_frame"):
             import pandas
@@ -180,6 +182,10 @@ class Explanation:
             more = [NO_RULE], list(self.label_names), [SIMILAR if uids else TYPICAL]
             index = index.append(pandas.MultiIndex.from_product(more, names=columns))
             values = np.append(values, rest)
+        for name, added in self.afterwards.items():
+            more = [NO_RULE], list(self.label_names), [name]
+            index = index.append(pandas.MultiIndex.from_product(more, names=columns))
+            values = np.append(values, added)
         return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
 
     # -- words ------------------------------------------------------------------------------
@@ -199,9 +205,11 @@ class Explanation:
             name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
         ]
         trust = self._tell_trust() if len(self.rules) else []
-        return trust + [
-            f"{name} is far outside the initial rows and counts as less far" for name in far
-        ]
+        return (
+            trust
+            + tell_addends(dict(self.afterwards), self.label_names)
+            + [f"{name} is far outside the initial rows and counts as less far" for name in far]
+        )
 
     def _tell_trust(self) -> list[str]:
         """Say how far the strongest rule, and all rules, answer as the model does."""
@@ -319,68 +327,3 @@ def align(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows of a table as lines of text."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
-@one_at_a_time
-@one_blas_thread()
-def explain_row(
-    learner: Learner,
-    x: Floats,
-    feature_names: Sequence[str] | None = None,
-    label_names: Sequence[str] | None = None,
-    columns: ColumnKinds | None = None,
-) -> Explanation:
-    """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
-
-    Parameters
-    ----------
-    learner : Learner
-    x : array of shape (1, p)
-    feature_names, label_names, columns
-        As in `read_rules`.
-
-    Returns
-    -------
-    Explanation
-    """
-    background, rules = read_in_order(learner, feature_names, label_names, columns)
-    score = learner.score(x)[0]
-    if not rules:
-        shape = 0, learner.n_labels
-        return Explanation(
-            x[0].copy(),
-            score,
-            RuleList([], background),
-            np.zeros(0),
-            np.zeros(shape),
-            np.zeros((*shape, learner.n_features)),
-            np.zeros(shape),
-            np.zeros(0, dtype=int),
-            np.zeros(0),
-            np.zeros(learner.n_features, dtype=bool),
-        )
-    scaled = learner.scaler.transform(x)
-    psi = activate_scaled(learner, scaled)
-    order = np.argsort(-psi[0], kind="stable")
-    psi, rules = psi[0, order], [rules[r] for r in order]
-    typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])
-    contributions = np.array(
-        [
-            share * rule.slopes * (scaled[0] - rule.scaled_center)
-            for share, rule in zip(psi, rules, strict=True)
-        ]
-    )
-    clipped = np.abs(scaled[0]) >= learner.scaler.clip
-    cases, case_rows, similarity = remembered_by(learner, scaled[0])
-    return Explanation(
-        x[0].copy(),
-        score,
-        RuleList(rules, background),
-        psi,
-        typical,
-        contributions,
-        cases,
-        case_rows,
-        similarity,
-        clipped,
-    )

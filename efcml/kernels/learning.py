@@ -37,7 +37,8 @@ from efcml.kernels.memory import (
 )
 from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
-from efcml.kernels.scoring import answer_row, blend, score_row, view_row
+from efcml.kernels.scoring import add_up, answer_row, blend, score_row, view_row
+from efcml.kernels.sequel import is_on, learn_sequel, pass_row
 from efcml.kernels.waiting import bring_all, bring_all_G, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
@@ -246,6 +247,21 @@ def learn_errors_of_cases(n_known, row_number, model):
     learn_case(recent.errors, known, float(n_known), row_number, RECENT, recent)
 
 
+@kernel
+def learn_trust_and_time(x, y, n_known, answered, n_rules, model):
+    """Let what follows rules and cases learn the row in view, before these do.
+
+    So it has learned a row that is resumed after a birth. Returns whether the row has been compared
+    with the cases: for this, or because it was ``answered``.
+    """
+    if not is_on(model.sequel):
+        return answered
+    if not answered:
+        add_up(x, n_rules, model, model.sequel.scores)
+    learn_sequel(y, model.scratch.known, n_known, model.sequel)
+    return True
+
+
 @kernel_part
 def find_obstacle(n_known, K, groups, n_rules):
     """Return what Python must do before a row can be learned, or DONE."""
@@ -266,21 +282,23 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
         resumed = t == start and newborn >= 0
         watched = t < watch.rows.shape[0] and not resumed
         if watched and not watch.own:
-            score_row(watch.rows, t, n_rules, model, watch.scores[t])
+            score_row(watch.rows, t, watch.ahead, n_rules, model, watch.scores[t])
             watched = False
         n_known = note_known(y, scratch.known)
-        if n_known == 0 and not watched:
-            continue
-        first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
+        if n_known > 0 or watched:
+            first, last = view_next_row(X, Y, t, first, last, n_rules, model, watch.own)
         if watched:
-            answer_row(x, n_rules, model, watch.scores[t])
+            answer_row(x, 0, n_rules, model, watch.scores[t])
         if n_known == 0:
+            pass_row(model.sequel)
             continue
+        compared = False
         winner, other = newborn, -1
         if not resumed:
             obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)
             if obstacle != DONE:
                 return obstacle, t, -1, -1
+            compared = learn_trust_and_time(x, y, n_known, watched, n_rules, model)
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
@@ -288,7 +306,7 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
             set_factors(n_rules, model)
-            learn_errors_of_rules(x, y, n_known, watched, numbers[t], n_rules, model)
+            learn_errors_of_rules(x, y, n_known, compared, numbers[t], n_rules, model)
             learn_both(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)

@@ -206,7 +206,7 @@ def scan_rows(X, draws, start, n_rules, model, asking, scores):
     """
     ask, state, wanted, K = asking.ask, asking.state, asking.wanted, scores.shape[1]
     for t in range(start, X.shape[0]):
-        score_row(X, t, n_rules, model, scores[t])
+        score_row(X, t, t - start, n_rules, model, scores[t])  # nothing was learned since
         allowed = allowance(ask, state, K)
         state[USED_AMBIGUITY_THRESHOLD] = state[AMBIGUITY_THRESHOLD]
         state[USED_INSTABILITY_THRESHOLD] = state[INSTABILITY_THRESHOLD]

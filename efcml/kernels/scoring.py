@@ -5,6 +5,7 @@ from efcml.kernels.cases import compare_with_cases, recall
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules, look_ahead
 from efcml.kernels.memory import mix_answers, recent_share
+from efcml.kernels.sequel import answer_sequel, is_on
 
 
 @kernel
@@ -61,8 +62,8 @@ def view_row(x, distances, n_rules, model):
 
 
 @kernel
-def answer_row(x, n_rules, model, scores):
-    """Write the outputs of the row in view, corrected by all cases (how_it_works.md 2)."""
+def add_up(x, n_rules, model, scores):
+    """Write what rules and all cases say of the row in view (how_it_works.md 2)."""
     scratch = model.scratch
     activate_rules(scratch.distances, n_rules, model.rules, model.settings, scratch.activation)
     blend(scratch.activation, scratch.answers, n_rules, scores)
@@ -75,8 +76,19 @@ def answer_row(x, n_rules, model, scores):
 
 
 @kernel
-def score_rows(X, n_rules, model, scores):
-    """Write the continuous outputs of every row of X."""
+def answer_row(x, ahead, n_rules, model, scores):
+    """Write the outputs of the row in view, ``ahead`` rows after the next (how_it_works.md 9)."""
+    add_up(x, n_rules, model, scores)
+    if is_on(model.sequel):
+        answer_sequel(ahead, model.sequel, scores)
+
+
+@kernel
+def score_rows(X, later, n_rules, model, scores):
+    """Write the continuous outputs of every row of X; the first is ``later`` rows after the next.
+
+    The others follow, so less and less is known of the rows before them.
+    """
     rules, scratch, n = model.rules, model.scratch, X.shape[0]
     center, precision, ahead = rules.center, rules.input_precision, scratch.ahead
     for first in range(0, n, AHEAD):
@@ -84,17 +96,20 @@ def score_rows(X, n_rules, model, scores):
         look_ahead(X, first, last, center, precision, n_rules, scratch.e, ahead)
         for t in range(first, last):
             view_row(X[t], ahead[t - first], n_rules, model)
-            answer_row(X[t], n_rules, model, scores[t])
+            answer_row(X[t], later + t, n_rules, model, scores[t])
 
 
 @kernel
-def score_row(X, t, n_rules, model, scores):
-    """Write the continuous outputs of row t; rows that are ahead keep their distances."""
+def score_row(X, t, ahead, n_rules, model, scores):
+    """Write the continuous outputs of row t, ``ahead`` rows after the next.
+
+    The distances that were looked up for other rows stay.
+    """
     rules, scratch = model.rules, model.scratch
     distances = scratch.alone
     look_ahead(X, t, t + 1, rules.center, rules.input_precision, n_rules, scratch.e, distances)
     view_row(X[t], distances[0], n_rules, model)
-    answer_row(X[t], n_rules, model, scores)
+    answer_row(X[t], ahead, n_rules, model, scores)
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import Any
 
 from efcml.model.fields import CASE_FIELDS, FIELDS, FOLLOW_FIELDS
 from efcml.model.scratch import CASE_SCRATCH, SCRATCH
+from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH
 from efcml.support.bundles import bundle
 
 Rules: Any = bundle("Rules", [field.name for field in FIELDS], __name__)
@@ -17,21 +18,29 @@ Cases: Any = bundle(
     "Cases", [field.name for field in CASE_FIELDS + CASE_SCRATCH] + ["width", "noise"], __name__
 )
 
+# What follows rules and cases: state, scratch arrays, and what of it is in use.
+Sequel: Any = bundle(
+    "Sequel",
+    [field.name for field in SEQUEL_FIELDS + SEQUEL_SCRATCH] + ["trusts", "times"],
+    __name__,
+)
+
 Scratch: Any = bundle("Scratch", [field.name for field in SCRATCH], __name__)
 
 # Everything that learns. `start_variance` is S_0. Of what follows, the brief memory of the rules
 # and the recent cases, nothing is used under a fixed forgetting.
 Model: Any = bundle(
     "Model",
-    "rules cases settings scratch start_variance brief brief_scratch recent recent_trial",
+    "rules cases settings scratch start_variance brief brief_scratch recent recent_trial sequel",
     __name__,
 )
 
 # What is remembered of the last rows, to see whether their scale still fits.
 Follow: Any = bundle("Follow", [field.name for field in FOLLOW_FIELDS], __name__)
 
-# Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
-Watch: Any = bundle("Watch", "rows scores own", __name__)
+# Rows to be scored on the way, and their scores; `own` if they are the rows that are learned, else
+# they are so many rows `ahead` of these.
+Watch: Any = bundle("Watch", "rows scores own ahead", __name__)
 
 # What an active learner wants; the words behind the numbers are in kernels/querying.py.
 Ask: Any = bundle(

@@ -37,6 +37,7 @@ from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, so
 from efcml.model.prior import precision
 from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
+from efcml.model.sequelbase import SequelBase
 from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
 from efcml.model.steering import settings_of
@@ -76,6 +77,7 @@ class EvolvingRules:
         self.brief: RuleBase | None = None  # under forgetting="auto"
         self.cases: CaseBase = NOT_YET
         self._forget_recent()
+        self.sequel: SequelBase = NOT_YET
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
@@ -103,6 +105,7 @@ class EvolvingRules:
         parts = (
             *(rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance),
             *(brief.arrays, brief.scratch, self.recent.arrays, self.recent_trial),
+            self.sequel.arrays,
         )
         old = self._model
         if old is None or any(a is not b for a, b in zip(old.values(), parts, strict=True)):
@@ -116,6 +119,7 @@ class EvolvingRules:
         self.rules, self.brief = RuleBase(*sizes, n_pairs=self.n_pairs, capacity=room), None
         self.cases = CaseBase(self.n_features, self.n_planes, 0, 1.0, 1.0)
         self._forget_recent()
+        self.sequel = SequelBase(self.n_labels, trusts=False, times=False)
         if self.n_labels > 1 and np.isnan(Y).any():
             self.rules.split_groups()
         self.prior_precision = precision(delta, self.n_features)

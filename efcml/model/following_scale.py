@@ -31,6 +31,7 @@ from efcml.model.arguments import Follow
 from efcml.model.fields import FOLLOW_FIELDS, allocate
 from efcml.model.memories import follow_antecedents
 from efcml.model.scaler import Scaler, is_resting
+from efcml.model.sequelbase import SequelBase
 from efcml.model.units import ChangeOfUnits, re_express, re_express_cases, renew_start_variance
 from efcml.support.label_means import label_means
 
@@ -244,7 +245,8 @@ def changed_state(learner: Any, change: ChangeOfUnits) -> State:
 
 
 def score(learner: Any, state: State, scaled: Floats) -> Floats:
-    """Return the scores of scaled rows under another state."""
+    """Return what rules and cases under another state say of scaled rows."""
     other = learner.copy()
     vars(other).update(state)
+    other.sequel = SequelBase(learner.n_labels, trusts=False, times=False)
     return cast("Floats", other._score_scaled(scaled))

@@ -28,6 +28,7 @@ from efcml.model.params import Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
+from efcml.model.sequelbase import SequelBase
 from efcml.model.sharing import next_renewal
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.support.blas import one_blas_thread
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
-UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False)
+UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False, 0)
 STATE_FACTS = "n_features n_labels rows_seen warned split_share shared renewal".split()
 
 STATE_ARRAYS = ("start_variance", "prior_precision", "recent_trial")
@@ -96,9 +97,13 @@ class Learner(Guarded, EvolvingRules):
             self.following = FollowingScale.from_rows(raw, X, self.n_labels)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
-        self.cases = self._new_cases()
-        if self.cases.capacity:
-            self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
+        self.cases, self.sequel = self._new_cases(), self._new_sequel()
+        if self.cases.capacity or self.sequel.is_on:
+            errors = batch.errors_without_own_row(self.rules, X, Y, self.settings)
+            if self.cases.capacity:
+                self.cases.fill(X, errors)
+            if self.sequel.is_on:
+                self.sequel.begin(errors, Y)
         return self
 
     def _new_beginning(self) -> Beginning:
@@ -116,6 +121,11 @@ class Learner(Guarded, EvolvingRules):
         return CaseBase(
             self.n_features, self.n_planes, params.cases, params.case_width, params.case_noise
         )
+
+    def _new_sequel(self) -> SequelBase:
+        """Return one that knows nothing yet; several pairs (alpha, beta) have none."""
+        one, params = self.pairs is None, self.params
+        return SequelBase(self.n_labels, trusts=one and params.caution, times=one and params.time)
 
     def build(self, X: Floats, Y: Floats, prior: Prior, split_share: float) -> None:
         """Form rules from scaled rows and solve for their consequents."""
@@ -175,7 +185,7 @@ class Learner(Guarded, EvolvingRules):
                 part.add_clipped(clipped[-1])
             if not doubt:
                 self._learn_scaled(rows[: last - first], Y[block], part)
-            elif part is not None:
+            else:
                 self._answer(rows[: last - first], part)
             if doubt and event:
                 self._learn_held(part)
@@ -187,15 +197,18 @@ class Learner(Guarded, EvolvingRules):
         """Warn if many values of some rows were clipped, once."""
         self.told_of_clipping = self.told_of_clipping or warn_of_clipping(clipped, rows)
 
-    def _answer(self, rows: Floats, trace: Trace) -> None:
-        """Note scores for rows that are not learned."""
-        seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-        trace.scores[: len(seen)] = self._score_scaled(seen)
-        trace.rules[:] = self.n_rules
+    def _answer(self, rows: Floats, trace: Trace | None) -> None:
+        """Note scores for rows that are not learned yet."""
+        if trace is not None:
+            seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
+            trace.scores[: len(seen)] = self._score_scaled(seen, trace.ahead)
+            trace.rules[:] = self.n_rules
+        self.sequel.wait(len(rows))
 
     def _learn_held(self, trace: Trace | None) -> None:
         """Decide about the scale and learn the rows that were held for that."""
         X, Y = decide_scale(self)
+        self.sequel.stop_waiting(len(X))
         part = Trace.for_rows(len(X), self.n_planes)
         part.rows = X[:0]  # they have been answered already
         self._learn_scaled(self.scaler.transform(X), Y, part)
@@ -207,7 +220,7 @@ class Learner(Guarded, EvolvingRules):
         watch = UNWATCHED
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-            watch = Watch(seen, trace.scores, trace.rows is None)
+            watch = Watch(seen, trace.scores, trace.rows is None, trace.ahead)
         self._run(rows, Y, trace, watch)
 
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
@@ -244,7 +257,7 @@ class Learner(Guarded, EvolvingRules):
     @one_at_a_time
     @one_blas_thread()
     def score(self, X: Floats) -> Floats:
-        """Return the (n, K) continuous outputs."""
+        """Return the (n, K) continuous outputs of rows that follow each other."""
         if self.fitted:
             return self._score_scaled(self.scaler.transform(X))
         answer = self.beginning.answer(self.held, self.frequencies, X)
@@ -255,10 +268,18 @@ class Learner(Guarded, EvolvingRules):
         """Label frequencies of the rows that are held."""
         return label_means(np.array([y for _, y in self.held]).reshape(-1, self.n_labels))
 
-    def _score_scaled(self, X: Floats) -> Floats:
+    def _score_scaled(self, X: Floats, ahead: int = 0) -> Floats:
         scores = np.empty((len(X), self.n_planes))
-        score_rows(X, self.rules.n_rules, self.model, scores)
+        score_rows(X, ahead, self.rules.n_rules, self.model, scores)
         return scores
+
+    @one_at_a_time
+    def pass_rows(self, count: int) -> None:
+        """Let rows of the stream go by of which nothing is learned."""
+        if self.following is not None and self.following.in_doubt:
+            self.sequel.wait(count)
+        else:
+            self.sequel.pass_rows(count)
 
     @one_at_a_time
     @one_blas_thread()
@@ -291,6 +312,7 @@ class Learner(Guarded, EvolvingRules):
             self._steer()
             self.cases.add_labels(count)
             self.recent.add_labels(count)
+            self.sequel.add_labels(count)
             if self.following is not None:
                 self.following.add_labels(count)
         else:
@@ -312,6 +334,7 @@ class Learner(Guarded, EvolvingRules):
         if self.fitted:
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
             other.recent, other.recent_trial = self.recent.copy(), self.recent_trial.copy()
+            other.sequel = self.sequel.copy()
             other.brief = None if self.brief is None else self.brief.copy()
             other.following = None if self.following is None else self.following.copy()
         return other
@@ -334,6 +357,8 @@ class Learner(Guarded, EvolvingRules):
             arrays |= {"mean": self.scaler.mean, "scale": self.scaler.scale}
             arrays |= {name: getattr(self, name) for name in STATE_ARRAYS}
             arrays |= nest(rules=fields, cases=self.cases.state(), recent=self.recent.state())
+            if self.sequel.is_on:
+                arrays |= nest(sequel=self.sequel.state())
             if self.brief is not None:
                 follow_antecedents(self.brief, self.rules)
                 arrays |= nest(brief=self.brief.state()[0])
@@ -366,6 +391,9 @@ class Learner(Guarded, EvolvingRules):
             if follows:
                 learner.brief = RuleBase.from_state(pick(arrays, "brief"), facts["rules"])
             learner.recent.restore(pick(arrays, "recent"))
+            learner.sequel = learner._new_sequel()
+            if learner.sequel.is_on:
+                learner.sequel.restore(pick(arrays, "sequel"))
             if learner.params.scaling == "follow":
                 learner.following = FollowingScale.from_state(pick(arrays, "follow"))
         return learner

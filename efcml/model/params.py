@@ -285,6 +285,20 @@ class Parameters:
         default=1.0,
         least=LEAST_CASE_NOISE,
     )
+    caution: bool = flag(
+        "Whether scores are drawn towards the label frequencies as far as the model has been wrong "
+        "to leave them. It helps where rows are few and labels many, and changes nothing where the "
+        "model is right. Switch it off to compare.",
+        default=True,
+        paper=False,
+    )
+    time: bool = flag(
+        "Whether errors and labels of the last known rows have a say in the next, once they have "
+        "proved to tell something. Where rows are independent it changes nothing. Switch it off "
+        "to compare, or if rows come in no order.",
+        default=True,
+        paper=False,
+    )
     weight_limit: float = number(
         "A rule with a larger absolute weight stops its proximal steps, with a warning. Only "
         "printed formulas get there. Infinity takes the guard away.",

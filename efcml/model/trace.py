@@ -25,6 +25,7 @@ class Trace:
     events: Events = field(default_factory=list)
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
     clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
+    ahead: int = 0  # how many rows `rows` come after those that are learned
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:
@@ -34,7 +35,7 @@ class Trace:
     def part(self, block: slice) -> Trace:
         """Return the trace of a slice of the rows, over the same arrays and without events."""
         rows = None if self.rows is None else self.rows[block]
-        return Trace(self.scores[block], self.rules[block], rows=rows)
+        return Trace(self.scores[block], self.rules[block], rows=rows, ahead=self.ahead)
 
     def take_events(self, part: Trace, first: int) -> None:
         """Add events and clipped values of a part that begins at row ``first``."""

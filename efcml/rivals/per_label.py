@@ -125,10 +125,9 @@ class OneVsRestLearner(Guarded):
         return self
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        rows = None if trace is None else trace.rows
         parts: list[Any] = []
         for model, label in zip(self.models, self.order, strict=True):
-            part = None if trace is None else watch(len(X), rows)
+            part = None if trace is None else watch(len(X), trace.rows, trace.ahead)
             model.learn(X, Y[:, [label]], part)
             parts.append(part)
         if trace is not None:
@@ -193,7 +192,7 @@ class ChainLearner(OneVsRestLearner):
         true, parts = X, []
         for model, label in zip(self.models, self.order, strict=True):
             y = Y[:, [label]]
-            watched = learn_watched(model, true, y, tables)
+            watched = learn_watched(model, true, y, tables, 0 if trace is None else trace.ahead)
             decided = [decide(part.scores) for part in watched]
             tables = [np.hstack(pair) for pair in zip(tables, decided, strict=True)]
             true = np.hstack([true, np.where(np.isnan(y), decided[0], y) if unknown else y])
@@ -217,10 +216,10 @@ def decide(scores: Floats) -> Floats:
     return (scores >= 0.5).astype(float)
 
 
-def watch(n: int, rows: Floats | None) -> Trace:
+def watch(n: int, rows: Floats | None, ahead: int) -> Trace:
     """Return an empty trace of one label."""
     trace = Trace.for_rows(n, 1)
-    trace.rows = rows
+    trace.rows, trace.ahead = rows, ahead
     return trace
 
 
@@ -230,12 +229,17 @@ def fit_known(model: Learner, X: Floats, y: Floats) -> None:
         model.fit(X, y)
 
 
-def learn_watched(model: Learner, X: Floats, y: Floats, tables: Sequence[Floats]) -> list[Trace]:
+def learn_watched(
+    model: Learner, X: Floats, y: Floats, tables: Sequence[Floats], ahead: int
+) -> list[Trace]:
     """Learn rows and return one trace per table of rows to be scored.
 
-    A learner scores one row per row that it learns. For all tables but the last a copy does it.
+    A learner scores one row per row that it learns. For all tables but the last, whose rows may be
+    ``ahead``, a copy does it.
     """
-    traces = [watch(len(X), None if table is X else table) for table in tables]
+    traces = [watch(len(X), None if table is X else table, 0) for table in tables]
+    for trace in traces[-1:]:
+        trace.ahead = ahead
     for trace in traces[:-1]:
         model.copy().learn(X, y, trace)
     model.learn(X, y, traces[-1] if traces else None)

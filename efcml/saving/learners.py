@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.kernels import cases, scale_watch
+from efcml.kernels import cases, scale_watch, sequel
 from efcml.model.beginning import EVIDENCE
 from efcml.model.casebase import MATRICES, CaseBase
 from efcml.model.evolving import COUNTED
@@ -16,6 +16,7 @@ from efcml.model.following_scale import MOST_HELD, FollowingScale
 from efcml.model.memories import MOST_RECENT
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
+from efcml.model.sequelbase import SequelBase
 from efcml.rivals.per_label import ChainLearner
 from efcml.saving.file_checks import (
     INT64,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9  # relative; what is known of the cases for certain has no variance but this
 PLANES = (
     *("cases/weights", "recent/weights", "recent_trial"),
+    *(f"sequel/{name}" for name in ("moments", "targets", "tally", "losses", "decay")),
+    *(f"sequel/{name}" for name in ("errors", "errors_before", "links")),
     *(
         f"{part}/{field.name}"
         for part in ("rules", "brief")
@@ -101,6 +104,8 @@ def learner_shapes(facts: Facts) -> Shapes:
         recent = CaseBase.state_shapes(p, K, facts["n_recent"])
         fields = RuleBase.state_shapes(rules)
         shapes |= nest(rules=fields, cases=remembered, recent=recent)
+        if params.caution or params.time:
+            shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
         if follows:
             shapes |= nest(brief=fields)
         if params.scaling == "follow":
@@ -144,6 +149,8 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
             raise ValueError("the two memories are not those of the same rules")
     check_cases("cases", facts["n_cases"], arrays)
     check_cases("recent", facts["n_recent"], arrays)
+    if facts["params"]["caution"] or facts["params"]["time"]:
+        check_sequel(pick(arrays, "sequel"))
     if from_plain(facts["params"]["scaling"]) == "follow":
         check_following(pick(arrays, "follow"))
     uids = arrays["rules/uid"]
@@ -162,6 +169,21 @@ def check_cases(which: str, size: int, arrays: Arrays) -> None:
         check_definite(matrices, *names)
     if arrays[f"{which}/count"][cases.SIZE] != size:
         raise ValueError("the number of cases is not the number of rows remembered")
+
+
+def check_sequel(arrays: Arrays) -> None:
+    """Refuse what no model can know of its own errors and of the last rows."""
+    check_positive(arrays, "link_start")
+    if arrays["links"].size:
+        matrix = {"link_covariance": arrays["link_covariance"][None]}
+        check_symmetric(matrix, "link_covariance")
+        check_all(np.diagonal(arrays["link_covariance"]) > 0.0, "a link has no variance")
+    not_below_0 = ("tally", "losses", "ones", "seen", "waiting")
+    for name in not_below_0:
+        check_all(~(arrays[name] < 0), f"{name} is below 0")
+    check_all(arrays["ones"] <= arrays["seen"], "a label was there more often than it was known")
+    ago = arrays["ago"]
+    check_all((ago >= 1) & (ago <= sequel.NEVER), "a label was known at no time that can be")
 
 
 def check_following(arrays: Arrays) -> None:

@@ -1,10 +1,11 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
 Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
-stream, held rows that answer, and kinds of columns. A model from before is not split, takes nothing
-in, its shared planes and its scale stay, it forgets as it was told to, and label frequencies answer
-in its warm-up. What is not a parameter is as it is today: if rules count by density, they also win
-rows by it, and merging goes by the dimension.
+stream, trust and time, held rows that answer, and kinds of columns. A model from before is not
+split, takes nothing in, its shared planes and its scale stay, it forgets as it was told to, it is
+trusted wholly, the last rows say nothing, and label frequencies answer in its warm-up. What is not
+a parameter is as it is today: if rules count by density, they also win rows by it, and merging goes
+by the dimension.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ PARAMETERS = {
     "least_share": 0.0,
     "provisional": False,
     "scaling": "frozen",
+    "caution": False,
+    "time": False,
 }
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
 COUNTS = {"splits": 0, "drifts": 0}

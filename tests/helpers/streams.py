@@ -58,6 +58,8 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "cases": 0,
     "case_width": 0.25,
     "case_noise": 1.0,
+    "caution": False,
+    "time": False,
     "weight_limit": 1e6,
 }
 NOT_IN_NAIVE = ("birth_width", "clip", "scaling", "warmup_rows", "provisional", "max_rules")
@@ -136,9 +138,10 @@ def unscaled_learner(p, K, *, capacity=8, shared=None, renewal=None, **changes):
     learner.split_share, learner.shared, learner.renewal = params.split_share, shared, renewal
     learner._steer()
     learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
+    learner._forget_recent(room=params.forgetting == "auto" and params.cases > 0)
+    learner.sequel = learner._new_sequel()
     if params.forgetting == "auto":
         learner.brief = begin_brief(learner.rules)
-        learner._forget_recent(room=params.cases > 0)
     return learner
 
 
@@ -195,6 +198,7 @@ def state_of(learner):
         state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
         state |= {f"recent/{name}": array for name, array in learner.recent.state().items()}
         state["recent_trial"] = learner.recent_trial.copy()
+        state |= {f"sequel/{name}": array for name, array in learner.sequel.state().items()}
         if learner.following is not None:
             state |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
             state |= {f"follow/{name}": a for name, a in learner.following.state().items()}

@@ -59,8 +59,10 @@ class NaiveFollower(NaiveLearner):
             for m in [self.share(long)]
         ]
 
-    def score(self, x):
-        """K continuous outputs for one row."""
+    def add_up(self, x):
+        """What rules and all cases say of one row."""
+        if not self.rules:
+            return np.zeros(self.K)
         psi = self.activations(x)
         said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
         trust = share_of(self.recent_trial, RECENT_HELD)
@@ -69,6 +71,7 @@ class NaiveFollower(NaiveLearner):
     def learn_row(self, x, y):
         """Learn one row, in the order of how_it_works.md 8."""
         known = ~np.isnan(y)
+        self.learn_sequel(x, y, known)
         if not known.any():
             return
         if not known.all():

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from naive.cases import NaiveCases
+from naive.sequel import NaiveSequel
 
 MODES = ("shift", "laplacian", "signed", "paper", "none")
 CONVEX_MODES = ("shift", "laplacian", "signed")
@@ -620,6 +621,8 @@ class NaiveLearner:
         cases=0,
         case_width=0.25,
         case_noise=1.0,
+        caution=False,
+        time=False,
         weight_limit=1e6,
         max_rules=None,
         splitting="off",
@@ -648,6 +651,7 @@ class NaiveLearner:
         self.shared, self.renewal = shared, renewal
         self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
         self.cases = NaiveCases(p, K, cases, case_width, case_noise)
+        self.sequel = NaiveSequel(K, trust=caution, time=time) if caution or time else None
         self.rules = []
         self.groups = 1
         self.tested = {}
@@ -685,8 +689,13 @@ class NaiveLearner:
         centers = [rule.center for rule in self.rules]
         return distances(z, centers, [rule.joint_precision for rule in self.rules])
 
-    def score(self, x):
-        """K continuous outputs for one row (section 2)."""
+    def score(self, x, ahead=0):
+        """K continuous outputs for a row that comes ``ahead`` rows after the next (section 9)."""
+        said = self.add_up(x)
+        return said if self.sequel is None else self.sequel.answer(said, ahead)
+
+    def add_up(self, x):
+        """What rules and cases say of one row (section 2)."""
         if not self.rules:
             return np.zeros(self.K)
         return score_row(x, self.activations(x), [rule.W for rule in self.rules]) + (
@@ -695,10 +704,16 @@ class NaiveLearner:
 
     # -- one row -----------------------------------------------------------------------------
 
+    def learn_sequel(self, x, y, known):
+        """What follows rules and cases learns first, from what they say before they do."""
+        if self.sequel is not None and (self.rules or not known.any()):
+            self.sequel.learn(self.add_up(x), y)
+
     def learn_row(self, x, y):
         """Learn one row; NaN in y is an unknown label. Returns what happened to the rules."""
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         known = ~np.isnan(y)
+        self.learn_sequel(x, y, known)
         if not known.any():
             return "nothing"
         if not known.all():

@@ -1,0 +1,38 @@
+"""What is added to a score after rules and cases: caution and time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from efcml.explain.phrases import signed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from efcml.model.learner import Learner
+    from efcml.support.aliases import Floats
+
+    Addends: TypeAlias = dict[str, Floats]
+
+LEAST_TOLD = 0.005  # of a score; less is not worth a sentence
+
+
+def find_addends(learner: Learner, said: Floats) -> Addends:
+    """Return what is added to what rules and cases ``said`` (K,) of the next row, by name.
+
+    What adds nothing to any label is left out.
+    """
+    found = learner.sequel.addends(said) if learner.sequel.is_on else {}
+    return {name: added for name, added in found.items() if added.any()}
+
+
+def tell_addends(learned: Addends, label_names: Sequence[str]) -> list[str]:
+    """Return one sentence for each addend that moves a label: which one most, and by how much."""
+    told = []
+    for name, added in learned.items():
+        largest = int(np.abs(added).argmax())
+        if abs(added[largest]) >= LEAST_TOLD:
+            told.append(f"{name} move {label_names[largest]} most, by {signed(added[largest])}")
+    return told
