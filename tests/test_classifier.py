@@ -20,12 +20,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from efcml import EFCMLClassifier, OneVsRestEFC
-from efcml.estimators.probability import squash
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.support.bundles import Bundle
+from efcml.support.probability import squash
 
 # Nothing here depends on defaults, so that rules are born and merged whatever those become.
 FIXED = {

@@ -12,9 +12,9 @@ from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 from test_package import run
 
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml.estimators.probability import squash
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.support.probability import squash
 
 pytest.importorskip("river")
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.compat.dicts import in_order, read_features, read_labels
-from efcml.estimators.probability import squash
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
@@ -17,6 +16,7 @@ from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.probability import squash
 
 with extra_for("RiverEFCML"):
     from river import base

@@ -16,7 +16,6 @@ from efcml.estimators.known_columns import (
     rows_to_fit,
 )
 from efcml.estimators.light import LightBase, take_bases
-from efcml.estimators.probability import squash
 from efcml.estimators.seeds import read_random_state
 from efcml.estimators.targets import as_array, column_names, is_flat, read_binary, read_labels
 from efcml.explain import ColumnKinds, find_flags
@@ -25,6 +24,7 @@ from efcml.model.params import Params
 from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.probability import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
