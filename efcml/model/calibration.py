@@ -112,7 +112,7 @@ class _Batch:
         gradient, curvature = self._slopes(shared, own)
         information = curvature + OWN_PRIOR * np.eye(2)
         pull = gradient - OWN_PRIOR * own
-        steps: Floats = np.linalg.solve(information, pull[..., None])
+        steps = np.linalg.solve(information, pull[..., None]).astype(np.float64)
         return steps[..., 0], information
 
     def _slopes(self, shared: Floats, own: Floats) -> tuple[Floats, Floats]:
