@@ -11,7 +11,8 @@ from helpers.streams import COMPILED
 from numba import typeof
 
 from efcml._jit import kernel
-from efcml.model.params import Params, Settings
+from efcml.model.params import Params
+from efcml.model.steering import Settings, settings_of
 from efcml.support.bundles import Bundle, bundle
 
 compiled = pytest.mark.skipif(not COMPILED, reason="only compiled kernels read tables")
@@ -222,7 +223,7 @@ def test_pickles_and_copies_stand_alone(again, used):
 
 
 def test_settings_of_parameters_are_a_bundle():
-    settings = Params().settings(3, 2, 1.0, split_share=0.3)
+    settings = settings_of(Params(), 3, 2, 1.0, split_share=0.3)
     assert isinstance(settings, Settings)
     assert isinstance(settings, Bundle)
     again = pickle.loads(pickle.dumps(settings))

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC
 from efcml.model.params import CORRELATIONS, Params
+from efcml.model.steering import settings_of
 from efcml.support.declared import printed
 
 pytestmark = pytest.mark.plain
@@ -90,7 +91,7 @@ def test_estimators_show_every_parameter(kind):
 @pytest.mark.parametrize("mode", CORRELATIONS)
 def test_settings_have_plain_types(mode):
     params = make_params(correlation=mode, vigilance=2, beta=1, n_steps=np.int64(3))
-    settings = params.settings(4, 3, 7, 1)
+    settings = settings_of(params, 4, 3, 7, 1)
     assert settings.correlation == CORRELATIONS[mode]
     assert settings.prior_slope == 7.0
     assert settings.split_share == 1.0
@@ -102,14 +103,14 @@ def test_settings_have_plain_types(mode):
     assert settings.alpha.tolist() == [params.alpha]
     assert settings.beta.tolist() == [1.0]
     assert settings.corrects == (mode != "none")
-    assert not make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, 1).corrects
-    pairs = make_params(alpha=0.0, beta=0.0).settings(4, 3, 7, 1, [(0.0, 1.0), (2.0, 0.0)])
+    assert not settings_of(make_params(alpha=0.0, beta=0.0), 4, 3, 7, 1).corrects
+    pairs = settings_of(make_params(alpha=0.0, beta=0.0), 4, 3, 7, 1, [(0.0, 1.0), (2.0, 0.0)])
     assert pairs.alpha.tolist() == [0.0, 2.0]
     assert pairs.beta.tolist() == [1.0, 0.0]
     assert pairs.alpha.flags.c_contiguous and pairs.beta.flags.c_contiguous
     assert pairs.corrects
     assert settings.exact_length
-    assert not make_params(lipschitz="paper").settings(4, 3, 7, 1).exact_length
+    assert not settings_of(make_params(lipschitz="paper"), 4, 3, 7, 1).exact_length
 
 
 def test_bandwidths():

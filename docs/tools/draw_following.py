@@ -6,11 +6,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from following_tables import DEFAULT, NEVER, read, spans_of
-
-NAMES = {DEFAULT: "default", NEVER: "never forgets"}
+NAMES = {"default": "default", "forgetting=1": "never forgets"}
 
 
 def draw(records):
@@ -18,6 +14,8 @@ def draw(records):
 
     Below the lines stand the rows at which rules told of drift, those of all draws together.
     """
+    from following_tables import spans_of
+
     from efcml.plots import new_figure, style
 
     streams = [name for name in dict.fromkeys(r["stream"] for r in records) if "drift" in name]
@@ -39,13 +37,16 @@ def draw(records):
             ax.axvline(start, color="#777777", linestyle=":", linewidth=1.0)
         ax.set_title(stream, fontsize=style.SMALL + 1, loc="left")
         style.name_axes(ax, "row of the stream", "partial accuracy")
-    ax.plot([], [], "|", color="#CC79A7", markersize=9, label="a rule tells of drift")
-    ax.legend(fontsize=style.SMALL, frameon=False, loc="lower right")
+    ax.plot([], [], color="#CC79A7", linewidth=5, label="rows at which rules tell of drift")
+    handles = ax.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
 
 
 def main(root=ROOT):
     """Draw the picture and name it."""
+    from following_tables import read
+
     from efcml.plots import save_figure
 
     drawn = draw(read("drift-detection.jsonl"))
@@ -55,5 +56,5 @@ def main(root=ROOT):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
     sys.exit(main())

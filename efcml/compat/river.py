@@ -128,7 +128,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             self.unknown_features_.update(new)
             return
         self._columns |= {name: column for column, name in enumerate(new, len(self._columns))}
-        self.learner.n_features = len(self._columns)
+        self.learner.take_features(len(self._columns))
         gap = np.full(len(new), np.nan)
         self.learner.held = [(np.append(row, gap), target) for row, target in self.learner.held]
 

@@ -12,6 +12,7 @@ import numpy as np
 from efcml.explain.activity import activate_scaled
 from efcml.explain.learner_rules import NO_RULE, read_in_order
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
+from efcml.explain.remembered import remembered_by
 from efcml.explain.rulelist import RuleList
 from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
@@ -370,7 +371,7 @@ def explain_row(
         ]
     )
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
-    cases, case_rows, similarity = learner.cases.similar_to(scaled[0])
+    cases, case_rows, similarity = remembered_by(learner, scaled[0])
     return Explanation(
         x[0].copy(),
         score,

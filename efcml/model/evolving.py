@@ -38,6 +38,7 @@ from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
 from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
+from efcml.model.steering import settings_of
 from efcml.model.usage import find_least_used
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ class EvolvingRules:
         self.rules: RuleBase = NOT_YET
         self.brief: RuleBase | None = None  # under forgetting="auto"
         self.cases: CaseBase = NOT_YET
-        self.recent: CaseBase = NOT_YET
-        self.recent_trial: Floats = NOT_YET
+        self._forget_recent()
         self.start_variance: Floats = NOT_YET  # S_0
         self.prior_precision: Floats = NOT_YET
         self.split_share: float = NOT_YET
@@ -125,7 +125,8 @@ class EvolvingRules:
 
     def _steer(self) -> None:
         """Derive what kernels are steered by."""
-        self.settings = self.params.settings(
+        self.settings = settings_of(
+            self.params,
             self.n_features,
             self.n_labels,
             self.prior_precision[0],

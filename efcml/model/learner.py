@@ -293,6 +293,13 @@ class Learner(Guarded, EvolvingRules):
             self.recent.add_labels(count)
             if self.following is not None:
                 self.following.add_labels(count)
+        else:
+            self._forget_recent()
+
+    def take_features(self, n_features: int) -> None:
+        """Change the number of features, as long as no row is fitted."""
+        self.n_features = n_features
+        self._forget_recent()
 
     @one_at_a_time
     def copy(self) -> Learner:

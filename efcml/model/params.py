@@ -1,25 +1,18 @@
-"""Parameters of the learner: names, defaults, allowed ranges, and what kernels make of them."""
+"""Parameters of the learner: names, defaults, allowed ranges."""
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from efcml.kernels import constants
-from efcml.support.bundles import bundle
 from efcml.support.declared import (
     check_parameters,
     choice,
-    facts_of,
     flag,
     number,
     whole,
     with_parameters,
 )
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Pairs
 
 CORRELATIONS = {
     "shift": constants.SHIFT,
@@ -300,39 +293,6 @@ class Parameters:
     )
 
 
-IN_KERNELS = {name: facts for name, facts in facts_of(Parameters).items() if facts.kernels}
-
-# What kernels are steered by: parameters as they are, and what follows from parameters and sizes.
-# alpha and beta are arrays, one entry for every pair of them that is carried along; `corrects`
-# tells whether any is above zero.
-Settings: Any = bundle(
-    "Settings",
-    [
-        *IN_KERNELS,
-        "vigilance",
-        "bandwidth",
-        "density",
-        "joint_bandwidth",
-        "max_support",
-        "alpha",
-        "follows",
-        "gaussians_follow",
-        "forgetting",
-    ]
-    + [
-        "beta",
-        "splits",
-        "split_share",
-        "renewal",
-        "corrects",
-        "correlation",
-        "exact_length",
-        "prior_slope",
-    ],
-    __name__,
-)
-
-
 @dataclass(kw_only=True, unsafe_hash=True)
 class Params(Parameters):
     """Values of all hyper-parameters; they are checked when an instance is made, and stay."""
@@ -374,49 +334,13 @@ class Params(Parameters):
             return math.log(n_features)
         return self.merge_width(n_features, n_labels) * math.log(float(self.merge_volume))
 
-    def settings(
-        self,
-        n_features: int,
-        n_labels: int,
-        prior_slope: float,
-        split_share: float,
-        pairs: "Pairs | None" = None,
-        renewal: float = math.inf,
-    ) -> Settings:
-        """Return the numbers that the kernels need, with those that "auto" stands for.
-
-        ``renewal`` is the number of rows at which shared planes are to be derived anew.
-        ``pairs`` are the values of (alpha, beta) to carry along at once, if not the own ones.
-        """
-        alpha, beta = np.array(pairs or [(self.alpha, self.beta)], dtype=float).T.copy()
-        as_they_are = {
-            name: type(facts.default)(getattr(self, name)) for name, facts in IN_KERNELS.items()
-        }
-        return Settings(
-            **as_they_are,
-            # A single rule takes every row: whatever replaced it would know nothing yet.
-            vigilance=np.inf if self.max_rules == 1 else float(self.vigilance),
-            bandwidth=self.input_bandwidth(n_features),
-            density=self.activation == "density",
-            joint_bandwidth=self.merge_width(n_features, n_labels),
-            max_support=self.max_support,
-            follows=self.forgetting == "auto",
-            # Without a floor, a feature that rests would lose its variance.
-            gaussians_follow=self.forgetting == "auto" and self.variance_floor >= LEAST,
-            forgetting=1.0 if self.forgetting == "auto" else float(self.forgetting),
-            alpha=alpha,
-            beta=beta,
-            splits=self.splitting != "off",
-            split_share=float(split_share),
-            renewal=float(renewal),
-            corrects=self.correlation != "none" and bool(alpha.any() or beta.any()),
-            correlation=CORRELATIONS[self.correlation],
-            exact_length=self.lipschitz == "exact",
-            prior_slope=float(prior_slope),
-        )
+    @property
+    def fixed_forgetting(self) -> float:
+        """The number that is given, 1 if it is to be found."""
+        return 1.0 if self.forgetting == "auto" else float(self.forgetting)
 
     @property
     def max_support(self) -> float:
         """The cap of a rule's support that forgetting implies."""
-        fixed = 1.0 if self.forgetting == "auto" else float(self.forgetting)
+        fixed = self.fixed_forgetting
         return math.inf if fixed == 1.0 else 1.0 / (1.0 - fixed)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from efcml.model.rulebase import RuleBase
+from efcml.model.steering import settings_of
 from helpers.streams import make_params
 
 
@@ -20,7 +21,7 @@ def rules_with(p, K, n_rules=1, *, n_groups=1, n_pairs=1, **fields):
 def settings_with(p, K, changes=None, **values):
     """Settings of the parameters of all tests, with ``changes``; ``values`` replace entries."""
     params = make_params(**(changes or {}))
-    return params.settings(p, K, float(params.prior), params.split_share).replace(**values)
+    return settings_of(params, p, K, float(params.prior), params.split_share).replace(**values)
 
 
 def set_row(rules, row, weights, keeps, known):
