@@ -122,3 +122,14 @@ def test_of_a_long_batch_the_newest_rows_are_asked(rng, monkeypatch):
     np.testing.assert_array_equal(np.isnan(whole), np.isnan(Y))
     monkeypatch.setattr(honest, "MOST_ROWS", 15)
     assert_allclose(honest_of(learner, scaled, Y), whole[-15:], rtol=1e-9, atol=1e-12)
+
+
+def test_what_the_cases_take_off_is_taken_off_the_errors_without_the_row(rng):
+    X, Y = some_rows(rng)
+    learner, scaled = fitted(X, Y, 5.0, cases=20)
+    without, _ = fitted(X, Y, 5.0, cases=0)
+    filled = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    taken_off = filled - learner.cases.errors_without_own_row(scaled, filled)
+    expected = honest_of(without, scaled, Y) - taken_off
+    assert_allclose(honest_of(learner, scaled, Y), expected, rtol=1e-9, atol=1e-12)
+    assert np.abs(expected - filled + taken_off).max() > 0.01
