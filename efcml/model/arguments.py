@@ -49,6 +49,8 @@ Thresholds: Any = bundle(
     "Thresholds", [field.name for field in THRESHOLD_FIELDS + THRESHOLD_SCRATCH], __name__
 )
 
+Labels: Any = bundle("Labels", "together calibration thresholds", __name__)
+
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
 Watch: Any = bundle("Watch", "rows scores own", __name__)
 

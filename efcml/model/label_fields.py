@@ -6,6 +6,7 @@ their units changes nothing here.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from efcml.model.fields import Field
@@ -41,6 +42,10 @@ TOGETHER_SCRATCH = (
     _kept("left", "K", "labels that nobody has told yet", dtype="?"),
     _kept("given", "K", "scores given what is told"),
     _kept("other", "K", "a second decision"),
+    _kept("errors", "K", "of a row, 0 where a label is unknown"),
+    _kept("known", "K", "which labels of a row are known", dtype="?"),
+    _kept("nothing", "K", "labels of which none is known", fill=math.nan),
+    _kept("sharpness", "K", "by how much known labels make probabilities sharper", fill=1.0),
 )
 
 CALIBRATION_FIELDS = (
@@ -62,4 +67,5 @@ THRESHOLD_FIELDS = (
 THRESHOLD_SCRATCH = (
     _kept("recall", "t", "hits for each true label, of all labels together"),
     _kept("effort", "t", "how often they are said for each true label"),
+    _kept("found", "K", "the threshold of each label"),
 )
