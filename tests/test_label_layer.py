@@ -52,8 +52,8 @@ def test_any_chunks_and_a_loop_of_answers_give_the_same_bits(rng, decision):
     for t in range(60):
         answer = loop.answer(scores[t : t + 1], decision)
         assert_array_equal(answer.scores, scores[t : t + 1])
-        assert_array_equal(answer.decisions[0], found[0][t])
-        assert_array_equal(answer.probabilities[0], found[1][t])
+        assert_array_equal(answer.decisions[0], found[1][t])
+        assert_array_equal(answer.probabilities[0], found[2][t])
         loop.follow(scores[:0], scores[t : t + 1], Y[t : t + 1], kept[t : t + 1], decision)
     assert_equal(whole_, chunks)
     assert_equal(whole_, loop)
@@ -77,7 +77,7 @@ def test_scores_of_rows_ahead_are_shown_before_a_row_is_noted(rng):
     (shown, _), (learned, Y) = rows(rng, 20), rows(rng, 20)
     layer = begun(rng)
     other = layer.copy()
-    decided, probabilities = layer.follow(shown, learned, Y, np.ones(20), F1)
+    _, decided, probabilities = layer.follow(shown, learned, Y, np.ones(20), F1)
     for t in range(20):
         answer = other.answer(shown[t : t + 1], F1)
         assert_array_equal(answer.decisions[0], decided[t])
@@ -124,6 +124,24 @@ def test_late_labels_take_part_at_once(rng):
     layer.add_labels(2)
     scores, Y = rows(rng, 20, K=5)
     for decision in DECISIONS:
-        decided, p = layer.copy().follow(scores, scores, Y, np.ones(20), decision)
+        _, decided, p = layer.copy().follow(scores, scores, Y, np.ones(20), decision)
         assert decided.shape == p.shape == (20, 5)
         assert np.isfinite(p).all()
+
+
+@pytest.mark.parametrize("wild", [np.nan, np.inf, -1e200, 2e3])
+def test_scores_that_run_away_teach_nothing(rng, wild):
+    scores, Y = rows(rng, 20)
+    layer = begun(rng)
+    other = layer.copy()
+    hidden, mad = Y.copy(), scores.copy()
+    hidden[3:9, 1], mad[3:9, 1] = np.nan, wild
+    layer.follow(scores[:0], mad, Y, np.ones(20), HAMMING)
+    other.follow(scores[:0], scores, hidden, np.ones(20), HAMMING)
+    assert_equal(layer, other)
+    one, two = LabelLayer(4), LabelLayer(4)
+    one.begin(Y - mad, Y)
+    two.begin(hidden - scores, hidden)
+    assert_equal(one, two)
+    for decision in DECISIONS:
+        assert set(np.unique(layer.answer(mad, decision).decisions)) <= {0.0, 1.0}

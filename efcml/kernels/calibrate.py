@@ -4,7 +4,7 @@
 
 The four numbers of a label are found by Newton steps with the information kept from row to row:
 first those that are shared, then the label's own, which are held to 0 more strongly. Information
-fades towards that of the prior, so that the newest rows always count (how_it_works.md 9).
+fades towards that of the prior, so that the newest rows always count (how_it_works.md 10).
 Information is kept as its three different entries.
 """
 

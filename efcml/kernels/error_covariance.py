@@ -1,4 +1,4 @@
-"""The covariance of the errors of all labels, and how far it is trusted (how_it_works.md 9).
+"""The covariance of the errors of all labels, and how far it is trusted (how_it_works.md 10).
 
 Kept are the sums ``T`` of ``e e'`` and how many rows know each label, ``n``. With a diagonal prior
 ``v`` that counts for ``h = K + 2`` rows,

@@ -1,4 +1,4 @@
-"""The set of labels that is most likely as a whole, ``decision="subset"`` (how_it_works.md 9).
+"""The set of labels that is most likely as a whole, ``decision="subset"`` (how_it_works.md 10).
 
 It is the y of zeros and ones with the least ``(y - s)' F (y - s)``, where F is the inverse of the
 covariance of errors. Single labels are flipped while that lowers the form, from two starts: every

@@ -14,6 +14,8 @@ from efcml.kernels.error_covariance import note_errors
 from efcml.kernels.joint_decision import decide_set
 from efcml.kernels.label_counts import count_row, find_thresholds
 
+WILDEST = 1e3  # score; beyond, or NaN, planes run away, and their errors teach nothing
+
 
 @kernel
 def decide_row(y, scores, given, decision, labels, decided):
@@ -64,7 +66,7 @@ def note_row(y, scores, kept, labels):
     together = labels.together
     errors, known, n_known = together.errors, together.known, 0
     for k in range(y.shape[0]):
-        known[k] = not np.isnan(y[k])
+        known[k] = not np.isnan(y[k]) and abs(scores[k]) <= WILDEST
         errors[k] = y[k] - scores[k] if known[k] else 0.0
         n_known += known[k]
     if n_known == 0:

@@ -51,8 +51,9 @@ Thresholds: Any = bundle(
 
 Labels: Any = bundle("Labels", "together calibration thresholds", __name__)
 
-# Rows to be scored on the way, and their scores; `own` if they are the rows that are learned.
-Watch: Any = bundle("Watch", "rows scores own", __name__)
+# Rows to be scored on the way, and their scores; `own` if they are the rows that are learned. Where
+# there is room, also the scores that learned rows had before, and what each leaves of the others.
+Watch: Any = bundle("Watch", "rows scores own learned kept", __name__)
 
 # What an active learner wants; the words behind the numbers are in kernels/querying.py.
 Ask: Any = bundle(

@@ -1,4 +1,4 @@
-"""ScoreCalibration: probabilities from scores, learned on the way (how_it_works.md 9)."""
+"""ScoreCalibration: probabilities from scores, learned on the way (how_it_works.md 10)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Three things have learned a row: the planes that all rules share, the planes of every rule, and the
 cases. Each keeps a share of the error that it would make without the row, and the shares are known
-(how_it_works.md 9). These errors are like those of the stream, which are made before a row is
+(how_it_works.md 10). These errors are like those of the stream, which are made before a row is
 learned; what errors teach begins with them.
 """
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from efcml.kernels.labelling import follow_rows, label_rows
+from efcml.kernels.labelling import WILDEST, follow_rows, label_rows
+from efcml.model.answers_of_rows import Answer
 from efcml.model.arguments import Labels
 from efcml.model.calibration import ScoreCalibration
 from efcml.model.label_thresholds import LabelThresholds
@@ -21,14 +22,6 @@ PARTS = {
     "calibration": ScoreCalibration,
     "thresholds": LabelThresholds,
 }
-
-
-class Answer(NamedTuple):
-    """What is said of rows: all of shape (n, K)."""
-
-    scores: Floats  # given the labels that are known
-    decisions: Floats  # 0 or 1
-    probabilities: Floats
 
 
 class LabelLayer:
@@ -51,23 +44,25 @@ class LabelLayer:
 
     def begin(self, errors: Floats, Y: Floats) -> None:
         """Start from rows of a batch and errors there, without the own row; NaN if unknown."""
-        scores = np.where(np.isnan(Y), 0.0, Y - errors)
+        wild = ~(np.abs(errors) <= WILDEST)  # or unknown
+        errors, Y = np.where(wild, np.nan, errors), np.where(wild, np.nan, Y)
+        scores = np.where(wild, 0.0, Y - errors)
         self.together.begin(errors)
         self.calibration.begin(scores, Y)
         self.thresholds.begin(scores, Y)
 
     def follow(
         self, shown: Floats, learned: Floats, Y: Floats, kept: Floats, decision: int
-    ) -> tuple[Floats, Floats]:
-        """Go through rows of a stream; return decisions and probabilities of those shown.
+    ) -> Answer:
+        """Go through rows of a stream; return what is said of those shown.
 
         ``shown`` are scores that were given out, row t before row t was learned; ``learned`` the
         scores that the learned rows themselves had then, with labels ``Y``. ``kept`` is what each
         of them leaves of the rows before.
         """
-        decided, probabilities = np.empty_like(shown), np.empty_like(shown)
-        follow_rows(shown, learned, Y, kept, decision, self.arrays, decided, probabilities)
-        return decided, probabilities
+        found = Answer(shown, np.empty_like(shown), np.empty_like(shown))
+        follow_rows(shown, learned, Y, kept, decision, self.arrays, *found[1:])
+        return found
 
     def answer(self, scores: Floats, decision: int, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores, given the labels that are known."""

@@ -1,4 +1,4 @@
-"""LabelThresholds: from which score on a label is said, for the largest F1 (how_it_works.md 9)."""
+"""LabelThresholds: from which score on a label is said, for the largest F1 (how_it_works.md 10)."""
 
 from __future__ import annotations
 

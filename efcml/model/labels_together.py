@@ -1,4 +1,4 @@
-"""LabelsTogether: what the errors of labels have to do with each other (how_it_works.md 9)."""
+"""LabelsTogether: what the errors of labels have to do with each other (how_it_works.md 10)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ class LabelsTogether(KeptArrays):
         before, K = self.arrays, self.n_labels
         super().add_labels(count)
         self.arrays.rows[K:] = before.rows.max(initial=0.0)
-        self.arrays.variance[K:] = before.variance.mean()
+        if K:
+            self.arrays.variance[K:] = before.variance.mean()
         renew_matrices(self.arrays)
 
 

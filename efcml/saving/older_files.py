@@ -2,9 +2,9 @@
 
 Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
 stream, held rows that answer, and kinds of columns. A model from before is not split, takes nothing
-in, its shared planes and its scale stay, it forgets as it was told to, and label frequencies answer
-in its warm-up. What is not a parameter is as it is today: if rules count by density, they also win
-rows by it, and merging goes by the dimension.
+in, its shared planes and its scale stay, its errors teach it nothing of the labels, it forgets as
+it was told to, and label frequencies answer in its warm-up. What is not a parameter is as it is
+today: if rules count by density, they also win rows by it, and merging goes by the dimension.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ PARAMETERS = {
     "least_share": 0.0,
     "provisional": False,
     "scaling": "frozen",
+    "decision": "hamming",
 }
-LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
+LEARNER = {"shared": None, "renewal": None, "n_recent": 0, "layered": False}
 COUNTS = {"splits": 0, "drifts": 0}
 ARRAYS = ("trial", "drifting", "recent_trial")  # and all of the recent cases
 

@@ -48,10 +48,10 @@ class Change:
 def tallies_of(result: PrequentialResult, measure: str) -> Floats:
     """Return points and points possible of every row, (n, 2, L), as `Measure.tallies` does."""
     found = find(measure)
-    scores = result.scores
-    if found.takes == "labels":
-        scores = decisions_of(result).astype(float)  # read as scores again, they are the same
-    return found.tallies(result.Y, scores)
+    own = {"labels": decisions_of(result), "probabilities": getattr(result, "probabilities", None)}
+    given = own.get(found.takes)
+    ready = given is not None
+    return found.tallies(result.Y, given if ready else result.scores, ready=ready)  # type: ignore[arg-type]
 
 
 def decisions_of(result: PrequentialResult) -> np.ndarray:
