@@ -11,8 +11,8 @@ from helpers.tool_files import load_tool
 from efcml.cli.commands import build_parser
 from efcml.datasets import load
 from efcml.datasets.built_in import GENERATORS
-from efcml.estimators.probability import squash
 from efcml.model.params import Params
+from efcml.support.probability import squash
 
 pytestmark = pytest.mark.plain
 

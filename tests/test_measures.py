@@ -84,7 +84,8 @@ def mean_or_nan(values):
 def test_tallies_give_rows_and_whole(rng):
     Y, scores = rng.integers(2, size=(30, 4)), rng.random((30, 4)).round(1)
     assert MEASURES["macro_f1"].tallies(Y, scores).shape == (30, 2, 4)
-    for name in set(NAMES) - {"macro_f1"}:
+    assert MEASURES["calibration_error"].tallies(Y, scores).shape == (30, 2, 10)
+    for name in set(NAMES) - {"macro_f1", "calibration_error"}:
         tallies = MEASURES[name].tallies(Y, scores)
         assert tallies.shape == (30, 2, 1)
         gained, possible = tallies.sum(axis=0)[:, 0]
@@ -129,6 +130,56 @@ def test_conventions(y, scores, expected):
         more = np.vstack((Y, np.full_like(Y, np.nan)))
         twice = np.vstack((scores, scores))
         assert_close(list(summary(more, twice).values()), list(summary(Y, scores).values()))
+
+
+@given(case=labels_and_scores(unknown=True))
+def test_rows_of_pooled_measures_of_probabilities(case):
+    Y, scores = case
+    for name in ("log_loss", "brier_score"):
+        expected = [naive.value(name, [y], [s]) for y, s in zip(Y, scores, strict=True)]
+        assert_close(MEASURES[name].rows(Y, scores), expected)
+
+
+def test_a_model_gives_decisions_and_probabilities_of_its_own(rng):
+    Y, scores = rng.integers(2, size=(30, 4)).astype(float), rng.normal(0.5, 1.0, (30, 4))
+    own = {"scores": scores, "labels": scores >= -1.0, "probabilities": rng.random((30, 4))}
+    for name, measure in MEASURES.items():
+        given_ = own[measure.takes]
+        assert measure(Y, given_, ready=True) == measure.function(Y, given_)
+        curve = measures.trend(Y, given_, name, ready=True)
+        assert_close(curve[-1], measure.function(Y, given_))
+        if measure.takes != "scores":
+            assert measure(Y, given_, ready=True) != measure(Y, scores)
+        if measure.row_function is not None:
+            assert_array_equal(measure.rows(Y, given_, ready=True), measure.row_function(Y, given_))
+
+
+def test_probabilities_are_refused_beyond_0_and_1():
+    for wrong in (-0.1, 1.1, np.nan):
+        with pytest.raises(
+            ValueError, match=r"probabilities\[0, 1\] is .*: give a number from 0 to 1"
+        ):
+            measures.log_loss([[1, 0]], [[0.5, wrong]])
+        if not np.isnan(wrong):
+            assert MEASURES["log_loss"]([[1, 0]], [[0.5, wrong]]) > 0  # scores may be beyond
+
+
+def test_a_sure_and_wrong_label_costs_no_infinity():
+    assert measures.log_loss([[1.0]], [[0.0]]) == measures.log_loss([[0.0]], [[1.0]]) > 36
+    assert measures.log_loss([[1.0]], [[1.0]]) < 1e-15
+
+
+def test_calibration_error_by_hand():
+    """Bins [0, .1), ..., [.9, 1]: two labels at .75, one of them true, and a false one at 1."""
+    found = measures.calibration_error([[1, 0, 0, np.nan]], [[0.75, 0.75, 1.0, 0.2]])
+    assert found == pytest.approx((2 * 0.25 + 1.0) / 3)
+    assert measures.calibration_error([[1, 0]], [[0.1, 0.05]]) == pytest.approx((0.9 + 0.05) / 2)
+
+
+def test_labels_drawn_from_probabilities_have_no_calibration_error(rng):
+    p = rng.random((4000, 5))
+    Y = rng.random(p.shape) < p
+    assert measures.calibration_error(Y, p) < 0.01 < measures.calibration_error(Y, p**2)
 
 
 def test_labels_never_seen_are_left_out_of_macro_f1():
@@ -213,7 +264,7 @@ def test_registry_describes_every_measure():
     for name, measure in MEASURES.items():
         assert measure.name == name
         assert measure.better in ("up", "down")
-        assert measure.takes in ("labels", "scores")
+        assert measure.takes in ("labels", "scores", "probabilities")
         assert re.fullmatch(r"[A-Z1].*[^.]\.", measure.meaning), measure.meaning
         assert measure.definition and measure.empty and measure.scikit_learn
         assert measure.row_function or measure.counts
@@ -278,3 +329,17 @@ def test_bad_input_is_refused_with_one_line(call, words):
     with pytest.raises(ValueError, match=words) as excinfo:
         call()
     assert "\n" not in str(excinfo.value)
+
+
+def test_reliability_has_the_bins_of_the_calibration_error(rng):
+    p = rng.random((60, 4)) ** 2
+    Y = (rng.random(p.shape) < p).astype(float)
+    Y[rng.random(p.shape) < 0.3] = np.nan
+    said, happened, counts = measures.reliability(Y, p)
+    assert counts.sum() == (~np.isnan(Y)).sum()
+    error = np.nansum(np.abs(said - happened) * counts) / counts.sum()
+    assert_close(error, measures.calibration_error(Y, p))
+    said, happened, counts = measures.reliability([[1.0, np.nan]], [[1.0, 0.3]])
+    assert_array_equal(np.flatnonzero(counts), [9])
+    assert (said[9], happened[9]) == (1.0, 1.0)
+    assert np.isnan(said[:9]).all() and np.isnan(happened[:9]).all()

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from naive.measures import labels_and_scores
+from sklearn.calibration import calibration_curve
 from sklearn.linear_model import Ridge
 from sklearn.metrics import (
     accuracy_score,
+    brier_score_loss,
     coverage_error,
     f1_score,
     hamming_loss,
     label_ranking_average_precision_score,
     label_ranking_loss,
+    log_loss,
 )
 
 from efcml import EFCMLClassifier, datasets, measures, prequential
@@ -78,6 +81,25 @@ def check_ranking(Y, scores):
     assert same(ours["coverage"], coverage_error(some, some_scores))
     assert same(ours["coverage"] * m / n, coverage_error(Y, scores))
     assert same(ours["one_error"], one_error_by_scikit_learn(some, some_scores))
+
+
+def check_probabilities(Y, p):
+    """All labels as one column, as scikit-learn knows no table of them."""
+    column, shares = Y.ravel(), p.ravel()
+    assert same(measures.log_loss(Y, p), log_loss(column, shares, labels=[0, 1]))
+    assert same(measures.brier_score(Y, p), brier_score_loss(column, shares, pos_label=1))
+    true, said = calibration_curve(column, shares, n_bins=10)
+    counts = np.bincount(np.minimum((10 * shares).astype(int), 9), minlength=10)
+    error = (counts[counts > 0] * np.abs(true - said)).sum() / len(shares)
+    assert measures.calibration_error(Y, p) == pytest.approx(error, abs=1e-12)
+
+
+def test_probabilities_on_random_tables(rng):
+    for n, K in ((1, 2), (30, 4), (200, 7)):
+        p = rng.random((n, K))  # no edge of a bin among them: there, both round differently
+        Y = (rng.random((n, K)) < p).astype(float)
+        Y[0, :2] = 0, 1
+        check_probabilities(Y, p)
 
 
 @given(labels_and_scores(least_labels=2))

@@ -9,6 +9,7 @@ from matplotlib.text import Text
 
 from efcml import plots
 from efcml.evaluation import PrequentialResult
+from efcml.measures import reliability
 from efcml.plots import style
 from efcml.plots._trends import POINTS
 from efcml.plots.names import spread
@@ -255,3 +256,42 @@ def test_bands_of_marks_lie_below_the_lines():
     assert inner == tuple(int(style.PALE[i : i + 2], 16) for i in (1, 3, 5))
     assert outer == (255, 255, 255)
     assert len(np.unique(pixels(ax.figure).reshape(-1, 3), axis=0)) > 20
+
+
+def test_reliability_draws_the_bins_that_have_labels():
+    said, happened, counts = [0.1, np.nan, 0.75], [0.0, np.nan, 0.5], [10, 0, 40]
+    ax = plots.draw_reliability({"one": (said, happened, counts), "two": ([0.2], [0.9], [5])})
+    diagonal, first, second = ax.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert first.get_xydata().tolist() == [[0.1, 0.0], [0.75, 0.5]]
+    assert second.get_xydata().tolist() == [[0.2, 0.9]]
+    bars, marks = ax.collections[:2]
+    half = 2 * np.sqrt(0.25 / 40)
+    assert bars.get_paths()[1].vertices[:, 1].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    few, many = marks.get_sizes()
+    assert few < many
+    assert words(ax) == ["one", "two"]
+    assert inside(ax.texts)
+    assert not overlaps(ax.texts)
+
+
+def test_reliability_is_drawn_from_what_measures_give(rng):
+    p = rng.random((500, 3))
+    said, happened, counts = reliability(rng.random(p.shape) < p, p)
+    line = plots.draw_reliability({"mine": (said, happened, counts)}).lines[1]
+    np.testing.assert_array_equal(line.get_xydata().T, [said, happened])
+    assert not plots.draw_reliability({"none": ([], [], [])}).texts
+
+
+@pytest.mark.parametrize(
+    ("curves", "words"),
+    [
+        ([1, 2], r'^Give curves with their names, as in \{"mine": \(said, happened, counts\)\}'),
+        ({"a": ([0.1], [0.2])}, "^'a' must be three arrays: said, happened and counts"),
+        ({"a": np.zeros((3, 2))}, "^'a' must be three arrays"),
+        ({"a": ([0.1], [0.2], [1, 2])}, r"^counts of 'a' must be an array of shape \(1,\), not"),
+    ],
+)
+def test_reliability_refuses_what_it_cannot_draw(curves, words):
+    with pytest.raises(ValueError, match=words):
+        plots.draw_reliability(curves)

@@ -12,9 +12,9 @@ from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 from test_package import run
 
 from efcml import EFCMLClassifier, datasets, prequential
-from efcml.estimators.probability import squash
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.support.probability import squash
 
 pytest.importorskip("river")
 
@@ -115,10 +115,9 @@ def test_equal_to_the_estimator_bit_for_bit(options, some_unknown):
     for t, (x, y) in enumerate(dicts(X, Y)):
         if t:
             answer = model.predict_proba_one(x)
-            expected = squash(clf.learner_.score(X[[t]]))[0].tolist()
+            expected = clf.predict_proba(X[[t]])[0].tolist()
             assert [answer[name][True] for name in LABELS] == expected
             assert [answer[name][False] for name in LABELS] == [1.0 - p for p in expected]
-            np.testing.assert_allclose(expected, clf.predict_proba(X[[t]])[0], atol=1e-15)
             assert list(model.predict_one(x).values()) == clf.predict(X[[t]])[0].tolist()
         model.learn_one(x, y)
         clf.partial_fit(X[[t]], Y[[t]])
@@ -206,9 +205,9 @@ def test_prequential_runs_it(delay):
     result = prequential(model, *frames, delay=delay)
     expected = prequential(EFCMLClassifier(**QUICK), X, Y, delay=delay)
     first = 1 + delay  # the empty answers before count as 0
-    np.testing.assert_array_equal(result.scores[first:], squash(expected.scores[first:]))
+    np.testing.assert_array_equal(result.scores[first:], expected.probabilities[first:])
     assert not result.scores[:first].any()
-    assert result.pa == expected.pa
+    np.testing.assert_array_equal(result.decisions, result.scores >= 0.5)
     assert model.label_names == LABELS
 
 

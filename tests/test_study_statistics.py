@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from efcml.measures.measure_list import value_of
+from efcml.measures.measure_list import MEASURES, value_of
 from efcml.studies import intervals, paired
 from efcml.studies.intervals import interval_of
 from efcml.studies.paired import difference, draw_orders
@@ -59,6 +59,19 @@ def test_intervals_are_those_of_a_brute_force_bootstrap(n_orders, block, kind):
     assert found.high == pytest.approx(wanted[1], abs=0.08 * width)
     values = [value_of(table.sum(axis=1)).mean() for table in (first, second)]
     assert found.mean == pytest.approx(values[1] - values[0])
+
+
+def test_a_measure_may_make_something_else_of_its_sums():
+    """The calibration error of a model whose probabilities are .2 too high, in one bin."""
+    rng = np.random.default_rng(3)
+    gaps = rng.normal(0.0, 0.3, (3, 200, 1, 1))
+    tallies = [np.concatenate([gaps + more, np.ones_like(gaps)], axis=2) for more in (0.0, 0.2)]
+    found = difference(*tallies, value_of=MEASURES["calibration_error"].value_of)
+    wanted = np.abs(gaps.mean(axis=1) + 0.2) - np.abs(gaps.mean(axis=1))
+    assert found.mean == pytest.approx(wanted.mean())
+    assert 0 < found.low < found.mean < found.high < 0.25
+    signed = difference(tallies[1], tallies[0], value_of=MEASURES["calibration_error"].value_of)
+    assert signed.mean == pytest.approx(-found.mean)
 
 
 def test_one_order_gives_the_interval_over_samples():

@@ -66,6 +66,8 @@ def run_block(
             rows, draws, first, active.steering, active.state, scores, wanted
         )
         trace.rules[block.start + first : block.start + row] = learner.n_rules
+        seen = slice(block.start + first, block.start + min(row + 1, n))
+        trace.take_answer(learner.answer_scores(trace.scores[seen]), seen)
         learner.pass_rows(row - first)
         if row == n:
             break

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.compat.dicts import in_order, read_features, read_labels
-from efcml.estimators.probability import squash
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
+from efcml.model.answers_of_rows import plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.model.scaler import Scaler
@@ -22,6 +22,7 @@ with extra_for("RiverEFCML"):
     from river import base
 
 if TYPE_CHECKING:
+    from efcml.model.answers_of_rows import Answer
     from efcml.support.aliases import Floats
 
 
@@ -176,20 +177,22 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _score(self, x: Mapping[Any, Any]) -> "Floats":
-        """Return the score of every label, in the order of labels."""
+    def _answer(self, x: Mapping[Any, Any]) -> "Answer":
+        """Return score, decision and probability of every label, in the order of labels."""
         features = read_features(x)
-        return self.learner.score(self._row(features))[0] if self._labels else np.empty(0)
+        if not self._labels:
+            return plain_answer(np.empty((1, 0)))
+        return self.learner.answer(self._row(features))
 
     @one_at_a_time
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, bool]:
         """Return True or False for every label that has been seen; ``{}`` before the first."""
-        return dict(zip(self._labels, (self._score(x) >= 0.5).tolist(), strict=True))
+        return dict(zip(self._labels, (self._answer(x).decisions[0] == 1.0).tolist(), strict=True))
 
     @one_at_a_time
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, dict[bool, float]]:
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
-        probability = squash(self._score(x)).tolist()
+        probability = self._answer(x).probabilities[0].tolist()
         return {
             name: {True: value, False: 1.0 - value}
             for name, value in zip(self._labels, probability, strict=True)

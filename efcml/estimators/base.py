@@ -16,19 +16,21 @@ from efcml.estimators.known_columns import (
     rows_to_fit,
 )
 from efcml.estimators.light import LightBase, take_bases
-from efcml.estimators.probability import squash
 from efcml.estimators.seeds import read_random_state
 from efcml.estimators.targets import as_array, column_names, is_flat, read_binary, read_labels
 from efcml.explain import ColumnKinds, find_flags
 from efcml.explain.background import names_of_labels
+from efcml.model.answers_of_rows import plain_answer
 from efcml.model.params import Params
 from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.probability import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from efcml.model.answers_of_rows import Answer
     from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 
@@ -289,31 +291,88 @@ class MultiLabelFace(LightBase):
     # -- answers ----------------------------------------------------------------------------
 
     @one_at_a_time
-    def decision_function(self, X: TableLike) -> Floats:
-        """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets."""
+    def decision_function(self, X: TableLike, known: TableLike | None = None) -> Floats:
+        """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not: scores of the others are those
+            given these. Known labels themselves come back as -0.5 or 0.5.
+        """
+        if known is not None:
+            return self._answer(X, known).scores - 0.5
         self._check_fitted()
         decision = self.learner_.score(check_table(self, X, reset=False)) - 0.5
         return decision[:, 0] if self._binary else decision
 
+    def _answer(self, X: TableLike, known: TableLike | None) -> Answer:
+        """Return scores, decisions and probabilities (n, K), given known labels."""
+        self._check_fitted()
+        rows = check_table(self, X, reset=False)
+        labels = None if known is None else self._check_known(known, len(rows))
+        if hasattr(self.learner_, "answer"):
+            return self.learner_.answer(rows, labels)
+        return plain_answer(self.learner_.score(rows))
+
+    def _check_known(self, known: TableLike, n_rows: int) -> Floats:
+        """Return labels that are known already as floats, or say what is wrong with them."""
+        if self._binary or not getattr(self.learner_, "layered", False):
+            what = (
+                "a 1-D y has no other label" if self._binary else f"{type(self).__name__} has not"
+            )
+            raise ValueError(f"known needs a model that has learned labels together: {what}.")
+        names, table = column_names(known), as_array(known)
+        shape = n_rows, len(self.classes_)
+        if table.shape != shape:
+            raise ValueError(
+                f"known must have the shape {shape}, a row for every row of X and a column for "
+                f"every label, NaN where it is not known; got {table.shape}."
+            )
+        expected = getattr(self, "label_names_", names)
+        if names is not None and not np.array_equal(names, expected):
+            raise ValueError(f"known must have the columns {list(expected)}, in this order.")
+        try:
+            return read_labels(table, None, None)[0]
+        except ValueError as error:
+            raise ValueError(str(error).replace("y must", "known must", 1)) from None
+
     @one_at_a_time
-    def predict(self, X: TableLike) -> Array:
-        """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets."""
-        positive = self.decision_function(X) >= 0.0
+    def predict(self, X: TableLike, known: TableLike | None = None) -> Array:
+        """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets.
+
+        They are what ``decision_function`` is at least 0 for, unless ``decision`` asks for others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not; these stay, and tell the others.
+        """
+        positive = self._answer(X, known).decisions == 1.0
         if self._binary:
-            return self.classes_[positive * (len(self.classes_) - 1)]
+            return self.classes_[positive[:, 0] * (len(self.classes_) - 1)]
         return positive.astype(int)
 
     @one_at_a_time
-    def predict_proba(self, X: TableLike) -> Floats:
-        """Return scores in [0, 1]: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
+    def predict_proba(self, X: TableLike, known: TableLike | None = None) -> Floats:
+        """Return probabilities: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
 
-        The score itself between 0.05 and 0.95. Beyond, it is bent: a score above 1 or below 0 comes
-        nearer to 1 or 0 the larger or smaller it is, and the order of the scores is kept, as far as
-        numbers near 1 can keep it. These are not calibrated probabilities.
+        They are learned from what came true of the scores so far, and rise with the score. Models
+        that do not learn that, all during a warm-up, and those of a 1-D target, whose likelier
+        class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
+        between 0.05 and 0.95 it is the score itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not; these are 0 or 1.
         """
-        probability = squash(self.decision_function(X) + 0.5)
         if not self._binary:
-            return probability
+            return self._answer(X, known).probabilities
+        probability = squash(self.decision_function(X, known) + 0.5)
         if len(self.classes_) == 1:
             return np.ones((len(probability), 1))
         return np.column_stack([1.0 - probability, probability])

@@ -29,13 +29,13 @@ def run_learner(
     trace = Trace.for_rows(len(X), Y.shape[1])
     if not learn:
         begin = time.perf_counter()
-        trace.scores[:] = learner.score(X)
+        answer_rows(learner, X, trace, slice(None))
         trace.rules[:] = learner.n_rules
         count_clipped(learner, X, trace)
         bar.update(len(X))
         return trace, time.perf_counter() - begin
     begin = time.perf_counter()
-    trace.scores[:delay] = learner.score(X[:delay])
+    answer_rows(learner, X[:delay], trace, slice(delay))
     seconds = time.perf_counter() - begin
     # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
     watched = max(len(X) - delay, 0)
@@ -44,6 +44,14 @@ def run_learner(
         return run_block(learner, X, Y, block, delay, trace)
 
     return trace, seconds + in_blocks(learner, len(X), run, bar=bar, border=watched)
+
+
+def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
+    """Note what a learner says of rows that it does not learn now."""
+    if hasattr(learner, "answer"):
+        trace.take_answer(learner.answer(X), block)
+    else:
+        trace.scores[block] = learner.score(X)
 
 
 def count_clipped(learner: Any, X: Floats, trace: Trace) -> None:
@@ -84,7 +92,7 @@ def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trac
     part = Trace.for_rows(high - low, Y.shape[1])
     ahead = slice(low + delay, high + delay)
     if ahead.stop <= len(X):
-        part.scores = trace.scores[ahead]
+        part.watch(trace, ahead)
         part.rows, part.ahead = X[ahead] if delay else None, delay
     begin = time.perf_counter()
     learner.learn(X[block], Y[block], trace=part)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml import measures
+from efcml.measures.measure_list import find
 from efcml.support.checks import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
@@ -47,6 +48,11 @@ class PrequentialResult:
     clipped : array of shape (p,), or None
         How many values of each feature lay so far outside of the model's scale that they were
         clipped. None for models that do not count, as those from elsewhere.
+    decisions : array of shape (n, K) of bool
+        What the model decided before the row was learned, as its ``decision`` asks for. Measures of
+        decisions go by them.
+    probabilities : array of shape (n, K)
+        How likely it said each label was. Measures of probabilities go by them.
     """
 
     Y: Floats
@@ -56,6 +62,8 @@ class PrequentialResult:
     events: tuple[tuple[int, str, int], ...]
     seconds: float
     clipped: Floats | None = None
+    decisions: Bools | None = None  # None: those that the scores imply
+    probabilities: Floats | None = None
 
     @property
     def seconds_per_sample(self) -> float:
@@ -90,7 +98,7 @@ class PrequentialResult:
     @property
     def pa(self) -> float:
         """Partial accuracy over all rows."""
-        return measures.MEASURES["pa"](self.Y, self.scores)
+        return self._measure("pa")
 
     @property
     def ap(self) -> float:
@@ -110,7 +118,17 @@ class PrequentialResult:
 
     def summary(self) -> dict[str, float]:
         """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
-        return measures.summary(self.Y, self.scores)
+        return {name: self._measure(name) for name in measures.MEASURES}
+
+    def _measure(self, name: str) -> float:
+        predicted, ready = self.taken_by(name)
+        return measures.MEASURES[name](self.Y, predicted, ready=ready)
+
+    def taken_by(self, measure: str) -> tuple[Floats, bool]:
+        """Return what a measure is made from, and whether it takes that as it is, or raw scores."""
+        own: dict[str, Any] = {"labels": self.decisions, "probabilities": self.probabilities}
+        given = own.get(find(measure).takes)
+        return (self.scores, False) if given is None else (given, True)
 
     def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
@@ -121,7 +139,8 @@ class PrequentialResult:
             A name in `efcml.measures.MEASURES`.
         window : int, optional
         """
-        return measures.trend(self.Y, self.scores, measure, window=window)
+        predicted, ready = self.taken_by(measure)
+        return measures.trend(self.Y, predicted, measure, window=window, ready=ready)
 
     def plot(
         self,
@@ -171,9 +190,10 @@ class PrequentialResult:
         with extra_for("to_frame"):
             import pandas
 
+        decided, ready = self.taken_by("pa")
         return pandas.DataFrame(
             {
-                "pa": measures.MEASURES["pa"].rows(self.Y, self.scores),
+                "pa": measures.MEASURES["pa"].rows(self.Y, decided, ready=ready),
                 "ap": measures.MEASURES["ap"].rows(self.Y, self.scores),
                 "pa_trend": self.pa_trend,
                 "ap_trend": self.trend("ap"),

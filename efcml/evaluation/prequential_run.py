@@ -116,7 +116,7 @@ def finish(model: Any, trace: Trace, Y: Any, queried: Bools, seconds: float) -> 
     if hasattr(learner, "warn_of_clipping"):
         learner.warn_of_clipping(trace.clipped, len(Y))
     recorded = Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds, trace.clipped
-    return PrequentialResult(*recorded)
+    return PrequentialResult(*recorded, *trace.complete())
 
 
 def run_active(

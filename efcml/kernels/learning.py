@@ -273,6 +273,29 @@ def find_obstacle(n_known, K, groups, n_rules):
 
 
 @kernel
+def note_scores(x, t, watched, n_rules, model, watch):
+    """Keep the scores that the row in view has before it is learned, if somebody wants them.
+
+    Returns whether the row has been compared with the cases by now.
+    """
+    if t >= watch.learned.shape[0]:
+        return watched
+    if watched:
+        for c in range(watch.learned.shape[1]):
+            watch.learned[t, c] = watch.scores[t, c]
+    else:
+        answer_row(x, watch.ahead, n_rules, model, watch.learned[t])
+    return True
+
+
+@kernel
+def note_forgetting(t, n_rules, scratch, watch):
+    """Keep what the row leaves of those before, if somebody wants to know."""
+    if t < watch.kept.shape[0]:
+        watch.kept[t] = measure_forgetting(n_rules, scratch)
+
+
+@kernel
 def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
     """Learn rows until an event; changes of P, G and the cases may wait (see below)."""
     rules, settings, scratch = model.rules, model.settings, model.scratch
@@ -292,13 +315,15 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
         if n_known == 0:
             pass_row(model.sequel)
             continue
-        compared = False
+        compared = watched
         winner, other = newborn, -1
         if not resumed:
             obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)
             if obstacle != DONE:
                 return obstacle, t, -1, -1
-            compared = learn_trust_and_time(x, y, n_known, watched, n_rules, model)
+            # Now: if a rule is born, the row is resumed.
+            compared = note_scores(x, t, watched, n_rules, model, watch)
+            compared = learn_trust_and_time(x, y, n_known, compared, n_rules, model)
             winner, novel = find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model)
             if novel:
                 return BIRTH, t, winner, -1
@@ -306,6 +331,7 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
         if not resumed or settings.birth_learning:
             activate_rules(scratch.distances, n_rules, rules, settings, scratch.activation)
             set_factors(n_rules, model)
+            note_forgetting(t, n_rules, scratch, watch)
             learn_errors_of_rules(x, y, n_known, compared, numbers[t], n_rules, model)
             learn_both(y, newborn if resumed else -1, numbers[t], n_rules, model)
         if settings.merging and not resumed:

@@ -11,14 +11,16 @@ the ranking of its row. docs/measures.md lists definitions and conventions.
 array([1., 1.])
 """
 
-from . import decisions, ranking
+from . import decisions, probabilities, ranking
 from .decisions import *
 from .incremental import Fading, Running, Sliding
 from .measure_list import MEASURES, Measure, summary
+from .probabilities import *
 from .ranking import *
 from .trends import running_mean, trend
 
 __all__ = ["MEASURES", "Fading", "Measure", "Running", "Sliding"]
 __all__ += ["running_mean", "summary", "trend"]
 __all__ += decisions.__all__
+__all__ += probabilities.__all__
 __all__ += ranking.__all__

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from .label_checks import check_factor, check_window
-from .measure_list import find, value_of
+from .measure_list import find
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,7 +57,7 @@ class Running:
     @property
     def value(self) -> float:
         """The measure now; NaN until a row has given it a value."""
-        return float(value_of(self._total))
+        return float(self._measure.value_of(self._total))
 
     def update(self, y: ArrayLike, scores: ArrayLike) -> Self:
         """Take one row: true labels (NaN where unknown) and raw scores, both of shape (K,)."""

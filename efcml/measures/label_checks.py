@@ -18,7 +18,7 @@ FADED = 1e-300
 
 
 def check_pair(Y: ArrayLike, predicted: ArrayLike, what: str) -> tuple[Floats, Floats]:
-    """Return Y and the predictions as tables of floats; `what` is "labels" or "scores"."""
+    """Return Y and predictions as floats; `what` is "labels", "scores" or "probabilities"."""
     Y = np.asarray(fill_mask(Y), dtype=np.float64)
     predicted = np.asarray(refuse_mask(predicted, what), dtype=np.float64)
     if Y.ndim != 2 or Y.shape != predicted.shape:
@@ -31,6 +31,9 @@ def check_pair(Y: ArrayLike, predicted: ArrayLike, what: str) -> tuple[Floats, F
     if what == "labels":
         wrong = ~((predicted == 0) | (predicted == 1))
         _refuse(predicted, wrong, what, "give decisions 0 or 1, such as scores >= 0.5")
+    elif what == "probabilities":
+        wrong = ~((predicted >= 0) & (predicted <= 1))
+        _refuse(predicted, wrong, what, "give a number from 0 to 1 for every label")
     else:
         _refuse(predicted, np.isnan(predicted), what, "give a number for every label")
     return Y, predicted

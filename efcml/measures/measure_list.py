@@ -2,6 +2,7 @@
 
 Every measure is a sum of points divided by a sum of points possible. What a row adds to both sums
 is its tally. Sums over a window, or faded sums, therefore give every measure over the recent past.
+The calibration error alone makes something else of its sums; `value_of` of a measure says what.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import decisions, ranking
+from efcml.support.probability import squash
+
+from . import decisions, probabilities, ranking
 from .label_checks import check_pair, divide
 
 if TYPE_CHECKING:
@@ -23,9 +26,23 @@ if TYPE_CHECKING:
 THRESHOLD = 0.5
 
 
+def value_of(totals: Floats) -> Floats:
+    """Return points gained divided by points possible, of sums of shape (..., 2, L).
+
+    Ratios of several labels are averaged over the labels that have one.
+    """
+    ratios = divide(totals[..., 0, :], totals[..., 1, :])
+    defined = ~np.isnan(ratios)
+    return divide(np.where(defined, ratios, 0.0).sum(axis=-1), defined.sum(axis=-1))
+
+
 @dataclass(frozen=True)
 class Measure:
-    """A measure by name. Call it with Y and raw scores; labels are decided by ``scores >= 0.5``.
+    """A measure by name. Call it with Y and raw scores.
+
+    Labels are decided by ``scores >= 0.5``, and probabilities are scores whose ends are bent into
+    [0, 1]. A model that has decisions or probabilities of its own gives what the measure takes,
+    with ``ready=True``.
 
     Attributes
     ----------
@@ -36,7 +53,7 @@ class Measure:
     better : str
         "up" or "down".
     takes : str
-        "labels" or "scores": what `function` and `row_function` take besides Y.
+        "labels", "scores" or "probabilities": what `function` and `row_function` take besides Y.
     function : callable
         ``function(Y, predicted)`` gives one number.
     row_function : callable or None
@@ -45,6 +62,8 @@ class Measure:
     counts : callable or None
         ``counts(Y, predicted)`` gives the points of every row and the points possible; None if they
         are the value of the row and 1.
+    value_of : callable
+        ``value_of(totals)`` gives the measure of sums of tallies, of shape (..., 2, L).
     definition, empty, scikit_learn, difference : str
         For docs/measures.md: the definition, what becomes of rows without true labels, the function
         of scikit-learn and how it differs.
@@ -58,24 +77,28 @@ class Measure:
     function: Callable[[ArrayLike, ArrayLike], float]
     row_function: Callable[[ArrayLike, ArrayLike], Floats] | None
     counts: Callable[[Floats, Floats], tuple[Array, Array]] | None = None
+    value_of: Callable[[Floats], Floats] = value_of
     definition: str = ""
     empty: str = ""
     scikit_learn: str = ""
     difference: str = ""
 
-    def __call__(self, Y: ArrayLike, scores: ArrayLike) -> float:
-        """Return the measure over all rows, from raw scores."""
-        return self.function(*self._inputs(Y, scores))
+    def __call__(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> float:
+        """Return the measure over all rows, from raw scores, or from what the measure takes."""
+        return self.function(*self._inputs(Y, predicted, ready))
 
-    def rows(self, Y: ArrayLike, scores: ArrayLike) -> Floats:
+    def rows(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> Floats:
         """Return the measure of every row, from raw scores; NaN where a row has none."""
         if self.row_function is None:
             raise ValueError(f"{self.name} is no average over rows: use trend with a window")
-        return self.row_function(*self._inputs(Y, scores))
+        return self.row_function(*self._inputs(Y, predicted, ready))
 
-    def tallies(self, Y: ArrayLike, scores: ArrayLike) -> Floats:
-        """Return what every row adds to both sums, of shape (n, 2, 1); (n, 2, K) for macro F1."""
-        Y, predicted = self._inputs(Y, scores)
+    def tallies(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> Floats:
+        """Return what every row adds to both sums, of shape (n, 2, L).
+
+        L is 1, for macro F1 the number of labels, for the calibration error that of its bins.
+        """
+        Y, predicted = self._inputs(Y, predicted, ready)
         if self.counts is not None:
             both = self.counts(Y, predicted)
         else:
@@ -85,9 +108,13 @@ class Measure:
         gained, possible = (part.reshape(len(Y), -1) for part in both)
         return np.stack((gained, possible), axis=1, dtype=np.float64)
 
-    def _inputs(self, Y: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats]:
-        Y, scores = check_pair(Y, scores, "scores")
-        return Y, (scores >= THRESHOLD).astype(np.float64) if self.takes == "labels" else scores
+    def _inputs(self, Y: ArrayLike, predicted: ArrayLike, ready: bool) -> tuple[Floats, Floats]:
+        if ready:
+            return check_pair(Y, predicted, self.takes)
+        Y, scores = check_pair(Y, predicted, "scores")
+        if self.takes == "labels":
+            return Y, (scores >= THRESHOLD).astype(np.float64)
+        return Y, squash(scores) if self.takes == "probabilities" else scores
 
 
 def _all_hits(Y: Floats, labels: Floats) -> tuple[Array, Array]:
@@ -223,6 +250,52 @@ _ALL = (
         scikit_learn="`coverage_error`",
         difference="counts rows without labels as 0: it gives `coverage m / n`",
     ),
+    Measure(
+        "log_loss",
+        "log loss",
+        "Minus the logarithm of the probability that the truth had.",
+        "down",
+        "probabilities",
+        probabilities.log_loss,
+        probabilities.log_loss_rows,
+        probabilities.count_log_loss,
+        definition="- sum of log `p_j` over `j` in `T` and log (1 - `p_i`) over `i` in `F`, "
+        "over all rows together, / known labels",
+        empty="count like others",
+        scikit_learn="`log_loss`, of all labels in one column",
+        difference="none",
+    ),
+    Measure(
+        "brier_score",
+        "Brier score",
+        "Squared difference of probability and truth.",
+        "down",
+        "probabilities",
+        probabilities.brier_score,
+        probabilities.brier_score_rows,
+        probabilities.count_squares,
+        definition="sum of (1 - `p_j`)^2 over `j` in `T` and `p_i`^2 over `i` in `F`, "
+        "over all rows together, / known labels",
+        empty="count like others",
+        scikit_learn="`brier_score_loss`, of all labels in one column",
+        difference="none",
+    ),
+    Measure(
+        "calibration_error",
+        "calibration error",
+        "Distance of probabilities from the shares of true labels, in ten bins.",
+        "down",
+        "probabilities",
+        probabilities.calibration_error,
+        None,
+        probabilities.gaps_by_bin,
+        probabilities.error_of_bins,
+        definition="sum over ten bins of |sum of `p` - true labels| / known labels, over all rows "
+        "together",
+        empty="count like others",
+        scikit_learn="none; `calibration_curve` has its bins",
+        difference="",
+    ),
 )
 
 MEASURES = {measure.name: measure for measure in _ALL}
@@ -233,16 +306,6 @@ def find(name: str) -> Measure:
     if name not in MEASURES:
         raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
     return MEASURES[name]
-
-
-def value_of(totals: Floats) -> Floats:
-    """Return points gained divided by points possible, of sums of shape (..., 2, L).
-
-    Ratios of several labels are averaged over the labels that have one.
-    """
-    ratios = divide(totals[..., 0, :], totals[..., 1, :])
-    defined = ~np.isnan(ratios)
-    return divide(np.where(defined, ratios, 0.0).sum(axis=-1), defined.sum(axis=-1))
 
 
 def summary(Y: ArrayLike, scores: ArrayLike) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .label_checks import check_factor, check_window, divide
-from .measure_list import find, value_of
+from .measure_list import find
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -21,6 +21,8 @@ def trend(
     measure: str = "pa",
     window: int | None = None,
     fading: float | None = None,
+    *,
+    ready: bool = False,
 ) -> Floats:
     """Return a measure up to each row: over all rows so far, over a window, or fading.
 
@@ -38,6 +40,8 @@ def trend(
         Take the last rows only, this many.
     fading : float, optional
         Weigh a row that is t rows old by ``fading ** t``.
+    ready : bool
+        Whether ``scores`` are what the measure takes, such as a model's own decisions.
 
     Returns
     -------
@@ -51,14 +55,15 @@ def trend(
     """
     if window is not None and fading is not None:
         raise ValueError("window and fading are both given: choose one of them")
-    tallies = find(measure).tallies(Y, scores)
+    found = find(measure)
+    tallies = found.tallies(Y, scores, ready=ready)
     if window is not None:
         totals = _sums_of_windows(tallies, check_window(window))
     elif fading is not None:
         totals = _faded_sums(tallies, check_factor(fading))
     else:
         totals = np.cumsum(tallies, axis=0)
-    return value_of(totals)
+    return found.value_of(totals)
 
 
 def running_mean(values: ArrayLike) -> Floats:

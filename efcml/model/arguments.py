@@ -7,6 +7,14 @@ are Any: most of their fields come from tables.
 from typing import Any
 
 from efcml.model.fields import CASE_FIELDS, FIELDS, FOLLOW_FIELDS
+from efcml.model.label_fields import (
+    CALIBRATION_FIELDS,
+    CALIBRATION_SCRATCH,
+    THRESHOLD_FIELDS,
+    THRESHOLD_SCRATCH,
+    TOGETHER_FIELDS,
+    TOGETHER_SCRATCH,
+)
 from efcml.model.scratch import CASE_SCRATCH, SCRATCH
 from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH
 from efcml.support.bundles import bundle
@@ -38,9 +46,23 @@ Model: Any = bundle(
 # What is remembered of the last rows, to see whether their scale still fits.
 Follow: Any = bundle("Follow", [field.name for field in FOLLOW_FIELDS], __name__)
 
+# What errors teach of the labels: their covariance, probabilities, thresholds; with scratch arrays.
+Together: Any = bundle(
+    "Together", [field.name for field in TOGETHER_FIELDS + TOGETHER_SCRATCH], __name__
+)
+Calibration: Any = bundle(
+    "Calibration", [field.name for field in CALIBRATION_FIELDS + CALIBRATION_SCRATCH], __name__
+)
+Thresholds: Any = bundle(
+    "Thresholds", [field.name for field in THRESHOLD_FIELDS + THRESHOLD_SCRATCH], __name__
+)
+
+Labels: Any = bundle("Labels", "together calibration thresholds", __name__)
+
 # Rows to be scored on the way, and their scores; `own` if they are the rows that are learned, else
-# they are so many rows `ahead` of these.
-Watch: Any = bundle("Watch", "rows scores own ahead", __name__)
+# they are so many rows `ahead` of these. Where there is room, also the scores that learned rows had
+# before, and what each leaves of the others.
+Watch: Any = bundle("Watch", "rows scores own ahead learned kept", __name__)
 
 # What an active learner wants; the words behind the numbers are in kernels/querying.py.
 Ask: Any = bundle(

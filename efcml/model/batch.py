@@ -12,6 +12,7 @@ from efcml.model.definite import invert
 from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
+    from efcml.model.honest_errors import HeldErrors
     from efcml.model.rulebase import RuleBase
     from efcml.support.aliases import Bools, Floats
 
@@ -135,12 +136,15 @@ def set_weights(
     return diverged
 
 
-def errors_without_own_row(rules: RuleBase, X: Floats, Y: Floats, settings: Any) -> Floats:
+def errors_without_own_row(
+    rules: RuleBase, X: Floats, Y: Floats, settings: Any, held: HeldErrors | None = None
+) -> Floats:
     """Return what the rules would get wrong at each row, had their planes not learned it.
 
     NaN where a label is unknown. The planes of a rule that has learned a row keep a share of the
     error that they would make without it. Under alpha > 0 the share is not known, so the errors
-    are those that are left.
+    are those that are left. What rules are held to is taken as it is, unless ``held`` says what the
+    row has done to it (model/honest_errors.py).
     """
     blending = activations(rules, X, settings.replace(activation_floor=0.0))
     learned = np.where(blending < settings.activation_floor, 0.0, blending)
@@ -153,6 +157,8 @@ def errors_without_own_row(rules: RuleBase, X: Floats, Y: Floats, settings: Any)
         for part, W, alpha, beta in zip(parts, planes, settings.alpha, settings.beta, strict=True):
             error = Y - R @ W.T
             if not (settings.corrects and alpha > 0.0):
+                if held is not None:
+                    error += held.pull(rules, r)
                 error = divide_by_kept(error, learned[:, r], shapes, beta * settings.corrects)
             part += blending[:, r, None] * error
     return np.hstack([np.where(known, part, np.nan) for part in parts])

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from efcml.kernels.cases import SIZE, learn_batch, recall
+from efcml.kernels.cases import SIZE, compare_with_cases, learn_batch, recall
 from efcml.model.arguments import Cases
+from efcml.model.batch import LEAST_KEPT
 from efcml.model.definite import whole
 from efcml.model.fields import CASE_FIELDS, allocate
 from efcml.model.scratch import CASE_SCRATCH, blank
@@ -56,6 +57,21 @@ class CaseBase:
         """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
         chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
         learn_batch(X, chosen, errors.copy(), ~np.isnan(errors), self.arrays)
+
+    def errors_without_own_row(self, X: Floats, errors: Floats) -> Floats:
+        """Return what the cases would leave of the errors of rows that they were filled with.
+
+        Each as if that row had not been among them, though it may be a case: a regression on
+        similarities keeps the share ``1 - k'A k / noise`` of it. Exact while all labels are known.
+        """
+        arrays, n = self.arrays, self.n_cases
+        similar, expected = np.empty((len(X), n)), np.empty_like(errors)
+        for t, x in enumerate(X):
+            compare_with_cases(x, arrays)
+            similar[t], expected[t] = arrays.similar[:n], arrays.expected[: errors.shape[1]]
+        covariance = whole(arrays.covariance[:n, :n])
+        learned = (similar @ covariance * similar).sum(axis=1) / arrays.noise
+        return (errors - expected) / np.maximum(1.0 - learned, LEAST_KEPT)[:, None]
 
     def similar_to(self, x: Floats) -> tuple[Floats, Ints, Floats]:
         """Return what each case adds (m, L), its row number and similarity, most similar first."""

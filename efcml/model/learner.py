@@ -16,6 +16,7 @@ from efcml._jit import on_first_compilation
 from efcml.kernels.querying import scan_rows
 from efcml.kernels.scoring import score_rows
 from efcml.model import batch
+from efcml.model.answers_of_rows import Answer, plain_answer
 from efcml.model.arguments import Asking, Watch
 from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
@@ -23,8 +24,10 @@ from efcml.model.casebase import CaseBase
 from efcml.model.clipping import warn_of_clipping
 from efcml.model.evolving import NOT_YET, EvolvingRules
 from efcml.model.following_scale import FollowingScale, decide_scale
+from efcml.model.honest_errors import honest_errors
+from efcml.model.label_layer import LabelLayer
 from efcml.model.memories import begin_brief, follow_antecedents
-from efcml.model.params import Params
+from efcml.model.params import DECISIONS, Params
 from efcml.model.prior import choose_prior_and_share
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
@@ -44,8 +47,8 @@ if TYPE_CHECKING:
 
 on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
 
-UNWATCHED = Watch(np.empty((0, 0)), np.empty((0, 0)), False, 0)
-STATE_FACTS = "n_features n_labels rows_seen warned split_share shared renewal".split()
+NOTHING = np.empty((0, 0))
+STATE_FACTS = "n_features n_labels rows_seen warned split_share shared renewal layered".split()
 
 STATE_ARRAYS = ("start_variance", "prior_precision", "recent_trial")
 
@@ -61,6 +64,7 @@ class Learner(Guarded, EvolvingRules):
         *,
         capacity: int = 8,
         pairs: Pairs | None = None,
+        layered: bool = True,
     ) -> None:
         super().__init__(params, n_features, n_labels, capacity=capacity, pairs=pairs)
         self.scaler: Scaler = NOT_YET
@@ -68,6 +72,8 @@ class Learner(Guarded, EvolvingRules):
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
         self.beginning = self._new_beginning()
         self.told_of_clipping = False
+        self.layered = layered and pairs is None  # whether errors teach of the labels
+        self.labels: LabelLayer | None = None  # then, once there are rules
 
     # -- batch ------------------------------------------------------------------------------
 
@@ -104,7 +110,18 @@ class Learner(Guarded, EvolvingRules):
                 self.cases.fill(X, errors)
             if self.sequel.is_on:
                 self.sequel.begin(errors, Y)
+        self.labels = self._new_labels()
+        if self.labels is not None:
+            self.labels.begin(*self._honest_errors(X, Y))
         return self
+
+    def _new_labels(self) -> LabelLayer | None:
+        return LabelLayer(self.n_labels) if self.layered else None
+
+    def _honest_errors(self, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
+        """Return errors at the newest scaled rows of the batch without the own row, and labels."""
+        errors = honest_errors(self.rules, self.cases, self.shared, X, Y, self.settings)
+        return errors, Y[-len(errors) :]
 
     def _new_beginning(self) -> Beginning:
         return Beginning(self.params.clip, answers=self.params.provisional)
@@ -198,10 +215,11 @@ class Learner(Guarded, EvolvingRules):
         self.told_of_clipping = self.told_of_clipping or warn_of_clipping(clipped, rows)
 
     def _answer(self, rows: Floats, trace: Trace | None) -> None:
-        """Note scores for rows that are not learned yet."""
+        """Note what is said of rows that are not learned yet."""
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-            trace.scores[: len(seen)] = self._score_scaled(seen, trace.ahead)
+            scores = self._score_scaled(seen, trace.ahead)
+            trace.take_answer(self.answer_scores(scores), slice(len(seen)))
             trace.rules[:] = self.n_rules
         self.sequel.wait(len(rows))
 
@@ -217,11 +235,19 @@ class Learner(Guarded, EvolvingRules):
             trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace | None) -> None:
-        watch = UNWATCHED
+        seen, scores, own, ahead = NOTHING, NOTHING, False, 0
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-            watch = Watch(seen, trace.scores, trace.rows is None, trace.ahead)
-        self._run(rows, Y, trace, watch)
+            scores, own, ahead = trace.scores, trace.rows is None, trace.ahead
+        n = 0 if self.labels is None else len(rows)
+        learned, kept = np.zeros((n, self.n_planes)), np.ones(n)
+        self._run(rows, Y, trace, Watch(seen, scores, own, ahead, learned, kept))
+        if self.labels is not None:
+            shown = learned[:0] if trace is None else scores[: len(seen)]
+            decision, Y = DECISIONS[self.params.decision], np.ascontiguousarray(Y)
+            answer = self.labels.follow(shown, learned, Y, kept, decision)
+            if trace is not None:
+                trace.take_answer(answer, slice(len(shown)))
 
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
@@ -262,6 +288,17 @@ class Learner(Guarded, EvolvingRules):
             return self._score_scaled(self.scaler.transform(X))
         answer = self.beginning.answer(self.held, self.frequencies, X)
         return np.tile(answer, (1, self.n_pairs))
+
+    @one_at_a_time
+    def answer(self, X: Floats, known: Floats | None = None) -> Answer:
+        """Return scores, decisions and probabilities, given the labels that are known."""
+        return self.answer_scores(self.score(X), known)
+
+    def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
+        """Return what is said of rows with these scores."""
+        if self.labels is None:
+            return plain_answer(scores, known)
+        return self.labels.answer(scores, DECISIONS[self.params.decision], known)
 
     @property
     def frequencies(self) -> Floats:
@@ -313,6 +350,8 @@ class Learner(Guarded, EvolvingRules):
             self.cases.add_labels(count)
             self.recent.add_labels(count)
             self.sequel.add_labels(count)
+            if self.labels is not None:
+                self.labels.add_labels(count)
             if self.following is not None:
                 self.following.add_labels(count)
         else:
@@ -335,6 +374,7 @@ class Learner(Guarded, EvolvingRules):
             other.rules, other.cases = self.rules.copy(), self.cases.copy()
             other.recent, other.recent_trial = self.recent.copy(), self.recent_trial.copy()
             other.sequel = self.sequel.copy()
+            other.labels = None if self.labels is None else self.labels.copy()
             other.brief = None if self.brief is None else self.brief.copy()
             other.following = None if self.following is None else self.following.copy()
         return other
@@ -362,6 +402,8 @@ class Learner(Guarded, EvolvingRules):
             if self.brief is not None:
                 follow_antecedents(self.brief, self.rules)
                 arrays |= nest(brief=self.brief.state()[0])
+            if self.labels is not None:
+                arrays |= nest(labels=self.labels.state())
             if self.following is not None:
                 arrays |= nest(follow=self.following.state())
         return facts, arrays
@@ -373,6 +415,7 @@ class Learner(Guarded, EvolvingRules):
         learner = cls(Params(**params), facts["n_features"], facts["n_labels"])
         learner.counts.update(facts["counts"])
         learner.rows_seen, learner.warned = facts["rows_seen"], facts["warned"]
+        learner.layered = facts["layered"]
         p = learner.n_features
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
         learner.beginning.evidence = np.array(facts["evidence"])
@@ -394,6 +437,9 @@ class Learner(Guarded, EvolvingRules):
             learner.sequel = learner._new_sequel()
             if learner.sequel.is_on:
                 learner.sequel.restore(pick(arrays, "sequel"))
+            learner.labels = learner._new_labels()
+            if learner.labels is not None:
+                learner.labels.restore(pick(arrays, "labels"))
             if learner.params.scaling == "follow":
                 learner.following = FollowingScale.from_state(pick(arrays, "follow"))
         return learner

@@ -21,6 +21,7 @@ CORRELATIONS = {
     "paper": constants.RAW,
     "none": constants.NONE,
 }
+DECISIONS = {"hamming": constants.HAMMING, "f1": constants.F1, "subset": constants.SUBSET}
 MOST_CASES = 2000  # time and memory grow with the square
 LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding errors alone
 LEAST_CASE_NOISE = 1e-4  # below, rounding outweighs what long streams leave open
@@ -306,6 +307,15 @@ class Parameters:
         above=0.0,
         infinite=True,
         kernels=True,
+    )
+    decision: str = choice(
+        'What decisions are to be good at. "hamming" decides every label by itself, from a score '
+        'of .5 on. "f1" says rare labels too, each from the score on at which its F1 has been '
+        'best. "subset" takes the set of labels that is most likely as a whole. Both cost single '
+        "decisions; scores and probabilities stay the same.",
+        default="hamming",
+        allowed=DECISIONS,
+        paper="hamming",
     )
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from efcml.model.answers_of_rows import plain_answer
 from efcml.support.interrupts import interrupts_held
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Events, Floats, Ints
+    from efcml.model.answers_of_rows import Answer
+    from efcml.support.aliases import Bools, Events, Floats, Ints
 
 BLOCK = 256  # rows; between blocks a stream can be interrupted
 
@@ -26,16 +28,45 @@ class Trace:
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
     clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
     ahead: int = 0  # how many rows `rows` come after those that are learned
+    decisions: Floats | None = None  # (n, K), 0 or 1; NaN where the learner has none of its own
+    probabilities: Floats | None = None  # (n, K), likewise
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:
         """Return an empty trace of n rows."""
-        return cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
+        trace = cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
+        trace.decisions, trace.probabilities = np.full((2, n, n_labels), np.nan)
+        return trace
 
     def part(self, block: slice) -> Trace:
         """Return the trace of a slice of the rows, over the same arrays and without events."""
         rows = None if self.rows is None else self.rows[block]
-        return Trace(self.scores[block], self.rules[block], rows=rows, ahead=self.ahead)
+        part = Trace(self.scores[block], self.rules[block], rows=rows, ahead=self.ahead)
+        part.watch(self, block)
+        return part
+
+    def watch(self, whole: Trace, block: slice) -> None:
+        """Write scores, decisions and probabilities into a slice of another trace."""
+        self.scores = whole.scores[block]
+        if whole.decisions is not None and whole.probabilities is not None:
+            self.decisions = whole.decisions[block]
+            self.probabilities = whole.probabilities[block]
+
+    def take_answer(self, answer: Answer, block: slice) -> None:
+        """Note what is said of some rows."""
+        self.scores[block] = answer.scores
+        if self.decisions is not None and self.probabilities is not None:
+            self.decisions[block] = answer.decisions
+            self.probabilities[block] = answer.probabilities
+
+    def complete(self) -> tuple[Bools, Floats]:
+        """Return decisions and probabilities; where there are none, those that scores imply."""
+        plain = plain_answer(self.scores)
+        if self.decisions is None or self.probabilities is None:
+            return plain.decisions == 1.0, plain.probabilities
+        missing = np.isnan(self.decisions)
+        decisions = np.where(missing, plain.decisions, self.decisions)
+        return decisions == 1.0, np.where(missing, plain.probabilities, self.probabilities)
 
     def take_events(self, part: Trace, first: int) -> None:
         """Add events and clipped values of a part that begins at row ``first``."""

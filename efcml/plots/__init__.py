@@ -10,6 +10,7 @@ from efcml.plots._correlation import draw_label_correlation
 from efcml.plots._ellipses import draw_ellipses
 from efcml.plots._importance import draw_importance
 from efcml.plots._memberships import draw_memberships
+from efcml.plots._reliability import draw_reliability
 from efcml.plots._rule_card import draw_rule_card
 from efcml.plots._rule_counts import draw_rule_counts
 from efcml.plots._spending import draw_spending
@@ -23,6 +24,7 @@ __all__ = [
     "draw_importance",
     "draw_label_correlation",
     "draw_memberships",
+    "draw_reliability",
     "draw_rule_card",
     "draw_rule_counts",
     "draw_spending",

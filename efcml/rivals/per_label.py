@@ -39,6 +39,11 @@ class OneVsRestLearner(Guarded):
     """K learners that know nothing of each other; each has its own rules in [x, y_c]."""
 
     def __init__(self, params: Params, n_features: int, n_labels: int) -> None:
+        if params.decision != "hamming":
+            raise ValueError(
+                f"decision={params.decision!r} needs a model that learns all labels together; "
+                "models with one learner per label decide each alone."
+            )
         self.params = params
         self.n_features = n_features
         self.n_labels = n_labels
@@ -46,7 +51,7 @@ class OneVsRestLearner(Guarded):
         self.models = self._new_models()
 
     def _new_models(self) -> list[Learner]:
-        return [Learner(self.params, self.n_features, 1) for _ in self.order]
+        return [Learner(self.params, self.n_features, 1, layered=False) for _ in self.order]
 
     # -- what all learners say --------------------------------------------------------------
 
@@ -167,7 +172,7 @@ class ChainLearner(OneVsRestLearner):
 
     def _new_models(self) -> list[Learner]:
         sizes = range(self.n_features, self.n_features + self.n_labels)
-        return [Learner(self.params, size, 1) for size in sizes]
+        return [Learner(self.params, size, 1, layered=False) for size in sizes]
 
     @one_at_a_time
     def fit(self, X: Floats, Y: Floats) -> Self:

@@ -13,6 +13,7 @@ from efcml.model.casebase import MATRICES, CaseBase
 from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
 from efcml.model.following_scale import MOST_HELD, FollowingScale
+from efcml.model.label_layer import LabelLayer
 from efcml.model.memories import MOST_RECENT
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
@@ -68,6 +69,7 @@ def learner_shapes(facts: Facts) -> Shapes:
         n_cases=WHOLE,
         n_recent=WHOLE,
         evidence=list,
+        layered=bool,
         rules=(dict, NoneType),
     )
     take(facts["counts"], "the counts", **dict.fromkeys(COUNTED, WHOLE))
@@ -108,6 +110,8 @@ def learner_shapes(facts: Facts) -> Shapes:
             shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
         if follows:
             shapes |= nest(brief=fields)
+        if facts["layered"]:
+            shapes |= nest(labels=LabelLayer.state_shapes(K))
         if params.scaling == "follow":
             shapes |= nest(follow=FollowingScale.state_shapes(p, K))
     return shapes
@@ -153,6 +157,8 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
         check_sequel(pick(arrays, "sequel"))
     if from_plain(facts["params"]["scaling"]) == "follow":
         check_following(pick(arrays, "follow"))
+    if facts["layered"]:
+        check_labels(pick(arrays, "labels"))
     uids = arrays["rules/uid"]
     if len(np.unique(uids)) < len(uids) or uids.max() >= facts["rules"]["next_uid"]:
         raise ValueError("two rules have one uid, or one is newer than the next")
@@ -184,6 +190,19 @@ def check_sequel(arrays: Arrays) -> None:
     check_all(arrays["ones"] <= arrays["seen"], "a label was there more often than it was known")
     ago = arrays["ago"]
     check_all((ago >= 1) & (ago <= sequel.NEVER), "a label was known at no time that can be")
+
+
+def check_labels(arrays: Arrays) -> None:
+    """Refuse what no errors can have taught of the labels."""
+    for name in ("covariance", "precision", "form"):
+        check_definite({name: arrays[f"together/{name}"][None]}, name)
+    check_positive(arrays, "together/variance")
+    rows, renewal = arrays["together/count"].tolist()
+    true, said, hits = (arrays[f"thresholds/{name}"] for name in ("true", "said", "hits"))
+    counted = (0.0 <= hits) & (hits <= said) & (hits <= true[:, None])
+    check_all(counted, "more labels were said rightly than were said, or are true")
+    if not 0 <= rows < renewal or (arrays["together/rows"] < 0.0).any():
+        raise ValueError("the errors of labels were counted in a number of rows that cannot be")
 
 
 def check_following(arrays: Arrays) -> None:

@@ -1,11 +1,11 @@
 """Files of format 1: what models had learned to say of themselves by then, and what it means.
 
 Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
-stream, trust and time, held rows that answer, and kinds of columns. A model from before is not
-split, takes nothing in, its shared planes and its scale stay, it forgets as it was told to, it is
-trusted wholly, the last rows say nothing, and label frequencies answer in its warm-up. What is not
-a parameter is as it is today: if rules count by density, they also win rows by it, and merging goes
-by the dimension.
+stream, caution and time, what errors teach of the labels, held rows that answer, and kinds of
+columns. A model from before is not split, takes nothing in, its shared planes and its scale stay,
+its errors teach it nothing, it forgets as it was told to, and label frequencies answer in its
+warm-up. What is not a parameter is as it is today: if rules count by density, they also win rows by
+it, and merging goes by the dimension.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ PARAMETERS = {
     "scaling": "frozen",
     "caution": False,
     "time": False,
+    "decision": "hamming",
 }
-LEARNER = {"shared": None, "renewal": None, "n_recent": 0}
+LEARNER = {"shared": None, "renewal": None, "n_recent": 0, "layered": False}
 COUNTS = {"splits": 0, "drifts": 0}
 ARRAYS = ("trial", "drifting", "last_won", "recent_trial")  # and all of the recent cases
 

@@ -6,8 +6,9 @@ samples, and a difference for any choice of samples and orders: the bootstrap dr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.support.aliases import Floats, Ints
 
+ValueOf: TypeAlias = "Callable[[Floats], Floats]"  # what a measure makes of sums of tallies
 MOST_DRAWN = 2000  # blocks; a table of how often each is drawn would not fit into memory
 
 
@@ -46,10 +48,10 @@ class Change:
 def tallies_of(result: PrequentialResult, measure: str) -> Floats:
     """Return points and points possible of every row, (n, 2, L), as `Measure.tallies` does."""
     found = find(measure)
-    scores = result.scores
-    if found.takes == "labels":
-        scores = decisions_of(result).astype(float)  # read as scores again, they are the same
-    return found.tallies(result.Y, scores)
+    own = {"labels": decisions_of(result), "probabilities": getattr(result, "probabilities", None)}
+    given = own.get(found.takes)
+    ready = given is not None
+    return found.tallies(result.Y, given if ready else result.scores, ready=ready)  # type: ignore[arg-type]
 
 
 def decisions_of(result: PrequentialResult) -> np.ndarray:
@@ -58,13 +60,19 @@ def decisions_of(result: PrequentialResult) -> np.ndarray:
     return result.scores >= 0.5 if own is None else own
 
 
-def values_of(tallies: Floats) -> Floats:
+def values_of(tallies: Floats, value_of: ValueOf = value_of) -> Floats:
     """Return a measure in every order, of tallies of shape (orders, samples, 2, L)."""
     return value_of(tallies.sum(axis=1))
 
 
 def difference(
-    first: Floats, second: Floats, *, block: int = 1, comparisons: int = 1, seed: int = SEED
+    first: Floats,
+    second: Floats,
+    *,
+    value_of: ValueOf = value_of,
+    block: int = 1,
+    comparisons: int = 1,
+    seed: int = SEED,
 ) -> Interval:
     """Return the second minus the first, with its interval.
 
@@ -78,6 +86,8 @@ def difference(
     ----------
     first, second : array of shape (orders, samples, 2, L)
         Tallies of a measure, samples in the order of the file.
+    value_of : callable
+        What the measure makes of sums of tallies; a ratio of points if not given.
     block : int
         Length of the blocks.
     comparisons : int
@@ -92,13 +102,13 @@ def difference(
         return Interval(*[float("nan")] * 5)
     block = max(block, -(-both.shape[2] // MOST_DRAWN))
     sums = np.add.reduceat(both, np.arange(0, both.shape[2], block), axis=2)
-    by_order = values_of(second) - values_of(first)
-    means = np.concatenate([*drawn_differences(sums, seed)])
+    by_order = values_of(second, value_of) - values_of(first, value_of)
+    means = np.concatenate([*drawn_differences(sums, seed, value_of)])
     spread = float(by_order.std(ddof=1)) if len(by_order) > 1 else float("nan")
     return summarise(float(by_order.mean()), means, comparisons, spread)
 
 
-def drawn_differences(sums: Floats, seed: int) -> list[Floats]:
+def drawn_differences(sums: Floats, seed: int, value_of: ValueOf) -> list[Floats]:
     """Return the differences of all resamples, from sums of blocks (2, orders, blocks, 2, L)."""
     counts = draw_counts(sums.shape[2], seed)
     shares = draw_orders(sums.shape[1], seed)

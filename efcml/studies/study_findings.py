@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.measures.measure_list import find
 from efcml.studies.cell_run import join_result
 from efcml.studies.paired import (
     Change,
@@ -81,7 +82,8 @@ class StudyFindings:
     def mean(self, data: str, model: str, measure: str) -> float:
         """Return a measure, mean over the orders; NaN where it has none."""
         orders = self.orders(data, model)
-        return float(values_of(self.tallies(data, model, measure, orders)).mean())
+        tallies = self.tallies(data, model, measure, orders)
+        return float(values_of(tallies, find(measure).value_of).mean())
 
     def counts(self, data: str, model: str) -> dict[str, Any]:
         """Return rules at the end, time and share of labels asked, means over the orders."""
@@ -123,7 +125,11 @@ class StudyFindings:
             tables = [self.tallies(data, name, measure, orders) for name in (to, model)]
             first, second = self._common_samples(data, (to, model), tables)
             self._known[key] = difference(
-                first, second, block=self.plan.data[data].block, comparisons=comparisons
+                first,
+                second,
+                value_of=find(measure).value_of,
+                block=self.plan.data[data].block,
+                comparisons=comparisons,
             )
         return self._known[key]
 

@@ -62,7 +62,15 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "time": False,
     "weight_limit": 1e6,
 }
-NOT_IN_NAIVE = ("birth_width", "clip", "scaling", "warmup_rows", "provisional", "max_rules")
+NOT_IN_NAIVE = (
+    "birth_width",
+    "clip",
+    "scaling",
+    "warmup_rows",
+    "provisional",
+    "max_rules",
+    "decision",
+)
 STORED_BY_LABEL = [
     field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
 ]

@@ -1,6 +1,6 @@
 """Slow and obvious twins of `efcml.measures`, with loops over rows and labels; and test inputs."""
 
-from math import isnan, nan
+from math import isnan, log, nan
 
 import numpy as np
 from hypothesis import strategies as st
@@ -86,6 +86,25 @@ def hits_and_size(pairs):
     return hits, size
 
 
+def probability(score):
+    """The score itself in the middle, bent towards 0 and 1 from .05 of them on."""
+    if score > 0.95:
+        return 1 - 0.05 / (1 + (score - 0.95) / 0.05)
+    return 0.05 / (1 + (0.05 - score) / 0.05) if score < 0.05 else score
+
+
+def surprise(truth, score):
+    """Minus the logarithm of what the truth was given; at most that of the rounding of floats."""
+    p = min(max(probability(score), 2**-52), 1 - 2**-52)
+    return -log(p if truth else 1 - p)
+
+
+POOLED = {  # what every known label adds
+    "pa": lambda truth, score: (score >= 0.5) == truth,
+    "log_loss": surprise,
+    "brier_score": lambda truth, score: (probability(score) - truth) ** 2,
+}
+
 BY_ROW = {
     "ap": average_precision,
     "subset_accuracy": subset_accuracy,
@@ -102,9 +121,11 @@ def weighted(name, Y, scores, weights):
     if name in BY_ROW:
         values = [(BY_ROW[name](y, s), w) for y, s, w in rows]
         return ratio((w * x, w) for x, w in values if not isnan(x))
-    if name == "pa":
-        pairs = [(truth, s, w) for y, row, w in rows for truth, s in known(y, row)]
-        return ratio((w * ((s >= 0.5) == truth), w) for truth, s, w in pairs)
+    pairs = [(truth, s, w) for y, row, w in rows for truth, s in known(y, row)]
+    if name in POOLED:
+        return ratio((w * POOLED[name](truth, s), w) for truth, s, w in pairs)
+    if name == "calibration_error":
+        return weighted_gaps([(truth, probability(s), w) for truth, s, w in pairs])
     if name == "micro_f1":
         return weighted_f1([(known(y, s), w) for y, s, w in rows])
     assert name == "macro_f1"
@@ -113,6 +134,15 @@ def weighted(name, Y, scores, weights):
         for j in range(len(Y[0]))
     ]
     return ratio((x, 1) for x in values if not isnan(x))
+
+
+def weighted_gaps(triples):
+    """Over ten bins, how far the sum of probabilities is from the number of true labels."""
+    gaps = [0.0] * 10
+    for truth, p, w in triples:
+        gaps[min(int(10 * p), 9)] += w * (p - truth)
+    total = sum(w for *_, w in triples)
+    return sum(map(abs, gaps)) / total if total > 0 else nan
 
 
 def weighted_f1(groups):
