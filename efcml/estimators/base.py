@@ -16,12 +16,16 @@ from efcml.estimators.known_columns import (
     rows_to_fit,
 )
 from efcml.estimators.light import LightBase, take_bases
-from efcml.estimators.seeds import read_random_state
-from efcml.estimators.targets import as_array, column_names, is_flat, read_binary, read_labels
+from efcml.estimators.targets import (
+    as_array,
+    column_names,
+    is_flat,
+    read_binary,
+    read_known,
+    read_labels,
+)
 from efcml.explain import ColumnKinds, find_flags
-from efcml.explain.background import names_of_labels
 from efcml.model.answers_of_rows import plain_answer
-from efcml.model.params import Params
 from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
@@ -323,20 +327,8 @@ class MultiLabelFace(LightBase):
                 "a 1-D y has no other label" if self._binary else f"{type(self).__name__} has not"
             )
             raise ValueError(f"known needs a model that has learned labels together: {what}.")
-        names, table = column_names(known), as_array(known)
         shape = n_rows, len(self.classes_)
-        if table.shape != shape:
-            raise ValueError(
-                f"known must have the shape {shape}, a row for every row of X and a column for "
-                f"every label, NaN where it is not known; got {table.shape}."
-            )
-        expected = getattr(self, "label_names_", names)
-        if names is not None and not np.array_equal(names, expected):
-            raise ValueError(f"known must have the columns {list(expected)}, in this order.")
-        try:
-            return read_labels(table, None, None)[0]
-        except ValueError as error:
-            raise ValueError(str(error).replace("y must", "known must", 1)) from None
+        return read_known(known, shape, getattr(self, "label_names_", None))
 
     @one_at_a_time
     def predict(self, X: TableLike, known: TableLike | None = None) -> Array:
@@ -395,33 +387,6 @@ class MultiLabelFace(LightBase):
         if not known.any():
             raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
         return float(np.average(labels == y, weights=known))
-
-
-class EngineFace(MultiLabelFace):
-    """A face whose parameters are those of the rule engine."""
-
-    random_state: Any
-
-    def _params(self) -> Params:
-        if self.random_state is not None:
-            read_random_state(self.random_state)
-        params = Params(**{name: getattr(self, name) for name in Params.names()})
-        params.check_together()
-        return params
-
-    @property
-    def n_rules_(self) -> int:
-        """Number of rules now; 0 while warm-up rows are held."""
-        self._check_fitted()
-        return self.learner_.n_rules
-
-    def column_names(self) -> tuple[Any, Sequence[str] | None]:
-        """Return the names of features and of labels, None where there are none.
-
-        A 1-D target is called by its second class.
-        """
-        self._check_fitted()
-        return getattr(self, "feature_names_in_", None), names_of_labels(self)
 
 
 def _refuse_keywords(refused: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from efcml.estimators.base import EngineFace
+from efcml.estimators.engine_face import EngineFace
 from efcml.estimators.targets import one_row
 from efcml.explain import (
     Explanation,

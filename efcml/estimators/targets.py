@@ -134,3 +134,19 @@ def one_row(values: Any, name: str) -> Any:
     if len(values) != 1:
         raise ValueError(f"{name} must be one row; got {len(values)} rows.")
     return values
+
+
+def read_known(known: Any, shape: tuple[int, int], label_names: Any) -> Floats:
+    """Return labels that are known already as floats, or say what is wrong with them."""
+    names, table = column_names(known), as_array(known)
+    if table.shape != shape:
+        raise ValueError(
+            f"known must have the shape {shape}, a row for every row of X and a column for "
+            f"every label, NaN where it is not known; got {table.shape}."
+        )
+    if names is not None and label_names is not None and not np.array_equal(names, label_names):
+        raise ValueError(f"known must have the columns {list(label_names)}, in this order.")
+    try:
+        return read_labels(table, None, None)[0]
+    except ValueError as error:
+        raise ValueError(str(error).replace("y must", "known must", 1)) from None

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.estimators.base import EngineFace
 from efcml.estimators.classifier import SEED, UNUSED_SEED
+from efcml.estimators.engine_face import EngineFace
 from efcml.estimators.seeds import read_random_state
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.model.params import Parameters
