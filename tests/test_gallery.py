@@ -22,8 +22,9 @@ def gallery():
 def test_every_picture_has_a_file_that_is_small(gallery):
     found = gallery.pictures()
     files = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.svg")}
-    # docs/tools/draw_speed.py, draw_following.py and draw_paper.py draw the others.
-    assert set(files) == {*found, "scaling", "following", *(f"paper-{name}" for name in PICTURES)}
+    # docs/tools/draw_speed.py, draw_following.py, draw_labels_together.py and draw_paper.py.
+    others = {"scaling", "following", "labels_together"}
+    assert set(files) == {*found, *others, *(f"paper-{name}" for name in PICTURES)}
     for path in files.values():
         assert path.stat().st_size < 220_000
         texts = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from following_tables import detection_table, forgetting_table, time_table
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
+from together_tables import PARTS as TOGETHER_PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = "experiments/results/reproduce"
@@ -29,6 +30,11 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/reliability.md": (LONG_STREAMS,),
     "docs/results/active.md": PAPER_RECORDS[:1],
     "docs/results/following.md": (RESULTS + "following.jsonl", RESULTS + "drift-detection.jsonl"),
+    "docs/results/labels_together.md": (
+        RESULTS + "labels-together.jsonl",
+        RESULTS + "errors-teach.jsonl",
+        "experiments/results/benchmarks/labels_speed.json",
+    ),
     "docs/results/paper.md": PAPER_RECORDS,
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
@@ -48,6 +54,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
     "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
     "docs/decisions/0026-what-errors-teach.md": (RESULTS + "errors-teach.jsonl",),
+    "docs/decisions/0027-labels-together.md": (RESULTS + "labels-together.jsonl",),
 }
 
 
@@ -243,6 +250,8 @@ TABLES = {
         "detection": detection_table,
         "following-time": time_table,
     },
+    "docs/results/labels_together.md": dict(TOGETHER_PARTS),
+    "docs/decisions/0026-what-errors-teach.md": {"ablation": TOGETHER_PARTS["ablation"]},
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),
