@@ -71,10 +71,11 @@ def test_with_late_labels_rows_are_decided_by_what_is_known(rows):
     late, other = fitted(rows, decision="f1"), fitted(rows, decision="f1")
     result = prequential(late, X[60:100], Y[60:100], delay=5)
     for t in range(40):
+        since = X[max(60, 55 + t) : 61 + t]  # the rows after the last one learned
+        assert_array_equal(other.predict(since)[-1], result.decisions[t])
+        assert_array_equal(other.predict_proba(since)[-1], result.probabilities[t])
         if t >= 5:
             other.partial_fit(X[55 + t : 56 + t], Y[55 + t : 56 + t])
-        assert_array_equal(other.predict(X[60 + t : 61 + t])[0], result.decisions[t])
-        assert_array_equal(other.predict_proba(X[60 + t : 61 + t])[0], result.probabilities[t])
 
 
 def test_without_learning_nothing_is_learned_from_errors(rows):

@@ -362,6 +362,7 @@ class MultiLabelFace(LightBase):
         known : array-like of shape (n, K), optional
             Labels that are known already, NaN where they are not; these are 0 or 1.
         """
+        self._check_fitted()
         if not self._binary:
             return self._answer(X, known).probabilities
         probability = squash(self.decision_function(X, known) + 0.5)

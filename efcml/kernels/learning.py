@@ -284,7 +284,7 @@ def note_scores(x, t, watched, n_rules, model, watch):
         for c in range(watch.learned.shape[1]):
             watch.learned[t, c] = watch.scores[t, c]
     else:
-        answer_row(x, watch.ahead, n_rules, model, watch.learned[t])
+        answer_row(x, 0, n_rules, model, watch.learned[t])
     return True
 
 

@@ -89,24 +89,24 @@ class BatchLearner(EvolvingRules):
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
         self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
         self.cases, self.sequel = self._new_cases(), self._new_sequel()
-        if self.cases.capacity or self.sequel.is_on:
-            errors = batch.errors_without_own_row(self.rules, X, Y, self.settings)
-            if self.cases.capacity:
-                self.cases.fill(X, errors)
-            if self.sequel.is_on:
-                self.sequel.begin(errors, Y)
         self.labels = self._new_labels()
-        if self.labels is not None:
-            self.labels.begin(*self._honest_errors(X, Y))
+        if self.cases.capacity:
+            self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
+        self._learn_from_errors(X, Y)
         return self
+
+    def _learn_from_errors(self, X: Floats, Y: Floats) -> None:
+        """Begin what errors teach, by those that the batch would make at rows not learned."""
+        if self.labels is None and not self.sequel.is_on:
+            return
+        errors = honest_errors(self.rules, self.cases, self.shared, X, Y, self.settings)
+        if self.sequel.is_on:
+            self.sequel.begin(errors, Y)
+        if self.labels is not None:
+            self.labels.begin(errors, Y[-len(errors) :])
 
     def _new_labels(self) -> LabelLayer | None:
         return LabelLayer(self.n_labels) if self.layered else None
-
-    def _honest_errors(self, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
-        """Return errors at the newest scaled rows of the batch without the own row, and labels."""
-        errors = honest_errors(self.rules, self.cases, self.shared, X, Y, self.settings)
-        return errors, Y[-len(errors) :]
 
     def _new_beginning(self) -> Beginning:
         return Beginning(self.params.clip, answers=self.params.provisional)

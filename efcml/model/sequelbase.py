@@ -67,7 +67,7 @@ class SequelBase:
         return self.arrays.trusts, self.arrays.times
 
     def begin(self, errors: Floats, Y: Floats) -> None:
-        """Learn a batch: errors (n, K) of models without the row's own labels; NaN if unknown.
+        """Learn a batch: errors (m, K) at its newest rows, each without the row; NaN if unknown.
 
         The rows are no more than a hint, and the last of them is not taken for the row before the
         next: rows of a batch may come in any order.
@@ -77,10 +77,10 @@ class SequelBase:
         arrays.ones[:], arrays.seen[:] = labels.sum(axis=0), known.sum(axis=0)
         f = (arrays.ones + 0.5) / (arrays.seen + 1.0)
         self._begin_links(float(np.mean(f * (1.0 - f))))
-        newest = slice(-MOST_ROWS, None)
-        scores = np.where(known, labels - errors, 0.0)[newest]
-        begin_sequel(scores, labels[newest], known[newest], arrays)
-        rows = float(known[newest].mean(axis=1).sum())
+        errors = errors[-MOST_ROWS:]
+        known, labels = known[-len(errors) :], labels[-len(errors) :]
+        begin_sequel(np.where(known, labels - errors, 0.0), labels, known, arrays)
+        rows = float(known.mean(axis=1).sum())
         self._count_as(WORTH, (1.0 - LOSSES_KEPT**rows) / (1.0 - LOSSES_KEPT))
         for name in ("errors", "labels", "errors_before", "labels_before"):
             getattr(arrays, name)[:] = 0.0
