@@ -1,5 +1,7 @@
 """Tables of docs/results/labels_together.md: what errors teach of labels, marks, ablation, cost."""
 
+from typing import NamedTuple
+
 from following_tables import ROOT, read
 from speed_tables import digits, markdown, not_yet, read_record
 
@@ -128,55 +130,82 @@ def probability_table(records=None):
 # -- marks -----------------------------------------------------------------------------------------
 
 
+class Mark(NamedTuple):
+    """Something that was asked for."""
+
+    what: str
+    name: str  # of the set
+    noted: str  # what it was when it was asked for, if that was noted
+    wanted: float
+    without: float | None  # what is found today without what should bring it
+    found: float
+    met: bool
+
+
 def marks(records, ablation):
-    """Return lines of: what, set, what it was, what is wanted, what was found, met or not."""
+    """Return all marks of the sets that were run."""
     found = records_by_set(records)
-    lines = []
-    for what, path, measure, wanted in WANTED:
-        for name, (before, least) in wanted.items():
-            if name in found:
-                line = part_of(found[name], path)[measure]
-                value = line["after"] if path else line
-                lines.append((what, name, f"{before:.3f}", f"{least:.3f}", value, value >= least))
-    marked = {(measure, name) for _, path, measure, sets in WANTED if not path for name in sets}
-    lines += [
-        (f"{TITLES[measure]}, not lower by more than .002", *line)
-        for position, measure in enumerate(("pa", "ap"))
-        for line in kept_lines(found, ablation, measure, position)
-        if (measure, line[0]) not in marked
+    return [
+        *wanted_marks(found, ablation),
+        *kept_marks(found, ablation),
+        *probability_marks(found),
     ]
+
+
+def without_both(ablation, measure):
+    """Return a measure by set, without caution and time."""
+    return {r["set"]: r[measure] for r in ablation if r["variant"] == "without both"}
+
+
+def wanted_marks(found, ablation):
+    """Yield what was to be reached."""
+    for what, path, measure, wanted in WANTED:
+        for name, (noted, least) in wanted.items():
+            if name in found:
+                value = part_of(found[name], path)[measure]
+                if path:
+                    without, value = value["before"], value["after"]
+                else:
+                    without = without_both(ablation, measure).get(name)
+                yield Mark(what, name, f"{noted:.3f}", least, without, value, value >= least)
+
+
+def kept_marks(found, ablation):
+    """Yield what must not be lost: against what was noted then, else without caution and time."""
+    marked = {(measure, name) for _, path, measure, sets in WANTED if not path for name in sets}
+    for position, measure in enumerate(("pa", "ap")):
+        for name, record in found.items():
+            without = without_both(ablation, measure).get(name)
+            noted = BEFORE[name][position] if name in BEFORE else None
+            before = without if noted is None else noted
+            if before is not None and (measure, name) not in marked:
+                what = f"{TITLES[measure]}, not lower by more than .002"
+                text, least = "" if noted is None else f"{noted:.4f}", before - MOST_LOST
+                value = record[measure]
+                yield Mark(what, name, text, least, without, value, value >= least)
+
+
+def probability_marks(found):
+    """Yield what probabilities must not exceed; without: the bent scores."""
     for name, record in found.items():
         before, after = above_drawn(record["probabilities"])
-        texts = f"{before:+.4f}", f"{MOST_ABOVE:+.3f}"
-        what = "calibration error above drawn labels, at most"
-        lines.append((what, name, *texts, after, after <= MOST_ABOVE))
+        what, met = "calibration error above drawn labels, at most", after <= MOST_ABOVE
+        yield Mark(what, name, "", MOST_ABOVE, before, after, met)
     for name, record in found.items():
         line = record["probabilities"]["log_loss"]
-        texts = f"{line['before']:.4f}", f"{line['before']:.4f}"
-        lines.append(("log loss, at most", name, *texts, line["after"], line["gain"][0] <= 0.0))
-    return lines
-
-
-def kept_lines(found, ablation, measure, position):
-    """Yield what must not be lost: against what was noted then, else without caution and time."""
-    without = {r["set"]: r[measure] for r in ablation if r["variant"] == "without both"}
-    noted = {name: pair[position] for name, pair in BEFORE.items()}
-    for name, record in found.items():
-        before = noted.get(name, without.get(name))
-        if before is not None:
-            least = before - MOST_LOST
-            text = f"{before:.4f}" + ("" if name in noted else " (today, without both)")
-            yield name, text, f"{least:.4f}", record[measure], record[measure] >= least
+        before, met = line["before"], line["gain"][0] <= 0.0
+        yield Mark("log loss, at most", name, "", before, before, line["after"], met)
 
 
 def marks_table(records=None, ablation=None):
     """Return all marks, and whether they are met."""
-    lines = marks(records, ablation_records(ablation))
-    head = ["mark", "set", "before", "wanted", "found", ""]
-    rows = [
-        [what, name, before, wanted, f"{value:.4f}", "met" if met else "**missed**"]
-        for what, name, before, wanted, value, met in lines
-    ]
+    head = ["mark", "set", "when it was set", "wanted", "today without", "today", ""]
+    rows = []
+    for one in marks(records, ablation_records(ablation)):
+        without = "" if one.without is None else f"{one.without:.4f}"
+        met = "met" if one.met else "**missed**"
+        texts = one.noted, f"{one.wanted:.4f}", without, f"{one.found:.4f}"
+        rows.append([one.what, one.name, *texts, met])
     return markdown(head, rows)
 
 
