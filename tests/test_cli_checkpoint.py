@@ -22,6 +22,8 @@ from efcml.saving import read_archive, write_archive
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
 OPTIONS = {
     "plain": [],
+    "f1": ["--decision", "f1"],
+    "subset": ["--decision", "subset", "--budget", "0.4"],
     "samples": ["--budget", "0.4"],
     "labels": ["--budget", "0.4", "--unit", "labels", "--criteria", "novelty,random"],
     "ovr": ["--model", "ovr"],
