@@ -22,6 +22,8 @@ from efcml.saving import read_archive, write_archive
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
 OPTIONS = {
     "plain": [],
+    "f1": ["--decision", "f1"],
+    "subset": ["--decision", "subset", "--budget", "0.4"],
     "samples": ["--budget", "0.4"],
     "labels": ["--budget", "0.4", "--unit", "labels", "--criteria", "novelty,random"],
     "ovr": ["--model", "ovr"],
@@ -331,6 +333,10 @@ BROKEN = {
     "negative": (lie(lambda c, a: c["run"].update(events=-1)), "impossible sizes"),
     "no record": (lie(lambda c, a: c.update(run={})), "the record must say"),
     "NaN": (lie(lambda c, a: a["run/scores"].fill(np.nan)), "record of the stream is damaged"),
+    "unlikely": (
+        lie(lambda c, a: a["run/probabilities"].fill(1.5)),
+        "record of the stream is damaged",
+    ),
     "kinds": (lie(lambda c, a: a["run/events"].fill(9)), "record of the stream is damaged"),
 }
 

@@ -6,13 +6,15 @@ import json
 
 import numpy as np
 import pytest
-from helpers.cli_files import LABELS, csv_text, is_one_line, shell, write_csv
+from helpers.cli_files import LABELS, csv_text, is_one_line, shell, write_csv, write_related
 
 import efcml
 from efcml.cli import main
 from efcml.datasets.file_rows import read_rows
 
 NAMES = ["calm", LABELS[0]]
+PROBABILITY = "class yes.probability"
+SAID = ("scores", "decisions", "probabilities")
 
 
 @pytest.fixture
@@ -48,14 +50,32 @@ def test_scores_and_decisions(fitted, model_file, songs, capsys):
     scores = clf.learner_.score(ds.X)
     rows = read_answers(captured.out)
     assert [int(row["row"]) for row in rows] == list(range(len(ds)))
-    assert list(rows[0])[1:] == [
-        f"{name}.{what}" for name in NAMES for what in ("score", "decision")
-    ]
+    said = ("score", "decision", "probability")
+    assert list(rows[0])[1:] == [f"{name}.{what}" for name in NAMES for what in said]
+    probabilities = clf.learner_.answer(ds.X).probabilities
     for c, name in enumerate(NAMES):
         assert [float(row[f"{name}.score"]) for row in rows] == scores[:, c].tolist()
         assert [row[f"{name}.decision"] for row in rows] == [
             str(int(score >= 0.5)) for score in scores[:, c]
         ]
+        told = [float(row[f"{name}.probability"]) for row in rows]
+        assert told == probabilities[:, c].tolist()
+
+
+@pytest.mark.parametrize("decision", ["f1", "subset"])
+def test_decisions_are_those_of_the_model(decision, tmp_path, capsys):
+    path = write_related(tmp_path)
+    ds = efcml.datasets.from_csv(path, 4, n_initial=60)
+    options = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3, "decision": decision}
+    clf = efcml.EFCMLClassifier(**options).fit(*ds.initial)
+    clf.name_columns(ds.feature_names, ds.label_names)
+    efcml.save(clf, tmp_path / "m.npz")
+    assert main(["predict", str(tmp_path / "m.npz"), str(path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    said = clf.learner_.answer(ds.X)
+    assert answer["decisions"] == said.decisions.tolist()
+    assert answer["probabilities"] == said.probabilities.tolist()
+    assert answer["decisions"] != (np.array(answer["scores"]) >= 0.5).astype(int).tolist()
 
 
 def test_columns_in_any_order_and_only_those_needed(fitted, model_file, tmp_path, capsys):
@@ -65,9 +85,8 @@ def test_columns_in_any_order_and_only_those_needed(fitted, model_file, tmp_path
     captured = capsys.readouterr()
     assert captured.err == f"efcml: note: 1 other column of {path} not used: title\n"
     answer = json.loads(captured.out)
-    scores = fitted[0].learner_.score(np.array([[-1.0, 0.25]]))
-    decisions = (scores >= 0.5).astype(int)
-    assert answer == {"labels": NAMES, "scores": scores.tolist(), "decisions": decisions.tolist()}
+    said = fitted[0].learner_.answer(np.array([[-1.0, 0.25]]))
+    assert answer == {"labels": NAMES} | {what: said._asdict()[what].tolist() for what in SAID}
 
 
 def test_long_lists_of_columns_are_cut(model_file, tmp_path, capsys):
@@ -109,7 +128,8 @@ def test_a_model_without_names(fitted, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     assert list(read_answers(captured.out)[0]) == [
-        *("row", "label0.score", "label0.decision", "label1.score", "label1.decision"),
+        "row",
+        *(f"label{k}.{what}" for k in range(2) for what in ("score", "decision", "probability")),
     ]
     path.write_text("a,b,c\n0.25,-1,0\n")
     assert main(["predict", str(tmp_path / "m.npz"), str(path)]) == 2
@@ -125,7 +145,8 @@ def test_one_binary_target(fitted, tmp_path, capsys):
     path.write_text("anything\n0.5\n")
     assert main(["predict", str(tmp_path / "m.npz"), str(path)]) == 0
     (answer,) = read_answers(capsys.readouterr().out)
-    assert list(answer) == ["row", "class yes.score", "class yes.decision"]
+    assert list(answer) == ["row", *(f"class yes.{what[:-1]}" for what in SAID[:2]), PROBABILITY]
+    assert float(answer[PROBABILITY]) == clf.predict_proba([[0.5]])[0, 1]
 
 
 def test_names_must_fit(fitted):

@@ -16,6 +16,7 @@ from helpers.cli_files import (
     run_arguments,
     shell,
     write_csv,
+    write_related,
 )
 
 import efcml
@@ -117,6 +118,8 @@ def test_predictions_and_model(songs, tmp_path, capsys, no_pictures):
             assert float(row[f"{name}.score"]) == score
             assert int(row[f"{name}.decision"]) == (score >= 0.5)
             assert row[f"{name}.true"] == ("" if np.isnan(label) else f"{label:.0f}")
+    for row, probabilities in zip(rows, result.probabilities, strict=True):
+        assert [float(row[f"{name}.probability"]) for name in names] == probabilities.tolist()
     model = efcml.load(tmp_path / "out" / "model.npz")
     assert model.label_names_.tolist() == names
     assert model.feature_names_in_.tolist() == ["loud, very", "tempo"]
@@ -124,8 +127,34 @@ def test_predictions_and_model(songs, tmp_path, capsys, no_pictures):
     assert (model.learner_.score(X) == clf.learner_.score(X)).all()
 
 
-def test_the_threshold_is_a_yes():
-    assert list(outcome.answer_cells([[0.5, 0.49]])) == [[("0.5", 1), ("0.49", 0)]]
+def test_cells_say_what_the_model_said():
+    scores, decisions, p = np.array([[[0.5, 0.49]], [[0, 1]], [[0.25, 0.125]]])
+    cells = list(outcome.answer_cells(scores, decisions, p))
+    assert cells == [[("0.5", 0, "0.25"), ("0.49", 1, "0.125")]]
+
+
+@pytest.mark.parametrize("decision", ["f1", "subset"])
+@pytest.mark.parametrize("budget", [[], ["--budget", "0.5"]])
+def test_decisions_are_those_that_are_asked_for(
+    decision, budget, tmp_path, capsys, monkeypatch, no_pictures
+):
+    path = write_related(tmp_path)
+    arguments = ["run", str(path), "--labels", "4", "--initial", "60", *QUICK, *budget]
+    small_blocks(monkeypatch, 7)
+    arguments += ["--decision", decision, "--out", str(tmp_path / "out")]
+    summary = numbers(arguments, capsys)
+    ds = efcml.datasets.from_csv(path, 4, n_initial=60)
+    clf = efcml.EFCMLClassifier(prior=1.0, max_rules=3, vigilance=0.3, decision=decision)
+    active = efcml.ActiveLearner(0.5, random_state=0) if budget else None
+    result = efcml.prequential(clf.fit(*ds.initial), *ds.stream, active=active)
+    rows = read_predictions(tmp_path / "out")
+    for k, name in enumerate(ds.label_names):
+        decided = [row[f"{name}.decision"] == "1" for row in rows]
+        assert decided == result.decisions[:, k].tolist()
+    assert (result.decisions != (result.scores >= 0.5)).any()
+    assert summary["parameters"]["decision"] == decision
+    for name in ("pa", "macro_f1", "subset_accuracy", "log_loss", "calibration_error"):
+        assert summary[name] == result.summary()[name]
 
 
 def test_unknown_labels_are_empty(tmp_path, songs, capsys, no_pictures):
@@ -398,6 +427,10 @@ def test_blocks_grow_and_shrink_with_the_time(monkeypatch):
         (["--set", "vigilance="], "--set is 'vigilance='"),
         (["--model", "chain", "--set", "order=0,0"], "order must be None, 'random' or"),
         (["--set", "order=random"], "there is no parameter 'order'"),
+        (["--decision", "best"], "argument --decision: invalid choice: 'best'"),
+        (["--decision", "f1", "--set", "decision=subset"], "give one of them"),
+        (["--decision", "f1", "--model", "ovr"], "--model ovr decides each alone"),
+        (["--model", "chain", "--set", "decision=subset"], "--model chain decides each alone"),
         (["--budget", "1.5"], "budget must be a number > 0 and <= 1; got 1.5."),
         (["--budget", "0"], "budget must be a number > 0 and <= 1; got 0.0."),
         (["--budget", "nan"], "budget must be a number"),
@@ -426,6 +459,7 @@ def test_refusals_come_before_the_work(songs, monkeypatch):
     """A wrong parameter is found before any folder is made."""
     monkeypatch.chdir(songs.parent)
     assert main(run_arguments("songs.csv", "--set", "alpha=-1")) == 2
+    assert main(run_arguments("songs.csv", "--decision", "f1", "--model", "ovr")) == 2
     assert [path.name for path in songs.parent.iterdir()] == ["songs.csv"]
 
 
@@ -469,10 +503,12 @@ def test_settings_of_chains(songs, tmp_path, capsys, no_pictures):
         ([], "songs-efcml"),
         (["--model", "rfwls", "--budget", "0.1"], "songs-rfwls-10-samples"),
         (["--budget", "0.125", "--unit", "labels"], "songs-efcml-12.5-labels"),
+        (["--decision", "f1", "--budget", "0.1"], "songs-efcml-f1-10-samples"),
+        (["--decision", "hamming"], "songs-efcml"),
         (["--budget", "0.5", "--criteria", "random"], "songs-efcml-50-samples-random"),
     ],
 )
-def test_runs_that_differ_in_their_budget_have_their_own_folders(
+def test_runs_that_differ_in_budget_or_decision_have_their_own_folders(
     more, name, songs, tmp_path, monkeypatch, capsys, no_pictures
 ):
     monkeypatch.chdir(tmp_path)

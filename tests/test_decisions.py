@@ -71,11 +71,11 @@ def test_with_late_labels_rows_are_decided_by_what_is_known(rows):
     late, other = fitted(rows, decision="f1"), fitted(rows, decision="f1")
     result = prequential(late, X[60:100], Y[60:100], delay=5)
     for t in range(40):
-        since = X[max(60, 55 + t) : 61 + t]  # the rows after the last one learned
-        assert_array_equal(other.predict(since)[-1], result.decisions[t])
-        assert_array_equal(other.predict_proba(since)[-1], result.probabilities[t])
-        if t >= 5:
-            other.partial_fit(X[55 + t : 56 + t], Y[55 + t : 56 + t])
+        if t > 5:  # row t + delay is answered before row t is learned
+            other.partial_fit(X[54 + t : 55 + t], Y[54 + t : 55 + t])
+        waiting = X[max(60, 55 + t) : 61 + t]  # rows that have come and whose labels have not
+        assert_array_equal(other.predict(waiting)[-1], result.decisions[t])
+        assert_array_equal(other.predict_proba(waiting)[-1], result.probabilities[t])
 
 
 def test_without_learning_nothing_is_learned_from_errors(rows):
@@ -192,3 +192,14 @@ def test_probabilities_are_learned(rows):
     summary, bent = result.summary(), measures.summary(result.Y, result.scores)
     assert summary["log_loss"] < bent["log_loss"]
     assert summary["calibration_error"] < 0.05
+
+
+def test_a_flat_target_has_the_same_probabilities_in_a_loop(rows):
+    X, Y = rows
+    loop, whole = (EFCMLClassifier(**QUICK).fit(X[:60], Y[:60, 0]) for _ in range(2))
+    result = prequential(whole, X[60:80], Y[60:80, 0])
+    for t in range(60, 80):
+        said = loop.predict_proba(X[[t]])
+        assert_array_equal(said[0, 1], result.probabilities[t - 60, 0])
+        assert_array_equal(said[0, 1] >= 0.5, result.decisions[t - 60, 0])
+        loop.partial_fit(X[[t]], Y[[t], 0])

@@ -55,7 +55,7 @@ def test_report_shows_the_main_model_and_all_others(folder, runs):
         line = after.split(f'<tr data-key="{key}">')[1].split("</tr>")[0]
         assert f'data-value="{run.result.pa}"' in line
     figures = re.findall(r'<figure id="figure-(\w+)">', text)
-    own = ["trends", "rules", "memberships", "cards", "importance"]
+    own = ["trends", "rules", "memberships", "cards", "importance", "reliability"]
     assert figures == [*own, "comparison", "ellipses"]
     assert f'data-value="{runs["rules"].result.pa}"' in numbers.split("</table>")[0]
 

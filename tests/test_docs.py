@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.tool_files import load_tool
 
+from efcml import EFCMLClassifier
 from efcml.cli.commands import build_parser
 from efcml.datasets import load
 from efcml.datasets.built_in import GENERATORS
@@ -203,6 +204,18 @@ def test_tables_are_up_to_date(rendered):
         assert (ROOT / file).read_text(encoding="utf-8") == text, (
             f"{file} is out of date: run `python docs/tools/write_docs.py`"
         )
+
+
+def test_every_array_of_a_model_is_listed(rendered):
+    rng = np.random.default_rng(0)
+    clf = EFCMLClassifier(prior=1.0).fit(rng.normal(size=(40, 2)), rng.integers(0, 2, (40, 2)))
+    tables = {"rules": "state", "brief": "state", "recent": "cases"}  # where not called alike
+    for name in clf.learner_.state()[1]:
+        *_, part, array = ["", *name.split("/")]
+        if part:
+            mark = tables.get(part, part)
+            _, _, rest = rendered["docs/state.md"].partition(f"<!-- {mark}:begin -->")
+            assert f"\n| `{array}` |" in rest.partition(f"<!-- {mark}:end -->")[0], name
 
 
 def test_check_agrees_with_the_files(write_docs, rendered, monkeypatch, capsys):

@@ -198,6 +198,7 @@ def test_figures_have_words_and_a_size(write, plain):
         "figure-memberships",
         "figure-cards",
         "figure-importance",
+        "figure-reliability",
     ]
     assert [caption.text for caption in found.all("figcaption")] == [
         words.CAPTIONS["trends"],
@@ -205,16 +206,19 @@ def test_figures_have_words_and_a_size(write, plain):
         words.CAPTIONS["memberships"],
         words.CAPTIONS["cards"],
         words.CAPTIONS["importance"],
+        words.CAPTIONS["reliability"],
     ]
-    trends, rules, *_ = found.all("img")
+    trends, rules, *_, reliability = found.all("img")
     _, _, result = plain
+    error = measures.calibration_error(result.Y, result.probabilities)
+    assert f"said: {error:.3f} apart" in reliability.get("alt")
     assert f"accuracy is {result.pa:.4f} and average precision {result.ap:.4f}" in trends.get("alt")
     assert f"at most {result.rules.max()}, {result.rules[-1]} at the end" in rules.get("alt")
     assert (trends.get("width"), trends.get("height")) == ("720", "538")
     for source in found.all("source"):
         assert source.get("media") == "(max-width: 600px)"
         assert source.get("width") == "384"
-    assert len(images(text)) == 9  # each also for phones, but for the cards, which are narrow
+    assert len(images(text)) == 11  # each also for phones, but for the cards, which are narrow
     assert all("<svg" in drawing for drawing in images(text))
 
 
@@ -334,6 +338,36 @@ def test_measures_say_what_is_left_out(write):
     assert "3 of 10 labels are unknown" in text
 
 
+@pytest.mark.parametrize("decision", ["f1", "subset"])
+def test_numbers_go_by_what_was_decided(decision, tmp_path):
+    ds, classifier, result = run(decision=decision)
+    assert (result.decisions != (result.scores >= 0.5)).any()
+    figures = draw_run(result, classifier, dataset=ds)
+    summary = summarise(ds, classifier, result)
+    options = {"result": result, "classifier": classifier, "figures": {}}
+    text = write_report(tmp_path / "r.html", summary=summary, **options).read_text()
+    assert f'Decisions are by decision="{decision}"' in Page(text).text
+    assert "if its score is at least 0.5" not in text
+    labels = table_of(text, "labels")
+    for k, name in enumerate(f"label{k}" for k in range(5)):
+        _, pa, _, f1 = labels[name]
+        Y, decided = result.Y[:, [k]], result.decisions[:, [k]]
+        assert pa == measures.partial_accuracy(Y, decided)
+        assert f1 == pytest.approx(measures.micro_f1(Y, decided))
+    line = figures["trends"].axes[0].lines[0]
+    assert line.get_ydata()[-1] == pytest.approx(result.pa)
+
+
+def test_only_learned_probabilities_are_drawn():
+    _, classifier, result = run()
+    ds = datasets.load("drifting-clusters", n=100, n_initial=40)
+    other = OneVsRestEFC(prior=1.0, max_rules=2).fit(*ds.initial)
+    bent = prequential(other, *ds.stream)
+    assert "reliability" in draw_run(result, classifier)
+    assert "reliability" not in draw_run(bent, other)
+    assert "reliability" not in draw_run(replace(result, probabilities=None), classifier)
+
+
 def test_what_is_complete_is_not_mentioned(write):
     text = write({"interrupted": False})
     assert "are unknown" not in text
@@ -370,7 +404,7 @@ def test_active_learners_show_their_spending(tmp_path):
     )
     found = Page(path.read_text())
     names = [figure.get("id") for figure in found.all("figure")]
-    drawn = ("trends", "rules", "memberships", "cards", "importance", "spending")
+    drawn = ("trends", "rules", "memberships", "cards", "importance", "reliability", "spending")
     assert names == [f"figure-{name}" for name in drawn]
     share = f"{result.queried.mean():.1%}"
     assert f"{share} of the samples were asked for and learned; the budget is 25.0%" in found.text

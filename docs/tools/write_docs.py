@@ -88,6 +88,14 @@ def sequel_table():
     return markdown_table(SEQUEL_FIELDS, "shape")
 
 
+def label_table(fields):
+    """Return some arrays of what errors teach of the labels, by the name of their table."""
+    from efcml.model import label_fields
+    from efcml.model.fields import markdown_table
+
+    return markdown_table(getattr(label_fields, fields), "shape")
+
+
 def parameter_table():
     """Return names, defaults, ranges, printed values and meanings of all parameters."""
     from efcml.model.params import Parameters
@@ -234,6 +242,9 @@ TABLES = {
         "cases": case_table,
         "follow": follow_table,
         "sequel": sequel_table,
+        "together": partial(label_table, "TOGETHER_FIELDS"),
+        "calibration": partial(label_table, "CALIBRATION_FIELDS"),
+        "thresholds": partial(label_table, "THRESHOLD_FIELDS"),
     },
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml import __version__
+from efcml.cli.stream_run import BY_ROW
 from efcml.support.folders import make_folder
 
 if TYPE_CHECKING:
@@ -126,10 +127,7 @@ def take_record(run: StreamRun) -> State:
     events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
     facts = {"done": run.done, "events": len(events), "seconds": run.seconds}
     facts["counts_clipped"] = run.clipped is not None
-    arrays = {
-        "scores": run.scores[rows],
-        "rules": run.rules[rows],
-        "queried": run.queried[rows],
+    arrays = {name: getattr(run, name)[rows] for name in BY_ROW} | {
         "events": np.array(events, dtype=np.int64).reshape(-1, 3),
         "clipped": np.zeros(run.X.shape[1]) if run.clipped is None else run.clipped,
     }
@@ -144,10 +142,8 @@ def table_of(run: StreamRun, facts: Facts) -> Shapes:
     done, events = facts["done"], facts["events"]
     if not 0 <= done <= len(run.Y) or events < 0 or facts["seconds"] < 0:
         raise ValueError("its record has impossible sizes")
-    return {
-        "scores": ("<f8", (done, run.Y.shape[1])),
-        "rules": ("<i8", (done,)),
-        "queried": ("|b1", (done, *run.queried.shape[1:])),
+    by_row = {name: getattr(run, name) for name in BY_ROW}
+    return {name: (array.dtype.str, (done, *array.shape[1:])) for name, array in by_row.items()} | {
         "events": ("<i8", (events, 3)),
         "clipped": ("<f8", (run.X.shape[1],)),
     }
@@ -159,12 +155,16 @@ def put_record(run: StreamRun, facts: Facts, arrays: Arrays) -> None:
 
     rows = slice(0, facts["done"])
     kinds = arrays["events"][:, 1]
-    if ((kinds < 0) | (kinds >= len(EVENTS))).any() or not np.isfinite(arrays["scores"]).all():
-        raise ValueError("its record of the stream is damaged")
-    if not (arrays["clipped"] >= 0.0).all():
+    probabilities = arrays["probabilities"]
+    if (
+        ((kinds < 0) | (kinds >= len(EVENTS))).any()
+        or not np.isfinite(arrays["scores"]).all()
+        or not ((probabilities >= 0.0) & (probabilities <= 1.0)).all()
+        or not (arrays["clipped"] >= 0.0).all()
+    ):
         raise ValueError("its record of the stream is damaged")
     run.clipped = arrays["clipped"] if facts["counts_clipped"] else None
-    run.scores[rows], run.rules[rows] = arrays["scores"], arrays["rules"]
-    run.queried[rows] = arrays["queried"]
+    for name in BY_ROW:
+        getattr(run, name)[rows] = arrays[name]
     run.events = [(row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist()]
     run.seconds, run.done = facts["seconds"], facts["done"]

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from efcml.cli.stream_run import StreamRun
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
-    from efcml.support.aliases import Facts, Floats, Ints
+    from efcml.support.aliases import Bools, Facts, Floats, Ints
 
+ANSWERS = ("score", "decision", "probability")  # of each label, in this order
+# What a decision or probabilities are to be good at, beside PA and AP.
+MEASURED = ("macro_f1", "subset_accuracy", "log_loss", "calibration_error")
 RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
@@ -40,6 +43,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "interrupted": not run.finished,
         "pa": result.pa,
         "ap": result.ap,
+        **{name: result.measure(name) for name in MEASURED},
         "rules": int(result.rules[-1]),
         **result.event_counts,
         "queried_share": float(result.queried.mean()),
@@ -169,27 +173,31 @@ def write_predictions(
     *,
     asked: object,
 ) -> None:
-    """Write score, decision and true value of every row and label as CSV."""
+    """Write score, decision, probability and true value of every row and label as CSV."""
     header = ["row"] if asked is None else ["row", "asked"]
     for name in label_names:
-        header += [f"{name}.score", f"{name}.decision", f"{name}.true"]
+        header += [f"{name}.{what}" for what in (*ANSWERS, "true")]
     counts = result.queried.reshape(len(result.Y), -1).sum(axis=1).tolist()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
-    answers = answer_cells(result.scores)
+    assert result.decisions is not None and result.probabilities is not None, "a run has both"
+    answers = answer_cells(result.scores, result.decisions, result.probabilities)
     for t, (number, answer) in enumerate(zip(row_numbers.tolist(), answers, strict=True)):
         line = [number] if asked is None else [number, counts[t]]
-        for (score, decision), true in zip(answer, result.Y[t].tolist(), strict=True):
-            line += [score, decision, "" if math.isnan(true) else int(true)]
+        for cells, true in zip(answer, result.Y[t].tolist(), strict=True):
+            line += [*cells, "" if math.isnan(true) else int(true)]
         writer.writerow(line)
 
 
-def answer_cells(scores: Floats) -> Iterator[list[tuple[str, int]]]:
-    """Yield, for every row, score and decision of each label.
+def answer_cells(
+    scores: Floats, decisions: Bools | Floats, probabilities: Floats
+) -> Iterator[list[tuple[str, int, str]]]:
+    """Yield, for every row, what `ANSWERS` names of each label.
 
-    Scores are written in full: reading them gives the same bits.
+    Numbers are written in full: reading them gives the same bits.
     """
-    import numpy as np  # not above: it takes longer to import than help to print
-
-    for row in np.asarray(scores).tolist():
-        yield [(repr(score), int(score >= 0.5)) for score in row]
+    for row in zip(scores.tolist(), decisions.tolist(), probabilities.tolist(), strict=True):
+        yield [
+            (repr(score), int(decision), repr(probability))
+            for score, decision, probability in zip(*row, strict=True)
+        ]

@@ -1,4 +1,4 @@
-"""``efcml predict``: scores and decisions of a saved model for the rows of a file."""
+"""``efcml predict``: what a saved model says of the rows of a file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from efcml.cli.modelfile import (
     read_fitted,
     to_numbers,
 )
-from efcml.cli.outcome import answer_cells
+from efcml.cli.outcome import ANSWERS, answer_cells
 from efcml.cli.target import check_target, write_target
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from efcml.support.aliases import Floats
+    from efcml.model.answers_of_rows import Answer
 
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser("predict", help="scores and decisions of a saved model")
+    parser = commands.add_parser(
+        "predict", help="scores, decisions and probabilities of a saved model"
+    )
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
     parser.add_argument(
         "file",
@@ -46,33 +48,36 @@ def run(options: Namespace) -> None:
     check_files(options.model, options.file)
     if options.out is not None:
         check_target(options.out)
+    from efcml.estimators.answering import answer_checked  # not above: it loads numpy
+
     model = read_fitted(options.model)
     X = to_numbers(model, read_features(model, options.file))
     # The learner takes the rows as they are: they have been checked and put in its order.
-    scores = model.learner_.score(X)
-    text = (to_json if options.json else to_csv)(label_names(model), scores)
+    answer = answer_checked(model.learner_, X, flat=model._binary)
+    text = (to_json if options.json else to_csv)(label_names(model), answer)
     if options.out is None:
         sys.stdout.write(text)
         return
     write_target(options.out, text)
 
 
-def to_csv(names: Sequence[str], scores: Floats) -> str:
-    """Return a line per row: its number, and score and decision of every label."""
+def to_csv(names: Sequence[str], answer: Answer) -> str:
+    """Return a line per row: its number, and score, decision and probability of every label."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    columns = [f"{name}.{what}" for name in names for what in ("score", "decision")]
+    columns = [f"{name}.{what}" for name in names for what in ANSWERS]
     writer.writerow(["row", *columns])
-    for number, answer in enumerate(answer_cells(scores)):
-        writer.writerow([number, *(cell for pair in answer for cell in pair)])
+    for number, row in enumerate(answer_cells(*answer)):
+        writer.writerow([number, *(cell for cells in row for cell in cells)])
     return file.getvalue()
 
 
-def to_json(names: Sequence[str], scores: Floats) -> str:
-    """Return names, scores and decisions; one list per row."""
-    answer = {
+def to_json(names: Sequence[str], answer: Answer) -> str:
+    """Return names, scores, decisions and probabilities; one list per row."""
+    told = {
         "labels": names,
-        "scores": scores.tolist(),
-        "decisions": (scores >= 0.5).astype(int).tolist(),
+        "scores": answer.scores.tolist(),
+        "decisions": answer.decisions.astype(int).tolist(),
+        "probabilities": answer.probabilities.tolist(),
     }
-    return json.dumps(answer, indent=1) + "\n"
+    return json.dumps(told, indent=1) + "\n"

@@ -49,7 +49,7 @@ def add_command(commands: Any) -> None:
         type=Path,
         metavar="DIR",
         help="folder for the results (default:"
-        " runs/DATASET-MODEL, with the budget if there is one)",
+        " runs/DATASET-MODEL, with decision and budget if they are given)",
     )
     parser.add_argument(
         "--checkpoint",
@@ -97,8 +97,13 @@ def run(options: Namespace) -> None:
 
 
 def name_run(dataset: str, options: Namespace, active: ActiveLearner | None) -> str:
-    """Return the name of the folder of a run; an active learner's budget and criteria are in it."""
+    """Return the name of the folder of a run.
+
+    A decision that was asked for, and an active learner's budget and criteria, are in it.
+    """
     parts = [dataset, options.model]
+    if options.decision not in (None, "hamming"):
+        parts.append(options.decision)
     if active is not None:
         parts += [f"{100.0 * active.budget:g}", active.unit]
         if options.criteria is not None:

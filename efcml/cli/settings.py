@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from efcml.active.criteria import CRITERIA, USUAL
+from efcml.model.params import DECISIONS
 from efcml.rivals.model_list import MODELS
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def add_settings(parser: ArgumentParser) -> None:
         "--model", choices=OFFERED, default="efcml", help=f"{titles} (default: efcml)"
     )
     add_set(parser, of="the model")
+    parser.add_argument(
+        "--decision",
+        choices=DECISIONS,
+        help="what decisions are to be good at: each label by itself (hamming, the default), rare"
+        " labels too (f1), the whole set (subset); short for --set decision=...",
+    )
     parser.add_argument(
         "--budget",
         type=float,
@@ -70,6 +77,18 @@ def read_settings(options: Namespace) -> dict[str, Any]:
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
     given = dict(read_setting(text, parameter_names(options.model)) for text in options.settings)
+    if options.decision is not None:
+        if given.get("decision", options.decision) != options.decision:
+            raise ValueError(
+                f"--decision is {options.decision} and --set decision={given['decision']}: give one"
+                " of them."
+            )
+        given["decision"] = options.decision
+    if given.get("decision", "hamming") != "hamming" and not MODELS[options.model].decides:
+        raise ValueError(
+            f"decision={given['decision']} needs a model that learns all labels together: --model"
+            f" {options.model} decides each alone."
+        )
     Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
     return given
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.support.aliases import Floats
 
+BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a record
+
 
 class StreamRun:
     """A model on its way through a stream, and what was recorded so far.
@@ -36,7 +38,8 @@ class StreamRun:
         self.model, self.active, self.learn = model, active, learn
         self.X, self.Y = X, Y
         by_label = active is not None and active.unit == "labels"
-        self.scores = np.zeros(Y.shape)
+        self.scores, self.probabilities = np.zeros((2, *Y.shape))
+        self.decisions = np.zeros(Y.shape, dtype=np.bool_)
         self.rules = np.zeros(len(Y), dtype=np.int64)
         self.queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         self.events: list[tuple[int, str, int]] = []
@@ -62,11 +65,8 @@ class StreamRun:
                 learn=self.learn,
                 progress=False,
             )
-        self.scores[rows], self.rules[rows], self.queried[rows] = (
-            part.scores,
-            part.rules,
-            part.queried,
-        )
+        for name in BY_ROW:
+            getattr(self, name)[rows] = getattr(part, name)
         self.events += [(rows.start + row, kind, uid) for row, kind, uid in part.events]
         self.seconds += part.seconds
         if part.clipped is not None:
@@ -77,13 +77,11 @@ class StreamRun:
         """Return what `prequential` would have returned for the rows done."""
         rows = slice(0, self.done)
         return PrequentialResult(
-            self.Y[rows],
-            self.scores[rows],
-            self.rules[rows],
-            self.queried[rows],
-            tuple(self.events),
-            self.seconds,
-            self.clipped,
+            Y=self.Y[rows],
+            events=tuple(self.events),
+            seconds=self.seconds,
+            clipped=self.clipped,
+            **{name: getattr(self, name)[rows] for name in BY_ROW},
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from efcml.estimators.answering import answer_checked
 from efcml.estimators.features import check_table
 from efcml.estimators.known_columns import (
     find_groups,
@@ -25,11 +26,9 @@ from efcml.estimators.targets import (
     read_labels,
 )
 from efcml.explain import ColumnKinds, find_flags
-from efcml.model.answers_of_rows import plain_answer
 from efcml.support.checks import check_whole
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
-from efcml.support.probability import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -316,9 +315,7 @@ class MultiLabelFace(LightBase):
         self._check_fitted()
         rows = check_table(self, X, reset=False)
         labels = None if known is None else self._check_known(known, len(rows))
-        if hasattr(self.learner_, "answer"):
-            return self.learner_.answer(rows, labels)
-        return plain_answer(self.learner_.score(rows))
+        return answer_checked(self.learner_, rows, labels, flat=self._binary)
 
     def _check_known(self, known: TableLike, n_rows: int) -> Floats:
         """Return labels that are known already as floats, or say what is wrong with them."""
@@ -362,10 +359,10 @@ class MultiLabelFace(LightBase):
         known : array-like of shape (n, K), optional
             Labels that are known already, NaN where they are not; these are 0 or 1.
         """
-        self._check_fitted()
+        found = self._answer(X, known).probabilities
         if not self._binary:
-            return self._answer(X, known).probabilities
-        probability = squash(self.decision_function(X, known) + 0.5)
+            return found
+        probability = found[:, 0]
         if len(self.classes_) == 1:
             return np.ones((len(probability), 1))
         return np.column_stack([1.0 - probability, probability])

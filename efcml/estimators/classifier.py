@@ -134,13 +134,16 @@ class EFCMLClassifier(EngineFace, Parameters):
             )
         return self.learner_, X
 
-    def explain(self, x: "TableLike") -> Explanation:
+    def explain(self, x: "TableLike", known: "TableLike | None" = None) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`.
 
         Parameters
         ----------
         x : array-like of shape (p,) or (1, p), Series, or DataFrame of one row
             The names of a Series or DataFrame must be those of the model; other rows need none.
+        known : array-like of shape (K,) or (1, K), optional
+            Labels that are known already, NaN where they are not, as in `predict`. The explanation
+            then has what each of them adds to the others.
         """
         x = one_row(x, "x")
         checker = self
@@ -148,8 +151,9 @@ class EFCMLClassifier(EngineFace, Parameters):
             checker = copy(self)  # without names: scikit-learn would warn that the row has none
             del checker.feature_names_in_
         x = checker.check_features(x)
+        given = None if known is None else self._check_known(one_row(known, "known"), 1)
         _, labels = self.column_names()
-        return explain_row(self.learner_, x, None, labels, self._column_kinds())
+        return explain_row(self.learner_, x, None, labels, self._column_kinds(), given)
 
     def _rules_html(self) -> str:
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""

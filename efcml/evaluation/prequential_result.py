@@ -34,7 +34,7 @@ class PrequentialResult:
     Y : array of shape (n, K)
         True labels, NaN where unknown.
     scores : array of shape (n, K)
-        Raw scores before the row was learned; a label is predicted from 0.5 on.
+        Raw scores before the row was learned; 0.5 is the threshold where nothing else is said.
     rules : array of shape (n,)
         Number of rules after the row; 0 for models without rules.
     queried : array of shape (n,) or (n, K)
@@ -98,7 +98,7 @@ class PrequentialResult:
     @property
     def pa(self) -> float:
         """Partial accuracy over all rows."""
-        return self._measure("pa")
+        return self.measure("pa")
 
     @property
     def ap(self) -> float:
@@ -118,11 +118,12 @@ class PrequentialResult:
 
     def summary(self) -> dict[str, float]:
         """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
-        return {name: self._measure(name) for name in measures.MEASURES}
+        return {name: self.measure(name) for name in measures.MEASURES}
 
-    def _measure(self, name: str) -> float:
+    def measure(self, name: str) -> float:
+        """Return one measure over all rows, by its name in `efcml.measures.MEASURES`."""
         predicted, ready = self.taken_by(name)
-        return measures.MEASURES[name](self.Y, predicted, ready=ready)
+        return find(name)(self.Y, predicted, ready=ready)
 
     def taken_by(self, measure: str) -> tuple[Floats, bool]:
         """Return what a measure is made from, and whether it takes that as it is, or raw scores."""

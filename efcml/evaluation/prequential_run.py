@@ -12,6 +12,7 @@ from efcml.evaluation.blocks import run_learner
 from efcml.evaluation.foreign import Stream, find_adapter, run_foreign
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.warm import warmup
+from efcml.support.probability import squash
 from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def finish(model: Any, trace: Trace, Y: Any, queried: Bools, seconds: float) -> 
     if hasattr(learner, "warn_of_clipping"):
         learner.warn_of_clipping(trace.clipped, len(Y))
     recorded = Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds, trace.clipped
-    return PrequentialResult(*recorded, *trace.complete())
+    decisions, probabilities = trace.complete()
+    if getattr(model, "_binary", False):  # as predict_proba has them
+        probabilities = squash(trace.scores)
+    return PrequentialResult(*recorded, decisions, probabilities)
 
 
 def run_active(

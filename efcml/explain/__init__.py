@@ -5,6 +5,7 @@ from efcml.explain.background import name_all
 from efcml.explain.columns import ColumnKinds, Group, find_flags
 from efcml.explain.explaining import explain_row
 from efcml.explain.explanation import Explanation
+from efcml.explain.label_answer import LabelAnswer
 from efcml.explain.rule import Rule
 from efcml.explain.rulelist import RuleList, read_activations, read_rules, read_trust
 from efcml.explain.trust import Trust
@@ -13,6 +14,7 @@ __all__ = [
     "ColumnKinds",
     "Explanation",
     "Group",
+    "LabelAnswer",
     "Rule",
     "RuleList",
     "Trust",

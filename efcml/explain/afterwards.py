@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     Addends: TypeAlias = dict[str, Floats]
 
 LEAST_TOLD = 0.005  # of a score; less is not worth a sentence
+USUAL_WORDS = "{name} move {label} most, by {size}"
+WORDS = {  # of addends for which the usual ones would say nothing
+    "label frequencies": "the model has left the label frequencies too far of late: {label} is"
+    " drawn back most, by {size}"
+}
 
 
 def find_addends(learner: Learner, said: Floats) -> Addends:
@@ -34,5 +39,7 @@ def tell_addends(learned: Addends, label_names: Sequence[str]) -> list[str]:
     for name, added in learned.items():
         largest = int(np.abs(added).argmax())
         if abs(added[largest]) >= LEAST_TOLD:
-            told.append(f"{name} move {label_names[largest]} most, by {signed(added[largest])}")
+            words = WORDS.get(name, USUAL_WORDS)
+            size = signed(added[largest])
+            told.append(words.format(name=name, label=label_names[largest], size=size))
     return told

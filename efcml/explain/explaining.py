@@ -9,6 +9,7 @@ import numpy as np
 from efcml.explain.activity import activate_scaled
 from efcml.explain.afterwards import find_addends
 from efcml.explain.explanation import Explanation
+from efcml.explain.label_answer import answer_labels
 from efcml.explain.learner_rules import read_in_order
 from efcml.explain.remembered import remembered_by
 from efcml.explain.rulelist import RuleList
@@ -31,6 +32,7 @@ def explain_row(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     columns: ColumnKinds | None = None,
+    known: Floats | None = None,
 ) -> Explanation:
     """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
 
@@ -40,6 +42,8 @@ def explain_row(
     x : array of shape (1, p)
     feature_names, label_names, columns
         As in `read_rules`.
+    known : array of shape (1, K), optional
+        Labels that are known already, NaN where they are not.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def explain_row(
         shape = 0, learner.n_labels
         return Explanation(
             x[0].copy(),
-            score,
+            answer_labels(learner, score, score, score, known),
             RuleList([], background),
             np.zeros(0),
             np.zeros(shape),
@@ -74,10 +78,11 @@ def explain_row(
     )
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
     cases, case_rows, similarity = remembered_by(learner, scaled[0])
-    said = (typical + contributions.sum(axis=2)).sum(axis=0) + cases.sum(axis=0)
+    by_rule = typical + contributions.sum(axis=2)
+    by_rules = by_rule.sum(axis=0)
     return Explanation(
         x[0].copy(),
-        score,
+        answer_labels(learner, score, by_rule[0] / psi[0], by_rules, known),
         RuleList(rules, background),
         psi,
         typical,
@@ -86,5 +91,5 @@ def explain_row(
         case_rows,
         similarity,
         clipped,
-        find_addends(learner, said),
+        find_addends(learner, by_rules + cases.sum(axis=0)),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain.afterwards import tell_addends
+from efcml.explain.label_answer import tell_known, tell_turned
 from efcml.explain.learner_rules import NO_RULE
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
 from efcml.explain.rulelist import RuleList
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.explain.columns import Variable
+    from efcml.explain.label_answer import LabelAnswer
     from efcml.explain.rule import Rule
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
 SIMILAR = "similar cases"  # likewise
+KNOWING = "knowing"  # likewise, before the name of a known label
 LEAST_CORRECTION = 0.05  # of a score by the cases; below, and if no decision turns, none is named
 MOST_CASES = 3  # remembered rows that are named
 MOST_LABELS = 8
@@ -40,15 +43,15 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, what remembered cases add and what follows, give the score. During the
-    warm-up there are no rules, and the base is the score.
+    them, over all rules, what remembered cases add, what follows and what known labels add, give
+    the score. During the warm-up there are no rules, and the base is the score.
 
     Attributes
     ----------
     x : array of shape (p,)
         The row.
-    score : array of shape (K,)
-        ``decision_function`` plus 0.5.
+    labels : LabelAnswer
+        What became of the scores: decisions, and what known labels had to do with them.
     rules : RuleList
         All rules, the one that fires most first.
     activation : array of shape (rules,)
@@ -71,7 +74,7 @@ class Explanation:
     """
 
     x: Floats
-    score: Floats
+    labels: LabelAnswer
     rules: RuleList
     activation: Floats
     typical: Floats
@@ -93,14 +96,26 @@ class Explanation:
         return self.rules.label_names
 
     @property
+    def score(self) -> Floats:
+        """``decision_function`` plus 0.5, given what is known (K,)."""
+        return self.labels.score
+
+    @property
     def decision(self) -> Ints:
-        """0 or 1 for each label (K,); for a 1-D target 1 is the last class."""
-        return (self.score - 0.5 >= 0.0).astype(int)
+        """0 or 1 for each label (K,), as `predict` says; for a 1-D target 1 is the last class."""
+        return self.labels.decision
 
     @property
     def base(self) -> Floats:
         """What the rules say whatever the row's features are: typical answers, blended (K,)."""
-        return self.typical.sum(axis=0) if len(self.rules) else self.score
+        if len(self.rules):
+            return self.typical.sum(axis=0)
+        return self.score - self.labels.all_added
+
+    @property
+    def by_known(self) -> dict[str, Floats]:
+        """What each known label adds to all (K,), by its name; to itself, what it lacked."""
+        return {self.label_names[k]: added for k, added in self.labels.added.items()}
 
     @cached_property
     def by_cases(self) -> Floats:
@@ -111,7 +126,7 @@ class Explanation:
     def by_feature(self) -> Floats:
         """What each feature adds over all rules (p, K).
 
-        With `base`, `by_cases` and `afterwards` the score.
+        With `base`, `by_cases`, `afterwards` and `by_known` the score.
         """
         return self.contributions.sum(axis=0).T
 
@@ -144,17 +159,18 @@ class Explanation:
     @property
     def alone(self) -> Floats:
         """What the strongest rule says alone (K,); the score in the warm-up."""
-        return self.by_rule[0] / self.activation[0] if len(self.rules) else self.score
+        return self.by_rule[0] / self.activation[0] if len(self.rules) else self.base
 
     @property
     def without_cases(self) -> Floats:
         """What all rules say without the remembered rows (K,)."""
-        return self.score - self.by_cases - sum(self.afterwards.values())
+        added = self.by_cases + sum(self.afterwards.values()) + self.labels.all_added
+        return self.score - added
 
     @property
     def cases_matter(self) -> bool:
         """Whether remembered rows turn a decision, or move a score by .05 or more."""
-        turned = (self.without_cases >= 0.5) != (self.score >= 0.5)
+        turned = self.labels.without_cases != self.decision
         return bool(turned.any() or np.abs(self.by_cases).max(initial=0.0) >= LEAST_CORRECTION)
 
     def top(self, label: int | str, n: int = 5) -> list[Push]:
@@ -166,8 +182,9 @@ class Explanation:
         """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
 
         Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
-        whatever the row is, "similar cases" what remembered rows add, and what `afterwards` has;
-        the rule of these is -1, as it is during the warm-up.
+        whatever the row is, "similar cases" what remembered rows add, what `afterwards` has, and
+        "knowing ..." what each known label adds; the rule of these is -1, as it is during the
+        warm-up.
         """
         with extra_for("to_frame"):
             import pandas
@@ -182,7 +199,8 @@ class Explanation:
             more = [NO_RULE], list(self.label_names), [SIMILAR if uids else TYPICAL]
             index = index.append(pandas.MultiIndex.from_product(more, names=columns))
             values = np.append(values, rest)
-        for name, added in self.afterwards.items():
+        knowing = {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
+        for name, added in (dict(self.afterwards) | knowing).items():
             more = [NO_RULE], list(self.label_names), [name]
             index = index.append(pandas.MultiIndex.from_product(more, names=columns))
             values = np.append(values, added)
@@ -208,13 +226,15 @@ class Explanation:
         return (
             trust
             + tell_addends(dict(self.afterwards), self.label_names)
+            + tell_known(self.labels, self.label_names)
+            + tell_turned(self.labels, self.label_names)
             + [f"{name} is far outside the initial rows and counts as less far" for name in far]
         )
 
     def _tell_trust(self) -> list[str]:
         """Say how far the strongest rule, and all rules, answer as the model does."""
         uid = self.rules[0].uid
-        told = [f"rule {uid} alone decides {self._compare(self.alone)}"]
+        told = [f"rule {uid} alone decides {self._compare(self.labels.alone)}"]
         if not len(self.case_rows):
             return told
         if not self.cases_matter:
@@ -228,14 +248,14 @@ class Explanation:
         largest = int(np.abs(self.by_cases).argmax())
         return [
             *told,
-            f"all rules without remembered rows decide {self._compare(self.without_cases)}",
+            f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
             f"remembered rows move {self.label_names[largest]} most, by "
             f"{signed(self.by_cases[largest])}; the most similar are rows {named}",
         ]
 
-    def _compare(self, scores: Floats) -> str:
-        """Say whether some scores decide as the model does, or where they do not."""
-        other = np.flatnonzero((scores >= 0.5) != (self.score >= 0.5))
+    def _compare(self, decided: Ints) -> str:
+        """Say whether others decide as the model does, or where they do not."""
+        other = np.flatnonzero(decided != self.decision)
         if not len(other):
             return "the same"
         names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
@@ -257,6 +277,7 @@ class Explanation:
                 for i in strongest(effects, MOST_FEATURES)
             ]
             decision = "yes" if self.decision[k] else "no"
+            decision += ", known" if self.labels.is_known[k] else ""
             parts = [short(self.base[k])]
             if len(self.case_rows):
                 parts.append(signed(self.by_cases[k]))

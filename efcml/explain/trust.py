@@ -98,18 +98,21 @@ def measure_trust(learner: Any, rules: Sequence[Rule], X: Floats, source: str) -
         own = winner == r
         alone[own] = heights[own]
         thin[own] = rule.answer + (scaled[own] - rule.scaled_center) @ rule.sparse.slopes.T
-    decided = scores >= 0.5
+    # All are decided as the model decides, by its thresholds or as whole sets.
+    decided, alone, thin, blended_decided = (
+        learner.answer_scores(part).decisions for part in (scores, alone, thin, blended)
+    )
     return Trust(
         len(X),
         source,
         agreement(alone, decided),
         agreement(thin, decided),
-        agreement(blended, decided),
+        agreement(blended_decided, decided),
         float(np.abs(scores - blended).mean()),
         float(np.median(count_effective(psi))),
     )
 
 
-def agreement(scores: Floats, decided: Floats) -> float:
-    """Return the share of decisions that scores would take as they were taken."""
-    return float(((scores >= 0.5) == decided).mean())
+def agreement(decisions: Floats, decided: Floats) -> float:
+    """Return the share of decisions that are the same."""
+    return float((decisions == decided).mean())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Array, Floats
 
-THRESHOLD = 0.5
+THRESHOLD = 0.5  # for raw scores; whoever has decisions gives these, with ready=True
 
 
 def value_of(totals: Floats) -> Floats:

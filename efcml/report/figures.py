@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
-from efcml.measures import MEASURES, trend
+from efcml.measures import MEASURES, reliability, trend
 from efcml.model.batch import label_means
 from efcml.report.reading_figures import draw_counts_and_winners, draw_reading
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from efcml.plots.style import Marks
     from efcml.support.aliases import Floats, TableLike
 
-FIGURES = ("trends", "rules", "memberships", "cards", "importance", "spending")  # of a run
+FIGURES = (  # of a run
+    *("trends", "rules", "memberships", "cards", "importance", "reliability", "spending"),
+)
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
 # More cannot be seen, and vector files would grow with the stream.
@@ -61,7 +63,7 @@ def draw_run(
     -------
     dict of str to Figure
         "trends" and, where there is something to show, "rules", "memberships", "cards",
-        "importance" and "spending".
+        "importance", "reliability" and "spending".
 
     Examples
     --------
@@ -69,7 +71,7 @@ def draw_run(
     >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
     >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
     >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
-    ['trends', 'rules', 'memberships', 'cards', 'importance']
+    ['trends', 'rules', 'memberships', 'cards', 'importance', 'reliability']
     """
     marks = find_marks(dataset, first_row, len(result.Y))
     figures = {"trends": draw_measures(result, first_row, marks)}
@@ -88,6 +90,8 @@ def draw_run(
     if rules:
         figures |= draw_reading(rules)
         figures["importance"] = draw_features(rules, dataset)
+    if has_probabilities(classifier) and result.probabilities is not None:
+        figures["reliability"] = draw_said_and_true(result.Y, result.probabilities)
     if active is not None:
         figures["spending"] = draw_questions(active, first_row)
     for name in {"trends", "rules"} & figures.keys():
@@ -122,7 +126,7 @@ def draw_features(rules: RuleList, dataset: Dataset | None) -> Figure:
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
     """Return a figure of both measures so far, lately, and for an answer that never changes."""
-    Y, scores, constant = result.Y, result.scores, constant_scores(result.Y)
+    Y, constant = result.Y, constant_scores(result.Y)
     rows = first_row + np.arange(len(Y))
     window = choose_window(len(Y))
     full = slice(window - 1, None)  # from the first row with a whole window
@@ -130,8 +134,8 @@ def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None
     panels = {}
     for name in ("pa", "ap"):
         panels[MEASURES[name].title] = {
-            "so far": (rows[begun], trend(Y, scores, name)[begun]),
-            f"last {window} rows": (rows[full], trend(Y, scores, name, window=window)[full]),
+            "so far": (rows[begun], result.trend(name)[begun]),
+            f"last {window} rows": (rows[full], result.trend(name, window=window)[full]),
             "constant answer": (rows[begun], trend(Y, constant, name)[begun]),
         }
     return draw_panels(panels, marks=marks)
@@ -178,6 +182,19 @@ def draw_rules(
         ax=plots.new_axes(height=3.2),
     )
     return ax.figure.figure
+
+
+def has_probabilities(classifier: Any) -> bool:
+    """Tell whether a model learns probabilities; others bend the ends of their scores."""
+    learner = getattr(classifier, "learner_", None)
+    # A 1-D target has one label, and keeps the bent score.
+    return getattr(learner, "layered", False) and not getattr(classifier, "_binary", False)
+
+
+def draw_said_and_true(Y: Floats, probabilities: Floats) -> Figure:
+    """Return a figure of how often labels were true of which so much was said."""
+    curves = {"this run": reliability(Y, probabilities)}
+    return plots.draw_reliability(curves, ax=plots.new_axes(5.4, 4.2)).figure.figure
 
 
 def draw_questions(active: ActiveLearner, first_row: int) -> Figure:

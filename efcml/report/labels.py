@@ -21,18 +21,20 @@ def score_labels(result: PrequentialResult) -> list[dict[str, float | None]]:
     """Return the numbers of every label, in order; None where there is none.
 
     "frequency" is the share of rows with the label among those where it is known, "constant_pa"
-    the accuracy of the more frequent answer. F1 of one label is the micro F1 of its column.
+    the accuracy of the more frequent answer. F1 of one label is the micro F1 of its column. All
+    but the constant answer go by what the model decided.
     """
+    decided, ready = result.taken_by("pa")
     constant = constant_scores(result.Y)
     lines = []
     for label in range(result.Y.shape[1]):
-        Y, scores = result.Y[:, [label]], result.scores[:, [label]]
+        Y, own = result.Y[:, [label]], decided[:, [label]]
         known = ~np.isnan(Y)
         numbers = {
             "frequency": float(Y[known].mean()) if known.any() else np.nan,
-            "pa": MEASURES["pa"](Y, scores),
+            "pa": MEASURES["pa"](Y, own, ready=ready),
             "constant_pa": MEASURES["pa"](Y, constant[:, [label]]),
-            "f1": MEASURES["micro_f1"](Y, scores),
+            "f1": MEASURES["micro_f1"](Y, own, ready=ready),
         }
         lines.append({key: None if np.isnan(n) else n for key, n in numbers.items()})
     return lines

@@ -308,6 +308,6 @@ def method_section(summary: Facts, result: PrequentialResult, constant: Mapping[
         f'<p>Written <time datetime="{moment.isoformat(timespec="seconds")}">'
         f"{moment:%Y-%m-%d %H:%M} UTC</time> on {escape(machine)}.</p>"
     )
-    told = paragraphs(sentences.tell_measures(result, constant))
+    told = paragraphs(sentences.tell_measures(summary, result, constant))
     found = table("versions", "Versions", ["package", "version"], lines)
     return section("method", "How the numbers were made", f"{told}\n{found}\n{written}")

@@ -27,6 +27,10 @@ TITLES = {
     "n_labels": "labels",
     "pa": "partial accuracy (PA)",
     "ap": "average precision (AP)",
+    "macro_f1": "macro F1",
+    "subset_accuracy": "subset accuracy",
+    "log_loss": "log loss",
+    "calibration_error": "calibration error",
     "rules": "rules at the end",
     "births": "rules born",
     "splits": "rules cut in two",
@@ -49,6 +53,10 @@ TITLES = {
 FORMATS = {
     "pa": ".4f",
     "ap": ".4f",
+    "macro_f1": ".4f",
+    "subset_accuracy": ".4f",
+    "log_loss": ".4f",
+    "calibration_error": ".4f",
     "queried_share": ".1%",
     "ms_per_sample": ".3g",
     "seconds": ".3g",
@@ -72,13 +80,30 @@ CAPTIONS = {
     ),
     "cards": (
         "The rules that decide most: when they hold, and the probability of each label at their "
-        "center, with its interval by the rows behind it. Beyond .5 the label is predicted there."
+        "center, with its interval by the rows behind it. Beyond the line a label is more "
+        "likely than not."
     ),
     "importance": (
         "How much the features move the score of each label: per standard deviation of the feature "
         "inside a rule, over all rules by their share of the activation."
     ),
+    "reliability": (
+        "Whether probabilities are what they say: how often labels were true of which so much was "
+        "said before. On the diagonal both are the same; bars are as long as chance may move a "
+        "share."
+    ),
     "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
+}
+DECIDED = {  # by the parameter ``decision``: when a label is predicted
+    "hamming": "A label is predicted if its score is at least 0.5.",
+    "f1": (
+        'Decisions are by decision="f1": a label is predicted from the score on at which its F1 '
+        "had been best so far. So rare labels are said, and partial accuracy is usually lower."
+    ),
+    "subset": (
+        'Decisions are by decision="subset": predicted are the labels that are most likely as a '
+        "whole set. Partial accuracy is usually lower than if each were decided alone."
+    ),
 }
 LABELS_CAPTION = "Every label by itself, the most frequent first"
 LABELS_MEAN = (
@@ -144,15 +169,17 @@ def constant_answer(result: PrequentialResult) -> dict[str, float]:
     return {name: measures.MEASURES[name](result.Y, scores) for name in ("pa", "ap")}
 
 
-def tell_measures(result: PrequentialResult, constant: Mapping[str, float]) -> list[str]:
-    """Say what the numbers mean, and what was left out of them."""
+def tell_measures(
+    summary: Facts, result: PrequentialResult, constant: Mapping[str, float]
+) -> list[str]:
+    """Say what the numbers mean, how labels were decided, and what was left out."""
+    decision = summary["parameters"].get("decision", "hamming")
     rows = len(result.Y)
     unranked = int(np.isnan(measures.average_precision_rows(result.Y, result.scores)).sum())
     unknown = int(np.isnan(result.Y).sum())
     sentences = [
         "Partial accuracy (PA) is the share of right decisions among all decisions on known "
-        "labels, which is 1 minus the Hamming loss. A label is predicted if its score is at least "
-        "0.5.",
+        f"labels, which is 1 minus the Hamming loss. {DECIDED[decision]}",
         "Average precision (AP) ranks the labels of a row by their scores; it is the share of true "
         "labels down to each true one, averaged over the true labels of a row and then over rows. "
         f"Rows without a true label have no AP: {unranked} of {rows} are left out of it.",
@@ -179,6 +206,12 @@ def describe(name: str, summary: Facts, result: PrequentialResult) -> str:
         return (
             f"Step chart of the number of rules: {result.rules[0]} after the first row, at most "
             f"{result.rules.max()}, {result.rules[-1]} at the end."
+        )
+    if name == "reliability":
+        error = result.measure("calibration_error")
+        return (
+            f"Share of true labels over the probability that was said: {error:.3f} apart in the "
+            "mean over all labels."
         )
     if name == "spending":
         asked = show("queried_share", summary["queried_share"])

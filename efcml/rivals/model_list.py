@@ -45,6 +45,11 @@ class Rival:
         return getattr(import_module(self.module), self.kind)
 
     @property
+    def decides(self) -> bool:
+        """Whether it learns all labels together, and so can decide them by any ``decision``."""
+        return self.home == CLASSIFIER
+
+    @property
     def asks(self) -> bool:
         """Whether an active learner works with it."""
         return self.home == CLASSIFIER and self.learn

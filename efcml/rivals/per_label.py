@@ -217,7 +217,7 @@ class ChainLearner(OneVsRestLearner):
 
 
 def decide(scores: Floats) -> Floats:
-    """Return hard labels."""
+    """Return hard labels; from .5 on, as each label of a chain is decided alone."""
     return (scores >= 0.5).astype(float)
 
 

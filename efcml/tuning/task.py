@@ -81,6 +81,8 @@ def score_task(task: Task, params: Params, pairs: Pairs, X: Floats, Y: Floats) -
     known = ~np.isnan(Y_new)
     right, ap, ranked = [], [], 0
     for scores in passes.scores:
+        # From .5 on, whatever `decision` asks for: pairs that share a pass have no decisions of
+        # their own, and a choice among scores should not depend on how they are decided later.
         right.append(int(((scores >= 0.5) == Y_new)[known].sum()))
         rows = measures.average_precision_rows(Y_new, scores)
         ranked = int((~np.isnan(rows)).sum())

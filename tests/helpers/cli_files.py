@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[2]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "experiments")])  # of both packages
 FEATURES = ["tempo", "loud, very"]
@@ -29,6 +31,18 @@ def csv_text(n=ROWS, columns=None):
 def write_csv(folder):
     path = Path(folder) / "songs.csv"
     path.write_text(csv_text())
+    return path
+
+
+def write_related(folder):
+    """Write a table of three features and four labels that share what features do not tell."""
+    rng = np.random.default_rng(0)
+    X, common = rng.normal(size=(160, 3)), rng.normal(size=(160, 1))
+    heights = X @ rng.normal(size=(3, 4)) + 1.5 * common * [1, 1, -1, 0.5]
+    Y = heights + rng.normal(size=(160, 4)) > [0, 0, 0, 2.5]
+    lines = [[*map(repr, x), *map(str, y)] for x, y in zip(X.tolist(), 1 * Y, strict=True)]
+    path = Path(folder) / "related.csv"
+    path.write_text("\n".join([",".join("abcdefg"), *map(",".join, lines)]) + "\n")
     return path
 
 
