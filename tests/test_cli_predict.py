@@ -11,6 +11,7 @@ from helpers.cli_files import LABELS, csv_text, is_one_line, shell, write_csv, w
 import efcml
 from efcml.cli import main
 from efcml.datasets.file_rows import read_rows
+from efcml.support.probability import squash
 
 NAMES = ["calm", LABELS[0]]
 PROBABILITY = "class yes.probability"
@@ -147,6 +148,7 @@ def test_one_binary_target(fitted, tmp_path, capsys):
     (answer,) = read_answers(capsys.readouterr().out)
     assert list(answer) == ["row", *(f"class yes.{what[:-1]}" for what in SAID[:2]), PROBABILITY]
     assert float(answer[PROBABILITY]) == clf.predict_proba([[0.5]])[0, 1]
+    assert float(answer[PROBABILITY]) == squash(float(answer["class yes.score"]))
 
 
 def test_names_must_fit(fitted):
