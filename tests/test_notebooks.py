@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
     "01_quick_start": 2,
     "02_how_it_works": 12,
-    "03_correlation_ablation": 5,
+    "03_correlation_ablation": 6,
     "04_active_learning_and_explaining": 3,
 }
 MOST_BYTES, MOST_BYTES_TOGETHER = 600_000, 1_500_000
