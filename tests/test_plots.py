@@ -31,6 +31,9 @@ DRAW = {
         "rule 1", ["a is high (1 ± 2)"], None, [0.8], [0.7], [0.9], [0.2], **ax
     ),
     "winners": lambda **ax: plots.draw_winners([0, 0, 1], ["a", "b"], **ax),
+    "reliability": lambda **ax: plots.draw_reliability(
+        {"a": ([0.1, 0.7], [0.2, 0.6], [9, 5])}, **ax
+    ),
 }
 EMPTY = {
     "trends": lambda: plots.draw_trends({}),
@@ -43,6 +46,7 @@ EMPTY = {
     "memberships": lambda: plots.draw_memberships([], []),
     "rule_card": lambda: plots.draw_rule_card("", [], None, [], [], [], []),
     "winners": lambda: plots.draw_winners([]),
+    "reliability": lambda: plots.draw_reliability({}),
 }
 
 

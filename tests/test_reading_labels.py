@@ -181,6 +181,9 @@ def test_decisions_are_those_of_predict(rows, decision):
             given = None if known is None else known[None]
             said = clf.learner_.answer(X[[t]], given)
             assert_array_equal(why.decision, said.decisions[0])
+            if decision != "subset":
+                said, open_ = why.score >= why.labels.thresholds, ~why.labels.is_known
+                assert_array_equal(why.decision[open_], said[open_])
             other = (why.decision != (why.score >= 0.5)).sum()
             reasons = ("because of the set as a whole", "said from", "said only from")
             assert sum(any(words in note for words in reasons) for note in why.notes) == other
