@@ -98,6 +98,24 @@ def test_drift_is_told_once_and_soon_and_not_before(turning):
     assert prequential(fixed, X[300:], Y[300:]).drifts == 0
 
 
+def test_halves_that_part_are_no_drift():
+    """A rule that was split waits, and then until it is calm, before it tells of drift."""
+    learner = unscaled_learner(2, 1, **AUTO)
+    learner.learn(np.zeros((1, 2)), np.zeros((1, 1)))
+    rules = learner.rules.arrays
+    rules.drifting[0] = memory.SPLIT
+    rules.trial[0] = 100.0, 100.0, 1.0, 1.0  # m is nearly 1
+    for _ in range(memory.SPLIT):
+        memory.note_drift(0, rules)
+    assert rules.drifting[0] == memory.QUIET
+    rules.trial[0] = 0.0, 100.0, 1.0, 1.0
+    memory.note_drift(0, rules)
+    assert rules.drifting[0] == memory.STEADY
+    rules.trial[0] = 100.0, 100.0, 1.0, 1.0
+    memory.note_drift(0, rules)
+    assert rules.drifting[0] == memory.NEWS
+
+
 def test_drifts_are_those_of_the_twin():
     X, Y = turning_rows(np.random.default_rng(2), 160, 90)
     one_rule = AUTO | {"vigilance": 1e9}

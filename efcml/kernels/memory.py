@@ -26,6 +26,8 @@ POWER = 2.0  # of m, in how much the long memory forgets
 RECENT, RECENT_WINDOW, RECENT_HELD = 0.9, 0.99, 1.0  # the same of the recent cases
 DRIFTS, CALM = 0.5, 0.25  # m from which on a rule drifts, and below which it has ended
 STEADY, DRIFTING, NEWS = 0, 1, 2  # values of `drifting`; news are to be told
+QUIET = 3  # likewise: it was split, and waits until it is calm
+SPLIT = QUIET + 200  # counted down: rows in which halves part, which is no drift of the stream
 
 
 @kernel_part
@@ -112,9 +114,15 @@ def count_trial(errors, differences, known, weight, kept, trial):
 
 @kernel
 def note_drift(rule, rules):
-    """Mark a rule whose brief memory has come to be trusted, until it no longer is."""
+    """Mark a rule whose brief memory has come to be trusted, until it no longer is.
+
+    A rule that was split learns to differ from its other half, first in the brief memory; it is
+    quiet for a while, and until it is calm.
+    """
     m = brief_share(rules.trial[rule])
-    if rules.drifting[rule] == STEADY and m > DRIFTS:
+    if rules.drifting[rule] > QUIET:
+        rules.drifting[rule] -= 1
+    elif rules.drifting[rule] == STEADY and m > DRIFTS:
         rules.drifting[rule] = NEWS
     elif rules.drifting[rule] != STEADY and m < CALM:
         rules.drifting[rule] = STEADY

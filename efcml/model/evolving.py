@@ -20,7 +20,7 @@ from efcml.kernels.learning import (
     cluster_until_event,
     learn_until_event,
 )
-from efcml.kernels.memory import recent_share
+from efcml.kernels.memory import SPLIT, recent_share
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
@@ -286,6 +286,7 @@ class EvolvingRules:
             rules.reserve(rules.n_rules + 1, self.params.max_rules)
             other = split(rules, rule, self.rows_seen, S_0, by)
             for half in (rule, other) if with_consequents else ():
+                rules.arrays.drifting[half] = SPLIT
                 solve_weights(rules, half)
                 if rules is self.rules:
                     polish(rules, half, self.rows_seen, self.settings)

@@ -219,7 +219,7 @@ FIELDS = (
         "",
         "most",
         "both",
-        "1 while the brief memory is trusted, 2 to be told",
+        "1 while the brief memory is trusted, 2 to be told, more after a split",
         **_SAME,
     ),
     # its labels

@@ -119,7 +119,9 @@ class NaiveFollower(NaiveLearner):
         error, difference = y - r @ rule.W, r @ brief.W - r @ rule.W
         rule.trial = count(rule.trial, error, difference, known, psi, WINDOW**psi)
         m = self.share(rule)
-        if rule.drifting == 0 and m > DRIFTS:
+        if rule.drifting > 3:  # rows to wait after a split
+            rule.drifting -= 1
+        elif rule.drifting == 0 and m > DRIFTS:
             self.drifts.append((self.row, rule.uid))
             rule.drifting = 1
         elif m < CALM:

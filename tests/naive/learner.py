@@ -1055,6 +1055,7 @@ class NaiveLearner:
         lower, upper = copy.deepcopy(parent), copy.deepcopy(parent)
         upper.uid, self.next_uid = self.next_uid, self.next_uid + 1
         upper.born = self.row
+        lower.drifting = upper.drifting = 203
         upper.updates = (parent.updates - 1) // 2
         lower.updates = parent.updates - 1 - upper.updates
         self.split_gaussian(parent, lower, upper, v)
