@@ -132,6 +132,7 @@ def test_nothing_happens_to_a_stream_that_stays():
     assert np.array_equal(follow.score(X), frozen.score(X))
 
 
+@pytest.mark.slow
 def test_one_wild_row_changes_nothing():
     X, Y = linear_stream()
     X[INITIAL + AT] = 1e9
@@ -140,6 +141,7 @@ def test_one_wild_row_changes_nothing():
     assert right[AT + 1 :].mean() > 0.88
 
 
+@pytest.mark.slow
 def test_a_burst_of_wild_rows_passes():
     X, Y = linear_stream()
     X[INITIAL + AT : INITIAL + AT + 9] = 1e9
@@ -150,6 +152,7 @@ def test_a_burst_of_wild_rows_passes():
     assert learner.following.arrays.muted.all()
 
 
+@pytest.mark.slow
 def test_a_feature_that_gets_stuck_keeps_its_scale():
     X, Y = linear_stream()
     X[INITIAL + AT :, 0] = 2.5
@@ -158,6 +161,7 @@ def test_a_feature_that_gets_stuck_keeps_its_scale():
     assert abs(learner.scaler.mean[0]) < 0.3
 
 
+@pytest.mark.slow
 def test_unlabelled_rows_are_not_watched():
     X, Y = linear_stream()
     Y[INITIAL:] = np.nan
@@ -170,6 +174,7 @@ def test_unlabelled_rows_are_not_watched():
 # What becomes of the model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["all", "one", "wider", "narrower", "far"])
 def test_accuracy_comes_back(what):
     X, Y = linear_stream()
@@ -278,6 +283,7 @@ def test_exact_changes_need_digits(a, b, enough):
     assert has_digits(np.array([1.0, a]), np.array([0.0, b])) == enough
 
 
+@pytest.mark.slow
 def test_other_features_keep_their_scale():
     X, Y = linear_stream(600)
     learner, _ = run(shifted(X, "one"), Y)
@@ -287,6 +293,7 @@ def test_other_features_keep_their_scale():
     assert learner.scaler.mean[0] < -15.0
 
 
+@pytest.mark.slow
 def test_a_wild_row_among_the_initial_ones_costs_nothing():
     X, Y = linear_stream()
     _, right = run(X, Y)
@@ -295,6 +302,7 @@ def test_a_wild_row_among_the_initial_ones_costs_nothing():
     assert wild.mean() > right.mean() - 0.015
 
 
+@pytest.mark.slow
 def test_large_offsets_work_from_the_start():
     X, Y = linear_stream()
     _, right = run(X, Y)
@@ -312,6 +320,7 @@ def test_readings_are_judged_by_labels():
     assert learner.following.changes == (1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["wider", "narrower"])
 def test_a_great_stretch_leaves_the_state_even_if_it_says_nothing_true(what):
     """Planes a thousand times as steep would be no start for rules of the new rows."""
@@ -356,6 +365,7 @@ def scenario(what="all", n=620):
     return X, Y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["all", "one", "narrower"])
 @pytest.mark.parametrize("seed", range(3 if COMPILED else 1))
 def test_chunks_do_not_matter(what, seed):
@@ -370,6 +380,7 @@ def test_chunks_do_not_matter(what, seed):
     assert_identical(state_of(parts), state_of(whole))
 
 
+@pytest.mark.slow
 def test_row_by_row_with_traces():
     X, Y = scenario("one")
     whole, parts = fitted(X, Y), fitted(X, Y)
@@ -415,6 +426,7 @@ def test_copies_are_independent():
     assert_identical(state_of(learner), before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [AT, AT + 30, AT + 100])
 def test_files_keep_what_is_remembered(tmp_path, stop):
     X, Y = scenario()
@@ -453,6 +465,7 @@ def test_delayed_labels():
     assert_allclose(result.scores, scores, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_active_learning_asks_in_the_scale_of_the_moment():
     X, Y = linear_stream(900)
     X = shifted(X)

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.compat.river import RiverEFCML
-from efcml.explain import explanation
+from efcml.explain import explaining
 from efcml.model.learner import Learner
 from efcml.rivals import GlobalRLS, LabelFrequencies
 from efcml.support import guard
@@ -280,13 +280,13 @@ def test_active_learners_wait():
 def test_an_explanation_is_of_one_state(monkeypatch):
     """All that it reads is read in one go."""
     clf = EFCMLClassifier(prior=1.0, max_rules=2).fit(X, Y)
-    plain, inside = explanation.read_in_order, []
+    plain, inside = explaining.read_in_order, []
 
     def watched(learner, *names):
         inside.append(guard.lock_of(learner)._is_owned())
         return plain(learner, *names)
 
-    monkeypatch.setattr(explanation, "read_in_order", watched)
+    monkeypatch.setattr(explaining, "read_in_order", watched)
     clf.explain(X[0])
     assert inside == [True]
 
