@@ -99,7 +99,7 @@ def naive_trust(clf, X):
         gap = (x - first.center) / first.background.unit
         sparse += ((first.answer + first.sparse.slopes @ gap >= 0.5) == decided).tolist()
         rules += ((why.by_rule.sum(axis=0) >= 0.5) == decided).tolist()
-        corrections += np.abs(why.by_cases).tolist()
+        corrections += np.abs(why.by_cases + sum(why.afterwards.values())).tolist()
         effective.append(np.exp(entropy(why.activation)))
     means = [np.mean(values) for values in (strongest, sparse, rules, corrections)]
     return [*means, np.median(effective)]
@@ -113,6 +113,8 @@ def test_trust_is_what_explanations_say(several):
     assert 0.0 < trust.turned < 1.0 and trust.strongest < 1.0
     assert (trust.rows, trust.source) == (30, "row")
     assert str(trust).splitlines()[1].startswith("  by 30 rows: ")
+    assert trust.taught == bool(several.explain(X[0]).afterwards)
+    assert ("cases and what errors taught turn" in str(trust)) == trust.taught
 
 
 def test_rules_are_printed_with_trust_by_remembered_rows(several):

@@ -37,9 +37,11 @@ class Trust:
     rules : float
         Share of decisions that all rules would take without the cases.
     correction : float
-        How far the cases move a score, in the mean.
+        How far the cases, and what errors taught after them, move a score, in the mean.
     effective : float
         Effective number of rules per row, median.
+    taught : bool
+        Whether errors taught anything that moves scores: caution or time.
     """
 
     rows: int
@@ -49,21 +51,23 @@ class Trust:
     rules: float
     correction: float
     effective: float
+    taught: bool = False
 
     @property
     def turned(self) -> float:
-        """Share of decisions that the cases turn."""
+        """Share of decisions that the cases turn, and what errors taught."""
         return 1.0 - self.rules
 
     @property
     def sentences(self) -> list[str]:
         """The same in words, one sentence each."""
         seen = " that it has learned" if self.source == REMEMBERED else ""
+        after = "cases and what errors taught turn" if self.taught else "cases turn"
         return [
             f"by {count(self.rows, self.source)}{seen}: {share(self.strongest)} of all decisions "
             f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
             f"its slopes",
-            f"{share(self.rules)} are those of all rules without cases; cases turn the rest, and "
+            f"{share(self.rules)} are those of all rules without cases; {after} the rest, and "
             f"move a score by {short(self.correction)} on average",
             f"half of the rows are decided by at most {self.effective:.1f} effective rules",
         ]
@@ -110,7 +114,14 @@ def measure_trust(learner: Any, rules: Sequence[Rule], X: Floats, source: str) -
         agreement(blended_decided, decided),
         float(np.abs(scores - blended).mean()),
         float(np.median(count_effective(psi))),
+        taught=has_taught(learner, scores[0]),
     )
+
+
+def has_taught(learner: Any, score: Floats) -> bool:
+    """Tell whether caution or time move a score."""
+    sequel = learner.sequel
+    return sequel.is_on and any(added.any() for added in sequel.addends(score).values())
 
 
 def agreement(decisions: Floats, decided: Floats) -> float:

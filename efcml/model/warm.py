@@ -32,10 +32,11 @@ def warmup(*, asks: bool = True) -> None:
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     learner._reshape(0, -1, True, [], 0)  # asks whether rules are too large or idle
+    learner._may_hold(0, 0)  # and how many rows they hold
     learner._take_in(0, True, [], 0)  # which looks for the nearest rule
     if learner.following is not None:  # what ends a doubt about the scale
         learner.following.settle(np.zeros(2, dtype=np.bool_), None)
-    learner.score(X)
+    learner.answer(X, np.full(Y.shape, np.nan))
     learner.cases.similar_to(X[0])  # what explanations need
     if not asks:
         return
