@@ -31,6 +31,7 @@ SIZES = {
     "figure-importance": (384, 672),
     "figure-memberships": (384, 672),
     "figure-cards": (672, 672),
+    "figure-reliability": (384, 518),
 }
 
 pytestmark = pytest.mark.slow
@@ -161,7 +162,7 @@ def test_the_page_is_as_wide_as_the_window(show, width, scheme):
 def test_figures_are_visible(show, width):
     browser = show(width)
     figures = browser.find_elements("css selector", "figure")
-    assert len(figures) == 6
+    assert len(figures) == 7
     for figure in figures:
         image = figure.find_element("css selector", "img")
         assert browser.execute_script("return arguments[0].complete", image)
