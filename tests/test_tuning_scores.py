@@ -15,7 +15,7 @@ from efcml.tuning import Grid, task, tune
 
 N = 90 if COMPILED else 30
 GRID = Grid(vigilance=[0.5, 0.15], alpha=[0.0, 0.3], beta=[0.0, 2.0])
-FIXED = {"forgetting": 1.0}
+FIXED = {"forgetting": 1.0, "caution": False, "time": False}
 BASE = {"prior": 1.0, "max_rules": 20, "splitting": "off", "activation": "distance"} | FIXED
 MERGES = {"merge_overlap": 0.3, "merge_volume": 2.0}
 
@@ -179,7 +179,7 @@ def test_pairs_go_by_the_memory_of_the_one_with_the_least_penalties(rng):
     X = rng.normal(size=(80, 2))
     Y = (X > 0.0).astype(float)
     Y[50:] = 1.0 - Y[50:]
-    params = EFCMLClassifier(prior=1.0, max_rules=2)._params()
+    params = EFCMLClassifier(prior=1.0, max_rules=2, caution=False, time=False)._params()
     rows = X[:40], Y[:40], X[40:], Y[40:]
     pairs = [(0.3, 2.0), (0.0, 0.0), (0.3, 0.0), (0.0, 2.0)]
     together, differ = task.run_passes(params, pairs, *rows), []
