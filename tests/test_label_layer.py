@@ -143,5 +143,6 @@ def test_scores_that_run_away_teach_nothing(rng, wild):
     one.begin(Y - mad, Y)
     two.begin(hidden - scores, hidden)
     assert_equal(one, two)
-    for decision in DECISIONS:
-        assert set(np.unique(layer.answer(mad, decision).decisions)) <= {0.0, 1.0}
+    with np.errstate(all="ignore"):  # uncompiled, infinity in a sum would warn
+        for decision in DECISIONS:
+            assert set(np.unique(layer.answer(mad, decision).decisions)) <= {0.0, 1.0}
