@@ -54,11 +54,16 @@ def test_bundles_hold_the_tables():
     assert list(Cases._fields) == [*names(CASE_FIELDS + CASE_SCRATCH), "width", "noise"]
 
 
+def named(dims):
+    """Return the dimensions that are called by a name."""
+    return {dim for dim in dims if not dim.isdigit()}
+
+
 @pytest.mark.parametrize("field", FIELDS, ids=by_name)
 def test_every_field_says_what_becomes_of_it(field):
     assert field.merged in MERGED
     assert field.late in ("zero", "computed")
-    assert set(field.dims) <= set(dimensions(1, 1, 1, 1, 1))
+    assert named(field.dims) <= set(dimensions(1, 1, 1, 1, 1))
 
 
 @pytest.mark.parametrize("field", FIELDS + CASE_FIELDS, ids=by_name)
@@ -69,7 +74,7 @@ def test_every_field_says_what_a_change_of_units_does(field):
 @pytest.mark.parametrize("field", SCRATCH + CASE_SCRATCH, ids=by_name)
 def test_sizes_of_scratch_arrays_are_known(field):
     sizes = {"m"} | set(LENGTHS) | set(dimensions(1, 1, 1, 1, 1))
-    assert set(field.dims) <= sizes
+    assert named(field.dims) <= sizes
     assert field.meaning
 
 

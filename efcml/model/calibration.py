@@ -23,7 +23,7 @@ from efcml.model.kept_arrays import KeptArrays
 from efcml.model.label_fields import CALIBRATION_FIELDS, CALIBRATION_SCRATCH
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools, Floats, Sizes
 
 ROUNDS = 15  # Newton steps of a batch; it has settled long before
 HALVINGS = 10  # of a step that makes things worse
@@ -37,10 +37,20 @@ class ScoreCalibration(KeptArrays):
     FIELDS, SCRATCH, BUNDLE = CALIBRATION_FIELDS, CALIBRATION_SCRATCH, Calibration
 
     def __init__(self, n_labels: int) -> None:
-        super().__init__(n_labels)
+        self._begin(self.sizes_of(n_labels))
         self.arrays.shared[:] = START
         self.arrays.shared_information[[0, 2]] = SHARED_PRIOR
         self.arrays.own_information[:, [0, 2]] = OWN_PRIOR
+
+    @staticmethod
+    def sizes_of(n_labels: int) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        return {"K": n_labels}
+
+    def add_labels(self, count: int) -> None:
+        """Take in labels that have the shared curve so far."""
+        super().add_labels(count)
+        self.arrays.own_information[-count:, [0, 2]] = OWN_PRIOR
 
     def begin(self, scores: Floats, Y: Floats) -> None:
         """Start from scores (n, K) of a batch, those without the own row; Y is NaN if unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,33 +10,32 @@ from efcml.kernels.cases import SIZE, compare_with_cases, learn_batch, recall
 from efcml.model.arguments import Cases
 from efcml.model.batch import LEAST_KEPT
 from efcml.model.definite import whole
-from efcml.model.fields import CASE_FIELDS, allocate
-from efcml.model.scratch import CASE_SCRATCH, blank
+from efcml.model.fields import CASE_FIELDS
+from efcml.model.kept_arrays import KeptArrays
+from efcml.model.scratch import CASE_SCRATCH
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Floats, Ints, Shapes
-
-MATRICES = tuple(field.name for field in CASE_FIELDS if field.symmetric)
+    from efcml.support.aliases import Floats, Ints, Sizes
 
 
-class CaseBase:
+class CaseBase(KeptArrays):
     """Up to ``capacity`` remembered rows, which correct the answers of the rules.
 
-    Matrices in use hold their lower triangle only (kernels/triangle.py); `state` gives them whole.
-    ``arrays`` goes to the kernels; it is replaced when labels are added.
+    They are slots that are filled one after the other.
     """
+
+    FIELDS, SCRATCH, BUNDLE = CASE_FIELDS, CASE_SCRATCH, Cases
 
     def __init__(
         self, n_features: int, n_planes: int, capacity: int, width: float, noise: float
     ) -> None:
-        sizes = {"m": capacity, "p": n_features, "L": n_planes, "3": 3}
-        self._adopt({field.name: allocate(field, sizes) for field in CASE_FIELDS}, width, noise)
+        sizes = self.sizes_of(n_features, n_planes, capacity)
+        self._begin(sizes, width=float(width), noise=float(noise))
 
-    def _adopt(self, fields: Arrays, width: float, noise: float) -> None:
-        """Take arrays into use, with scratch arrays of the same sizes."""
-        (m, p), L = fields["rows"].shape, fields["weights"].shape[1]
-        scratch = blank(CASE_SCRATCH, {"m": m, "p": p, "L": L})
-        self.arrays = Cases(**fields, **scratch, width=float(width), noise=float(noise))
+    @staticmethod
+    def sizes_of(n_features: int, n_planes: int, n_cases: int) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        return {"m": n_cases, "p": n_features, "L": n_planes}
 
     @property
     def capacity(self) -> int:
@@ -49,9 +48,9 @@ class CaseBase:
         return int(self.arrays.count[SIZE])
 
     @property
-    def nbytes(self) -> int:
-        """Memory of the state, free slots included."""
-        return sum(getattr(self.arrays, field.name).nbytes for field in CASE_FIELDS)
+    def used(self) -> Sizes:
+        """The lengths that are in use: of free slots nothing is kept."""
+        return self.sizes | {"m": self.n_cases}
 
     def fill(self, X: Floats, errors: Floats) -> None:
         """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
@@ -84,50 +83,4 @@ class CaseBase:
 
     def add_labels(self, count: int) -> None:
         """Take in labels about which the rules made no error so far."""
-        fields = self._fields()
-        fields["weights"] = np.pad(fields["weights"], ((0, 0), (0, count)))
-        self._adopt(fields, self.arrays.width, self.arrays.noise)
-
-    def copy(self) -> CaseBase:
-        """Return an independent copy."""
-        other = CaseBase.__new__(CaseBase)
-        fields = {name: array.copy() for name, array in self._fields().items()}
-        other._adopt(fields, self.arrays.width, self.arrays.noise)
-        return other
-
-    def _fields(self) -> Arrays:
-        return {field.name: getattr(self.arrays, field.name) for field in CASE_FIELDS}
-
-    def state(self) -> Arrays:
-        """Return the used slots of every field, for saving."""
-        n = self.n_cases
-        keep = {name: array[:n].copy() for name, array in self._fields().items()}
-        keep["count"] = self.arrays.count.copy()
-        return keep | {name: whole(keep[name][:, :n]) for name in MATRICES}
-
-    @staticmethod
-    def state_shapes(n_features: int, n_labels: int, n_cases: int) -> Shapes:
-        """Return type and shape of every field of a state with these sizes; nothing is made."""
-        sizes = {"m": n_cases, "p": n_features, "L": n_labels, "3": 3}
-        return {
-            field.name: (f"<{field.dtype}", tuple(sizes[dim] for dim in field.dims))
-            for field in CASE_FIELDS
-        }
-
-    def restore(self, fields: Arrays) -> Self:
-        """Take over what :meth:`state` returned, into a case base that is empty."""
-        for name, array in self._fields().items():
-            kept = np.tril(fields[name]) if name in MATRICES else fields[name]
-            array[tuple(map(slice, kept.shape))] = kept
-        return self
-
-    def __getstate__(self) -> tuple[tuple[Any, ...], Arrays]:
-        """Pickle the used slots only."""
-        arrays = self.arrays
-        sizes = arrays.rows.shape[1], arrays.weights.shape[1], self.capacity
-        return (*sizes, arrays.width, arrays.noise), self.state()
-
-    def __setstate__(self, state: tuple[tuple[Any, ...], Arrays]) -> None:
-        sizes, fields = state
-        CaseBase.__init__(self, *sizes)
-        self.restore(fields)
+        self._grow(count, "L")

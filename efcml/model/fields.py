@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Array
+    from efcml.support.aliases import Array, Shapes
 
 # What a merged rule has: from the two values, or worked out from several fields (model/merging.py).
 MERGED: dict[str, Callable[[Any, Any], Any] | None] = {
@@ -348,14 +348,26 @@ def dimensions(
 ) -> dict[str, int]:
     """Return the value of every dimension name of the tables of rules."""
     p, K = n_features, n_labels
-    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules, "2": 2, "4": 4}
+    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules}
     return sizes | {"L": K * n_pairs, "a": n_pairs}
+
+
+def shape_of(field: Field, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the shape of a field; a dimension is called by a name, or by its length."""
+    return tuple(int(dim) if dim.isdigit() else sizes[dim] for dim in field.dims)
+
+
+def shapes_of(fields: Iterable[Field], sizes: Mapping[str, int], *leading: int) -> Shapes:
+    """Return type and shape of every field, by name; ``leading`` lengths come first."""
+    return {
+        field.name: (np.dtype(f"<{field.dtype}").str, (*leading, *shape_of(field, sizes)))
+        for field in fields
+    }
 
 
 def allocate(field: Field, sizes: Mapping[str, int], *leading: int) -> Array:
     """Return an array of a field with its fill value; ``leading`` lengths come first."""
-    shape = (*leading, *(sizes[dim] for dim in field.dims))
-    return np.full(shape, field.fill, dtype=field.dtype)
+    return np.full((*leading, *shape_of(field, sizes)), field.fill, dtype=field.dtype)
 
 
 def markdown_table(fields: Iterable[Field] = FIELDS, shape: str = "shape per rule") -> str:

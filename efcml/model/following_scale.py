@@ -28,7 +28,8 @@ from efcml.kernels.scale_watch import (
     watch_until_event,
 )
 from efcml.model.arguments import Follow
-from efcml.model.fields import FOLLOW_FIELDS, allocate
+from efcml.model.fields import FOLLOW_FIELDS
+from efcml.model.kept_arrays import KeptArrays
 from efcml.model.memories import follow_antecedents
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.sequelbase import SequelBase
@@ -36,7 +37,7 @@ from efcml.model.units import ChangeOfUnits, re_express, re_express_cases, renew
 from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Floats, Shapes
+    from efcml.support.aliases import Arrays, Bools, Floats, Sizes
 
     State: TypeAlias = dict[str, Any]
 
@@ -51,13 +52,19 @@ FARTHEST_SHIFT = 1e4  # of |b|, a and 1/a: beyond, an exact change would leave o
 MOST_STRETCH = 20.0  # of a and 1/a: beyond, what was learned is of no use to rows from elsewhere
 
 
-class FollowingScale:
+class FollowingScale(KeptArrays):
     """What is remembered of the last rows to know when their scale must change, and to what."""
 
+    FIELDS, BUNDLE = FOLLOW_FIELDS, Follow
+
     def __init__(self, n_features: int, n_labels: int) -> None:
-        sizes = follow_sizes(n_features, n_labels)
-        self.arrays: Any = Follow(*(allocate(field, sizes) for field in FOLLOW_FIELDS))
+        self._begin(self.sizes_of(n_features, n_labels))
         self.arrays.count[CALM] = PAUSE
+
+    @staticmethod
+    def sizes_of(n_features: int, n_labels: int) -> Sizes:
+        """Return the lengths of the dimensions of the table."""
+        return {"p": n_features, "K": n_labels, "n": MOST_HELD}
 
     @classmethod
     def from_rows(cls, X: Floats, scaled: Floats, n_labels: int) -> Self:
@@ -121,42 +128,12 @@ class FollowingScale:
         if reading is not None:
             arrays.count[reading] += 1
 
-    def add_labels(self, count: int) -> None:
-        """Take in labels that no row so far has."""
-        labels = np.pad(self.arrays.labels, ((0, 0), (0, count)))
-        self.arrays = self.arrays.replace(labels=labels)
-
-    def copy(self) -> FollowingScale:
-        """Return an independent copy."""
-        return FollowingScale.from_state(self.state())
-
     def state(self) -> Arrays:
         """Return all arrays, for saving; behind the held rows there are zeros."""
-        state = {field.name: getattr(self.arrays, field.name).copy() for field in FOLLOW_FIELDS}
+        state = super().state()
         for name in ("rows", "labels"):
             state[name][state["count"][HELD] :] = 0.0
         return state
-
-    @staticmethod
-    def state_shapes(n_features: int, n_labels: int) -> Shapes:
-        """Return type and shape of every array of a state with these sizes; nothing is made."""
-        sizes = follow_sizes(n_features, n_labels)
-        return {
-            field.name: (np.dtype(field.dtype).str, tuple(sizes[dim] for dim in field.dims))
-            for field in FOLLOW_FIELDS
-        }
-
-    @classmethod
-    def from_state(cls, arrays: Arrays) -> Self:
-        """Go on from what :meth:`state` returned."""
-        following = cls.__new__(cls)
-        following.arrays = Follow(*(arrays[field.name].copy() for field in FOLLOW_FIELDS))
-        return following
-
-
-def follow_sizes(n_features: int, n_labels: int) -> dict[str, int]:
-    """Return the lengths of the dimensions of ``FOLLOW_FIELDS``."""
-    return {"p": n_features, "K": n_labels, "n": MOST_HELD, "5": 5}
 
 
 def decide_scale(learner: Any) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,14 +19,21 @@ from efcml.model.kept_arrays import KeptArrays
 from efcml.model.label_fields import THRESHOLD_FIELDS, THRESHOLD_SCRATCH
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Floats, Sizes
 
 
 class LabelThresholds(KeptArrays):
     """Counts of what would have been said at every threshold, for every label."""
 
     FIELDS, SCRATCH, BUNDLE = THRESHOLD_FIELDS, THRESHOLD_SCRATCH, Thresholds
-    LENGTHS: ClassVar[dict[str, int]] = {"t": N_THRESHOLDS}
+
+    def __init__(self, n_labels: int) -> None:
+        self._begin(self.sizes_of(n_labels))
+
+    @staticmethod
+    def sizes_of(n_labels: int) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        return {"K": n_labels, "t": N_THRESHOLDS}
 
     def begin(self, scores: Floats, Y: Floats) -> None:
         """Start from scores (n, K) of a batch, those without the own row; Y is NaN if unknown."""

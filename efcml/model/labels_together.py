@@ -15,7 +15,7 @@ from efcml.model.kept_arrays import KeptArrays
 from efcml.model.label_fields import TOGETHER_FIELDS, TOGETHER_SCRATCH
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools, Floats, Sizes
 
 POOLED_ROWS = 2.0  # by which the variance of a label is held to that of all
 LEAST_VARIANCE = 1e-6  # of a label that never was wrong
@@ -29,8 +29,13 @@ class LabelsTogether(KeptArrays):
     FIELDS, SCRATCH, BUNDLE = TOGETHER_FIELDS, TOGETHER_SCRATCH, Together
 
     def __init__(self, n_labels: int) -> None:
-        super().__init__(n_labels)
+        self._begin(self.sizes_of(n_labels))
         renew_matrices(self.arrays)
+
+    @staticmethod
+    def sizes_of(n_labels: int) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        return {"K": n_labels}
 
     @property
     def share(self) -> float:

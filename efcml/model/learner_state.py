@@ -103,4 +103,5 @@ def restore_parts(learner: Any, facts: Facts, arrays: Arrays) -> None:
     if learner.labels is not None:
         learner.labels.restore(pick(arrays, "labels"))
     if learner.params.scaling == "follow":
-        learner.following = FollowingScale.from_state(pick(arrays, "follow"))
+        following = FollowingScale(learner.n_features, learner.n_labels)
+        learner.following = following.restore(pick(arrays, "follow"))

@@ -9,8 +9,8 @@ import numpy as np
 
 from efcml.model.arguments import Rules, Scratch
 from efcml.model.definite import whole
-from efcml.model.fields import FIELDS, allocate, dimensions
-from efcml.model.scratch import SCRATCH, blank
+from efcml.model.fields import FIELDS, allocate, dimensions, shapes_of
+from efcml.model.scratch import scratch_arrays
 
 if TYPE_CHECKING:
     from efcml.model.fields import Field
@@ -80,7 +80,7 @@ class RuleBase:
     def _adopt(self, arrays: Iterable[Array]) -> None:
         """Take new arrays into use, with scratch arrays of the same sizes."""
         self.arrays = Rules(*arrays)
-        self.scratch = Scratch(**blank(SCRATCH, self.sizes))
+        self.scratch = Scratch(**scratch_arrays(self.sizes))
 
     def _rebuild(self, fill_field: Callable[[Field, Array, Array], None]) -> None:
         """Reallocate every array at today's sizes; ``fill_field(field, old, new)`` copies."""
@@ -210,10 +210,7 @@ class RuleBase:
         """Return type and shape of every field of a state with these sizes; nothing is made."""
         names = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
         dims = dimensions(*(sizes[name] for name in names))
-        return {
-            field.name: (f"<{field.dtype}", (sizes["n_rules"], *(dims[dim] for dim in field.dims)))
-            for field in FIELDS
-        }
+        return shapes_of(FIELDS, dims, sizes["n_rules"])
 
     @classmethod
     def from_state(cls, fields: Arrays, sizes: Facts) -> Self:

@@ -6,16 +6,15 @@ are carried along, ``ahead`` and ``waiting`` are numbers of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from efcml.kernels.constants import AHEAD, WAITING
 from efcml.model.fields import Field, allocate
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays
+    from efcml.support.aliases import Arrays, Sizes
 
-LENGTHS = {"1": 1, "ahead": AHEAD, "waiting": WAITING}
+LENGTHS = {"ahead": AHEAD, "waiting": WAITING}
 
 
 def _array(name: str, dims: str, meaning: str, dtype: str = "f8") -> Field:
@@ -79,6 +78,6 @@ CASE_SCRATCH = (
 )
 
 
-def blank(fields: Iterable[Field], sizes: dict[str, int]) -> Arrays:
-    """Return arrays of zeros for a table, by name."""
-    return {field.name: allocate(field, sizes | LENGTHS) for field in fields}
+def scratch_arrays(sizes: Sizes) -> Arrays:
+    """Return the scratch arrays of rules, by name."""
+    return {field.name: allocate(field, sizes | LENGTHS) for field in SCRATCH}

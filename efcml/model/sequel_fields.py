@@ -56,9 +56,3 @@ SEQUEL_SCRATCH = (
     _array("inputs", "5", "what one label adds to the sums"),
     _array("gain", "J", "P v"),
 )
-
-
-def sequel_sizes(n_labels: int, *, times: bool) -> dict[str, int]:
-    """Return the lengths of the dimensions of the tables."""
-    fixed = {str(length): length for length in (1, 2, 4, 5)}
-    return fixed | {"K": n_labels, "J": n_labels * times}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,36 +19,31 @@ from efcml.kernels.sequel import (
     begin_sequel,
 )
 from efcml.model.arguments import Sequel
-from efcml.model.definite import whole
-from efcml.model.fields import allocate
-from efcml.model.scratch import blank
-from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH, sequel_sizes
+from efcml.model.kept_arrays import KeptArrays
+from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Floats, Shapes
+    from efcml.support.aliases import Arrays, Floats, Sizes
 
 MOST_ROWS = 3000  # of a batch; the newest are enough
 WORTH = 30.0  # rows that a batch counts as: its errors are a little better than those to come
 USUAL_VARIANCE = 0.25  # of a label, before any row
-TRIANGLE = "link_covariance"
 
 
-class SequelBase:
-    """How far a model is trusted, and what the last rows say; nothing, if both are off.
+class SequelBase(KeptArrays):
+    """How far a model is trusted, and what the last rows say; nothing, if both are off."""
 
-    ``arrays`` goes to the kernels; it is replaced when labels are added.
-    """
+    FIELDS, SCRATCH, BUNDLE = SEQUEL_FIELDS, SEQUEL_SCRATCH, Sequel
 
     def __init__(self, n_labels: int, *, trusts: bool, times: bool) -> None:
-        sizes = sequel_sizes(n_labels, times=times)
-        self._adopt({field.name: allocate(field, sizes) for field in SEQUEL_FIELDS}, trusts, times)
+        sizes = self.sizes_of(n_labels, times=times)
+        self._begin(sizes, trusts=bool(trusts), times=bool(times))
         self._begin_links(USUAL_VARIANCE)
 
-    def _adopt(self, fields: Arrays, trusts: bool, times: bool) -> None:
-        """Take arrays into use, with scratch arrays of the same sizes."""
-        sizes = sequel_sizes(len(fields["ago"]), times=times)
-        scratch = blank(SEQUEL_SCRATCH, sizes)
-        self.arrays: Any = Sequel(**fields, **scratch, trusts=bool(trusts), times=bool(times))
+    @staticmethod
+    def sizes_of(n_labels: int, *, times: bool) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        return {"K": n_labels, "J": n_labels * times}
 
     def _begin_links(self, variance: float) -> None:
         self.arrays.link_start[0] = 1.0 / (LINKS_HELD * variance)
@@ -60,11 +55,6 @@ class SequelBase:
     def is_on(self) -> bool:
         """Whether it does anything."""
         return bool(self.arrays.trusts or self.arrays.times)
-
-    @property
-    def switches(self) -> tuple[bool, bool]:
-        """Whether it trusts, and whether it knows of time."""
-        return self.arrays.trusts, self.arrays.times
 
     def begin(self, errors: Floats, Y: Floats) -> None:
         """Learn a batch: errors (m, K) at its newest rows, each without the row; NaN if unknown.
@@ -127,53 +117,12 @@ class SequelBase:
 
     def add_labels(self, count: int) -> None:
         """Take in labels that no row so far had."""
-        fields, old = self._fields(), len(self.arrays.ago)
-        for field in SEQUEL_FIELDS:
-            more = [(0, count if dim in ("K", "J") else 0) for dim in field.dims]
-            if self.arrays.times or "J" not in field.dims:
-                fields[field.name] = np.pad(fields[field.name], more)
+        old, times = self.n_labels, self.arrays.times
+        self._grow(count, *("K", "J")[: 1 + times])
+        arrays = self.arrays
         if old:
-            fields["ago"][old:] = fields["ago"][:old].min()
-            fields["seen"][old:] = fields["seen"][:old].max()
-        if self.arrays.times:
+            arrays.ago[old:] = arrays.ago[:old].min()
+            arrays.seen[old:] = arrays.seen[:old].max()
+        if times:
             new = np.arange(old, old + count)
-            fields[TRIANGLE][new, new] = fields["link_start"][0]
-        self._adopt(fields, *self.switches)
-
-    def copy(self) -> SequelBase:
-        """Return an independent copy."""
-        other = SequelBase.__new__(SequelBase)
-        other._adopt({name: a.copy() for name, a in self._fields().items()}, *self.switches)
-        return other
-
-    def _fields(self) -> Arrays:
-        return {field.name: getattr(self.arrays, field.name) for field in SEQUEL_FIELDS}
-
-    def state(self) -> Arrays:
-        """Return every field, for saving."""
-        state = {name: array.copy() for name, array in self._fields().items()}
-        return state | {TRIANGLE: whole(state[TRIANGLE])}
-
-    @staticmethod
-    def state_shapes(n_labels: int, *, times: bool) -> Shapes:
-        """Return type and shape of every field of a state with these sizes; nothing is made."""
-        sizes = sequel_sizes(n_labels, times=times)
-        return {
-            field.name: (f"<{field.dtype}", tuple(sizes[dim] for dim in field.dims))
-            for field in SEQUEL_FIELDS
-        }
-
-    def restore(self, fields: Arrays) -> Self:
-        """Take over what :meth:`state` returned."""
-        for name, array in self._fields().items():
-            array[:] = np.tril(fields[name]) if name == TRIANGLE else fields[name]
-        return self
-
-    def __getstate__(self) -> tuple[int, tuple[bool, bool], Arrays]:
-        """Pickle the state alone; scratch arrays are made anew."""
-        return len(self.arrays.ago), self.switches, self.state()
-
-    def __setstate__(self, state: tuple[int, tuple[bool, bool], Arrays]) -> None:
-        n_labels, (trusts, times), fields = state
-        SequelBase.__init__(self, n_labels, trusts=trusts, times=times)
-        self.restore(fields)
+            arrays.link_covariance[new, new] = arrays.link_start[0]

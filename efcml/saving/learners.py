@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml.kernels import cases, scale_watch, sequel
 from efcml.model.beginning import EVIDENCE
-from efcml.model.casebase import MATRICES, CaseBase
+from efcml.model.casebase import CaseBase
 from efcml.model.evolving import COUNTED
 from efcml.model.fields import FIELDS
 from efcml.model.following_scale import MOST_HELD, FollowingScale
@@ -167,7 +167,7 @@ def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
 def check_cases(which: str, size: int, arrays: Arrays) -> None:
     """Refuse cases whose number, similarities or covariances cannot be."""
     if size:
-        names = [f"{which}/{name}" for name in MATRICES]
+        names = [f"{which}/{name}" for name in CaseBase.matrices()]
         matrices = {name: arrays[name][None] for name in names}
         covariance = f"{which}/covariance"
         largest = max(1.0, np.diagonal(arrays[covariance]).max())

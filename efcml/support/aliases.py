@@ -30,3 +30,4 @@ Facts: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, Array]
 State: TypeAlias = tuple[Facts, Arrays]
 Shapes: TypeAlias = dict[str, tuple[str, tuple[int, ...]]]  # type and shape of arrays by name
+Sizes: TypeAlias = dict[str, int]  # lengths of dimensions by their names
