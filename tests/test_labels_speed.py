@@ -1,18 +1,25 @@
 """The benchmark of caution, time and the label layer: what is left out, and what is counted."""
 
+import importlib
 import json
 
 import numpy as np
 import pytest
-from helpers.tool_files import load_tool
+from helpers.tool_files import ROOT, load_tool
 
 from efcml import datasets
 from efcml.model.params import DECISIONS
 
 
 @pytest.fixture
-def tool():
+def tool(in_turns):
     return load_tool("labels_speed", "experiments/benchmarks")
+
+
+@pytest.fixture
+def in_turns(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "experiments" / "benchmarks"))
+    return importlib.import_module("in_turns")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +40,9 @@ def test_without_the_label_layer_the_scores_are_the_same(tool, short):
         assert all(getattr(learners[name].params, key) == value for key, value in made.items())
 
 
-def test_the_least_of_all_turns_counts_and_preparing_does_not(tool, monkeypatch):
+def test_the_least_of_all_turns_counts_and_preparing_does_not(in_turns, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(tool.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(in_turns.time, "process_time", lambda: clock[0])
     times = iter([3.0, 1.0, 2.0])
 
     def wait(seconds):
@@ -45,14 +52,14 @@ def test_the_least_of_all_turns_counts_and_preparing_does_not(tool, monkeypatch)
         wait(100.0)
         return lambda: wait(next(times))
 
-    assert tool.least_cpu({"some": prepare}, 3) == {"some": 1.0}
+    assert in_turns.least_cpu({"some": prepare}, 3) == {"some": 1.0}
 
 
-def test_learning_leaves_the_learner_as_it_was(tool, short):
+def test_learning_leaves_the_learner_as_it_was(tool, in_turns, short):
     learner = tool.fit_variants(*short.initial)["default"]
     X, Y = short.stream
     before = learner.score(X)
-    tool.learning(learner, X, Y)()()
+    in_turns.learning(learner, X, Y)()()
     assert np.array_equal(learner.score(X), before)
 
 
@@ -81,10 +88,10 @@ def test_every_decision_is_asked_for(tool, short, monkeypatch):
     assert asked == [DECISIONS[name] for name in names]
 
 
-def test_figures_are_written(tool, short, monkeypatch, tmp_path, capsys):
+def test_figures_are_written(tool, in_turns, short, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tool.datasets, "load", lambda name: short)
     monkeypatch.setattr(tool, "ROWS", {"emotions": 30})
-    monkeypatch.setattr(tool, "method", lambda: "today")  # takes a while
+    monkeypatch.setattr(in_turns, "method", lambda: "today")  # takes a while
     out = tmp_path / "out.json"
     tool.main(["--out", str(out), "--turns", "1"])
     record = json.loads(out.read_text())

@@ -5,17 +5,13 @@ after the other, several times, and the least CPU counts. Usage: ``python
 experiments/benchmarks/following_speed.py [--out FILE]``.
 """
 
-import argparse
-import json
 import os
-import time
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import efcml
+from in_turns import learning, least_cpu, measure_all
+
 from efcml import EFCMLClassifier, datasets
-from efcml.studies.provenance import machine, method
 
 ROWS = {  # that are learned; all of the stream, if it is shorter
     "emotions": 1000,
@@ -26,7 +22,6 @@ ROWS = {  # that are learned; all of the stream, if it is shorter
     "drifting-clusters": 3000,
 }
 VARIANTS = {"default": {}, "forgetting=1": {"forgetting": 1.0}, "frozen": {"scaling": "frozen"}}
-TURNS = 5
 
 
 def measure(name, rows, turns):
@@ -34,32 +29,19 @@ def measure(name, rows, turns):
     ds = datasets.load(name)
     X, Y = (part[:rows] for part in ds.stream)
     models = {key: EFCMLClassifier(**made).fit(*ds.initial) for key, made in VARIANTS.items()}
-    least = dict.fromkeys(models, float("inf"))
-    for _ in range(turns):
-        for key, model in models.items():
-            learner = model.learner_.copy()
-            start = time.process_time()
-            learner.learn(X, Y)
-            least[key] = min(least[key], time.process_time() - start)
-    return {"data": name, "rows": len(X)} | {
-        key: 1e3 * seconds / len(X) for key, seconds in least.items()
-    }
+    works = {key: learning(model.learner_, X, Y) for key, model in models.items()}
+    spent = least_cpu(works, turns)
+    return {"data": name, "rows": len(X)} | {key: 1e3 * cpu / len(X) for key, cpu in spent.items()}
+
+
+def tell(line):
+    """Return a line for people."""
+    ratio = line["default"] / line["forgetting=1"]
+    return f"{line['data']}: {line['default']:.3f} ms, {ratio:.2f} times forgetting=1"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Measure what following a stream costs.")
-    parser.add_argument("--out", type=Path, help="write the figures there")
-    parser.add_argument("--turns", type=int, default=TURNS)
-    given = parser.parse_args(arguments)
-    efcml.warmup()
-    lines = []
-    for name, rows in ROWS.items():
-        lines.append(measure(name, rows, given.turns))
-        ratio = lines[-1]["default"] / lines[-1]["forgetting=1"]
-        print(f"{name}: {lines[-1]['default']:.3f} ms, {ratio:.2f} times forgetting=1", flush=True)
-    if given.out:
-        record = {"efcml": efcml.__version__, "method": method(), "machine": machine()}
-        given.out.write_text(json.dumps(record | {"lines": lines}, indent=1) + "\n")
+    measure_all("Measure what following a stream costs.", ROWS, measure, tell, arguments)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,15 @@ scores: by each label, given half of the labels, for F1, and as whole sets. Usag
 experiments/benchmarks/labels_speed.py [--out FILE]``.
 """
 
-import argparse
-import json
 import os
-import time
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from in_turns import learning, least_cpu, measure_all
 
-import efcml
 from efcml import EFCMLClassifier, datasets
 from efcml.model.params import DECISIONS
-from efcml.studies.provenance import machine, method
 
 ROWS = {  # that are learned; all of the stream, if it is shorter
     "emotions": 1000,
@@ -28,9 +23,8 @@ ROWS = {  # that are learned; all of the stream, if it is shorter
     "birds": 1000,
     "mediamill": 500,
 }
-MOST_INITIAL = (
-    4000  # rows of a batch, the newest ones: a row of the stream costs the same after all
-)
+# Rows of a batch, the newest ones: a row of the stream costs the same after all.
+MOST_INITIAL = 4000
 VARIANTS = {
     "default": {},
     "without caution": {"caution": False},
@@ -38,7 +32,6 @@ VARIANTS = {
     "without both": {"caution": False, "time": False},
 }
 UNLAYERED = "without the label layer"
-TURNS = 5
 
 
 def leave_out_labels(learner):
@@ -52,28 +45,6 @@ def fit_variants(X, Y):
     """Return the fitted learner of every variant."""
     found = {name: EFCMLClassifier(**made).fit(X, Y).learner_ for name, made in VARIANTS.items()}
     return found | {UNLAYERED: leave_out_labels(found["default"])}
-
-
-def least_cpu(works, turns):
-    """Return the least CPU seconds of each work; each is prepared anew, and all take turns."""
-    least = dict.fromkeys(works, float("inf"))
-    for _ in range(turns):
-        for name, prepare in works.items():
-            work = prepare()
-            start = time.process_time()
-            work()
-            least[name] = min(least[name], time.process_time() - start)
-    return least
-
-
-def learning(learner, X, Y):
-    """Return what prepares the learning of rows by a copy."""
-
-    def prepare():
-        other = learner.copy()
-        return lambda: other.learn(X, Y)
-
-    return prepare
 
 
 def answering(learner, X, Y):
@@ -107,21 +78,17 @@ def measure(name, rows, turns):
     return line
 
 
+def tell(line):
+    """Return lines for people."""
+    return "\n".join(
+        f"{line['data']}, {part}, ms: "
+        + ", ".join(f"{key} {ms:.4f}" for key, ms in line[part].items())
+        for part in ("learned", "answered")
+    )
+
+
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Measure what the layers after the cases cost.")
-    parser.add_argument("--out", type=Path, help="write the figures there")
-    parser.add_argument("--turns", type=int, default=TURNS)
-    given = parser.parse_args(arguments)
-    efcml.warmup()
-    lines = []
-    for name, rows in ROWS.items():
-        lines.append(measure(name, rows, given.turns))
-        for part in ("learned", "answered"):
-            cells = ", ".join(f"{key} {ms:.4f}" for key, ms in lines[-1][part].items())
-            print(f"{name}, {part}, ms: {cells}", flush=True)
-    if given.out:
-        record = {"efcml": efcml.__version__, "method": method(), "machine": machine()}
-        given.out.write_text(json.dumps(record | {"lines": lines}, indent=1) + "\n")
+    measure_all("Measure what the layers after the cases cost.", ROWS, measure, tell, arguments)
 
 
 if __name__ == "__main__":
