@@ -11,12 +11,13 @@ PYTEST := $(PY) -m pytest
 OLDEST := .venv-oldest
 BENCH := experiments/benchmarks
 BENCHED := experiments/results/benchmarks
+COVERED := --cov --cov-branch --cov-report=
 SOAKED := $(addprefix tests/test_,addresses.py fuzz.py guard.py disk.py hostile_files.py cli_checkpoint.py)
 CHECKED := $(wildcard tests/test_kernel*.py tests/test_learner*.py tests/test_classifier*.py tests/test_prequential*.py tests/test_active*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-locked lock test lint format test-jit test-nojit test-boundscheck test-wheel
-.PHONY: test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
+.PHONY: help venv venv-locked lock test lint format test-jit test-nojit test-coverage
+.PHONY: test-boundscheck test-wheel test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,7 +56,7 @@ lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after mak
 # Two at a time: every check is one process. Their output comes when each one ends.
 test: $(STAMP)  ## every check
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		lint test-jit test-nojit test-boundscheck test-wheel
+		lint test-coverage test-boundscheck test-wheel
 
 lint: $(STAMP)  ## format, rules of style, types, import contracts
 	$(PY) -m ruff format --check .
@@ -68,11 +69,15 @@ format: $(STAMP)  ## rewrite the files in the common format
 	$(PY) -m ruff format .
 
 test-jit: $(STAMP)  ## tests of the compiled code, and all slow ones
-	$(PYTEST) -q -m "not wheel and (slow or not plain)"
+	COVERAGE_FILE=.coverage.jit $(PYTEST) -q -m "not wheel and (slow or not plain)" $(COVERED)
 
-test-nojit: $(STAMP)  ## tests without compilation, with branch coverage
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "not slow and not wheel" \
-		--cov --cov-branch --cov-report=term --cov-fail-under=$(COVERAGE)
+test-nojit: $(STAMP)  ## tests of kernels without compilation, and those that need none
+	COVERAGE_FILE=.coverage.nojit NUMBA_DISABLE_JIT=1 \
+		$(PYTEST) -q -m "not slow and not wheel and (plain or twice)" $(COVERED)
+
+test-coverage: test-jit test-nojit  ## branches that both together reach
+	$(PY) -m coverage combine --quiet --keep .coverage.jit .coverage.nojit
+	$(PY) -m coverage report --fail-under=$(COVERAGE)
 
 test-boundscheck: $(STAMP)  ## kernel and learner tests with checked indices
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -m "not plain" $(CHECKED),@echo "no kernel tests")

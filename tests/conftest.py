@@ -81,6 +81,33 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("efcml")
 
 
+# Here kernels are tested themselves, so these run uncompiled too, where branches of kernels count.
+# All other tests run once: uncompiled if they are `plain`, else compiled.
+TWICE = (
+    "test_kernels_*.py",
+    "test_learner_trace.py",
+    "test_learner_twins.py",
+    "test_active_twins.py",
+    "test_beginning.py",
+    "test_calibration.py",
+    "test_following_scale.py",
+    "test_honest_errors.py",
+    "test_label_*.py",
+    "test_labels_together.py",
+    "test_memories.py",
+    "test_naive.py",
+    "test_sequel.py",
+    "test_splitting.py",
+    "test_units.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(item.path.match(pattern) for pattern in TWICE):
+            item.add_marker("twice")
+
+
 def pytest_report_header():
     return f"efcml: numba mode {MODE}"
 
