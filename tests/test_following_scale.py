@@ -122,6 +122,7 @@ def test_rows_are_held_until_there_are_enough():
     assert_allclose(learner.scaler.mean, 20.0 + X[:INITIAL].mean(axis=0), atol=0.6)
 
 
+@pytest.mark.slow
 def test_nothing_happens_to_a_stream_that_stays():
     X, Y = linear_stream()
     follow, frozen = (fitted(X, Y, scaling=scaling) for scaling in ("follow", "frozen"))
@@ -187,6 +188,7 @@ def test_accuracy_comes_back(what):
     assert np.isfinite(learner.score(X)).all()
 
 
+@pytest.mark.slow
 def test_a_shift_of_the_sensor_leaves_the_state_and_a_move_re_expresses_it():
     X, Y = linear_stream(600)
     learner, _ = run(shifted(X), Y)
@@ -236,6 +238,7 @@ def test_rounding_in_the_exact_reading_is_survived(monkeypatch):
     assert learner.following.changes == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_constant_feature_that_wakes_up_is_learned():
     X, Y = linear_stream(1000)
     Y[INITIAL + AT :, 0] = X[INITIAL + AT :, 0] > 0.0
@@ -440,6 +443,7 @@ def test_files_keep_what_is_remembered(tmp_path, stop):
     assert_identical(state_of(again.learner_), state_of(clf.learner_))
 
 
+@pytest.mark.slow
 def test_late_labels_while_rows_are_held():
     X, Y = linear_stream()
     learner = fitted(X, Y)
@@ -452,6 +456,7 @@ def test_late_labels_while_rows_are_held():
     assert learner.score(rows).shape == (len(rows), 4)
 
 
+@pytest.mark.slow
 def test_delayed_labels():
     X, Y = scenario("one")  # clipped in all features, rows could not be told apart
     clf = EFCMLClassifier(**QUICK).fit(X[:INITIAL], Y[:INITIAL])
