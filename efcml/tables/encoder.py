@@ -13,7 +13,7 @@ import numpy as np
 from efcml.support.file_text import short, to_number
 from efcml.tables.column_finding import Choices, find_column, name_features
 from efcml.tables.problems import Problem, TableProblems
-from efcml.tables.raw_tables import RawTable, read_raw
+from efcml.tables.raw_tables import RawTable, frame_like, is_frame, read_raw
 from efcml.tables.table_columns import LEFT_OUT, NUMBER, TableColumn
 from efcml.tables.words import is_gap, yes_or_no
 
@@ -55,7 +55,7 @@ class TableEncoder:
             if column.values
         }
 
-    def encode(self, table: PathLike | DataFrame) -> Floats:
+    def encode(self, table: PathLike | DataFrame) -> Floats | DataFrame:
         """Return the features of the rows of a CSV file or a data frame like the first one.
 
         Further columns, such as labels, may be there. A value that a category did not have is
@@ -67,9 +67,11 @@ class TableEncoder:
 
         Returns
         -------
-        array of shape (n, p)
+        array of shape (n, p), or DataFrame
+            A data frame, with the names of the features, if one is given.
         """
-        return self.encode_raw(read_raw(table))
+        X = self.encode_raw(read_raw(table))
+        return frame_like(table, X, self.feature_names) if is_frame(table) else X
 
     def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:
         """Return the features of a table as text, or all that is wrong with it."""

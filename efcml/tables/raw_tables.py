@@ -17,7 +17,7 @@ from efcml.tables.problems import Problem
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.support.aliases import PathLike
+    from efcml.support.aliases import Floats, PathLike
 
 WHOLE = 2**53  # floats below that are whole numbers exactly
 
@@ -57,6 +57,11 @@ def is_frame(table: object) -> bool:
     """Tell whether something is a data frame of pandas; without pandas there is none."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(table, pandas.DataFrame)
+
+
+def frame_like(frame: Any, X: Floats, names: Sequence[str]) -> Any:
+    """Return rows as a data frame with the index of another."""
+    return sys.modules["pandas"].DataFrame(X, index=frame.index, columns=list(names))
 
 
 def read_raw(table: PathLike | DataFrame, least: int = 1) -> RawTable:
