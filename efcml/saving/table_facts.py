@@ -49,14 +49,13 @@ def pack_table(table: TableEncoder) -> list[Facts]:
     ]
 
 
-def unpack_table(facts: list[Facts]) -> TableEncoder:
+def unpack_table(facts: list[Any]) -> TableEncoder:
     """Return a table of checked facts."""
-    return TableEncoder(
-        tuple(
-            TableColumn(**{name: tuple(v) if name in LISTS else v for name, v in column.items()})
-            for column in facts
-        )
-    )
+    columns = []
+    for column in facts:
+        learned: Facts = {name: tuple(v) if name in LISTS else v for name, v in column.items()}
+        columns.append(TableColumn(**learned))
+    return TableEncoder(tuple(columns))
 
 
 def check_table_facts(facts: list[Any], n_given: int) -> None:

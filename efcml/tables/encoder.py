@@ -127,8 +127,7 @@ def find_wrong(
             said = f"feature {short(column.name)} {what}{others}: fill it or drop the row"
             said += IN_ANOTHER_WAY if otherwise and others else ""
         else:
-            said = column.refuse(text, otherwise)
-            said = said.replace(":", f"{others}:", 1) if others else said
+            said = f"{column.refuse(text)}{others}: replace it{otherwise}"
         yield Problem(raw.place(rows[0]), said)
 
 

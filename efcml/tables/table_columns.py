@@ -48,13 +48,10 @@ class TableColumn:
         """Tell whether a field would be a gap among the features."""
         return self.kind != CATEGORY and is_no_number(text)
 
-    def refuse(self, text: str, otherwise: str = "") -> str:
-        """Return why a field cannot be taken, and what to do."""
+    def refuse(self, text: str) -> str:
+        """Return why a field cannot be taken."""
         wanted = {DATE: f"no date ({self.how})", FLAG: "neither yes nor no"}
-        return (
-            f"{short(text)} in column {short(self.name)} is {wanted.get(self.kind, 'no number')}:"
-            f" replace it{otherwise}"
-        )
+        return f"{short(text)} in column {short(self.name)} is {wanted.get(self.kind, 'no number')}"
 
 
 def _read_number(column: TableColumn, text: str) -> list[float] | None:
