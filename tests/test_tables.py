@@ -75,7 +75,7 @@ def test_a_mixed_table_becomes_features(plays):
     frame = pandas.read_csv(io.StringIO(mixed_text()), parse_dates=["played"])
     assert_array_equal(plays.X[:, names.index("tempo")], frame["tempo"])
     assert_array_equal(plays.X[:, names.index("member")], frame["member"] == "yes")
-    assert_array_equal(plays.X[:, 2:9].argmax(axis=1), frame["played"].dt.dayofweek)
+    assert_array_equal(plays.X[:, 2:9].argmax(axis=1), frame["played"].dt.day_of_week)
     hours = frame["played"].dt.hour + frame["played"].dt.minute / 60
     np.testing.assert_allclose(plays.X[:, 1], hours, atol=1e-12)
     np.testing.assert_allclose(plays.X[:, 0] % 1, hours / 24, atol=1e-9)
