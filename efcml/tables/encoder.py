@@ -75,7 +75,7 @@ class TableEncoder:
 
     def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:
         """Return the features of a table as text, or all that is wrong with it."""
-        missing = [column.name for column in self.used if column.name not in raw.names]
+        missing = [column.name for column in self.used if column.name not in raw.index]
         if missing:
             raise ValueError(
                 f"{raw.where} has no column {short(', '.join(missing), 200)}, which the model"
@@ -116,9 +116,9 @@ def find_wrong(
     strange = {text for text, features in read.items() if features is None}
     gaps = set() if GAPS_ARE_TAKEN else {text for text in read if column.is_gap(text)}
     for some in (strange, gaps):
-        rows = [row for row, text in enumerate(texts) if text in some]
-        if not rows:
+        if not some:
             continue
+        rows = [row for row, text in enumerate(texts) if text in some]
         text = texts[rows[0]]
         others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
         others = others if len(rows) > 1 else ""
@@ -139,12 +139,13 @@ def learn_table(
     All that is wrong with the table is told at once.
     """
     choices.check(raw, labels)
-    problems, columns = list(raw.problems), []
-    for name in raw.names if len(raw) else ():
-        found = None if name in labels else find_column(raw, name, n_initial, choices)
+    problems, columns, chosen = list(raw.problems), [], set(labels)
+    features = [name for name in raw.names if name not in chosen] if len(raw) else []
+    for name in features:
+        found = find_column(raw, name, n_initial, choices)
         if isinstance(found, Problem):
             problems.append(found)
-        elif found is not None:
+        else:
             columns.append(found)
     Y = np.full((len(raw), len(labels)), np.nan)
     for k, name in enumerate(labels):

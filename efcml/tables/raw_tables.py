@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +38,14 @@ class RawTable:
     def __len__(self) -> int:
         return len(self.places)
 
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The place of each column, by name."""
+        return {name: place for place, name in enumerate(self.names)}
+
     def column(self, name: str) -> list[str]:
         """Return the fields of a column."""
-        return self.columns[self.names.index(name)]
+        return self.columns[self.index[name]]
 
     def place(self, row: int) -> str:
         """Return where a row stands."""
