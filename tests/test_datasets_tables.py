@@ -126,16 +126,15 @@ def test_csv_written_by_pandas_comes_back(tmp_path, rng):
         ("x,y\n1,0\n2\n", ", line 3", "1 fields for 2 columns: the row is cut"),
         ("x,y\n1,0,\n", ", line 2", "3 fields for 2 columns"),
         ("x,y\n1,0\n,0\n", ", line 3", "feature 'x' is empty: fill it or drop the row"),
-        ("x,y\nred,0\n", ", line 2", "'red' in column 'x' is no number: replace it"),
-        ("x,y\n1,maybe\n", ", line 2", "'maybe' in column 'y' is no number"),
-        ("x,y\n1,nan\n", ", line 2", "'nan' in column 'y' is no number"),
+        ("x,y\nred,0\n", "", "no features are left (x: left out, it is always 'red'): give other"),
+        ("x,y\n1,0\n2,maybe\n", ", line 3", "label 'y' is 'maybe': labels are 0 or 1, yes or no"),
         ("x,y\ninf,1\n", ", line 2", "'inf' in column 'x' is no number"),
         ("x,y\n1_0,1\n", ", line 2", "'1_0' in column 'x' is no number"),
-        ("x,y\n1,1\n1,2\n", ", line 3", "label 'y' is '2': labels are 0 or 1, empty where"),
+        ("x,y\n1,1\n1,2\n", ", line 3", "label 'y' is '2': labels are 0 or 1, yes or no, e"),
         ('x,y\n"1,0\n2,1\n', ", line 3", "no well-formed CSV (unexpected end of data)"),
         ('x,y\n"1"2,0\n', ", line 2", "no well-formed CSV"),
         ("x,y\n" + "1" * 200_000 + ",0\n", ", line 2", "no well-formed CSV (field larger"),
-        ("x,y\n1," + "z" * 1000 + "\n", ", line 2", "zzz...' in column 'y'"),
+        ("x,y\n1," + "z" * 1000 + "\n", ", line 2", "zzz...': labels are 0"),
         (b"\x00\x01\x02,\xff\n\x00,1\n", "", "has no column 'y'"),
     ],
 )
@@ -231,36 +230,38 @@ def test_frame_is_copied():
     assert frame.loc[0, "x"] == 1
 
 
+ODD = "holds other things than numbers, words and dates: encode it or drop it"
+
+
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "of_a_label", "of_a_feature"),
     [
-        (
-            ["red", "blue"],
-            "holds other things than numbers: encode it, for example with pandas.get_dummies",
-        ),
-        (["1", "2"], "other things than numbers"),
-        ([1, "two"], "other things than numbers"),
-        (pandas.Categorical(["a", "b"]), "other things than numbers"),
-        (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "of type datetime64"),
-        (pandas.to_timedelta([1, 2]), "of type timedelta64"),
-        ([1j, 2], "of type complex128"),
-        ([[1], [2]], "other things than numbers"),
+        (["red", "blue"], "label 'odd' is 'red' and 1 other things elsewhere", None),
+        (["1", "2"], "label 'odd' is '2': labels are 0 or 1", None),
+        ([1, "two"], "label 'odd' is 'two'", None),
+        (pandas.Categorical(["a", "b"]), "label 'odd' is 'a'", None),
+        (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "label 'odd' is '2020-01-01 ", None),
+        (pandas.to_timedelta([1, 2]), "column 'odd' of type timedelta64", ODD),
+        ([1j, 2], f"column 'odd' of type complex128 {ODD}", ODD),
+        ([[1], [2]], f"column 'odd' of type object {ODD}", ODD),
     ],
 )
-@pytest.mark.parametrize("label", [False, True])
-def test_columns_without_numbers_are_named(values, words, label):
+def test_columns_without_numbers_are_named(values, of_a_label, of_a_feature):
     frame = pandas.DataFrame({"x": [1, 2], "y": [0, 1], "odd": values})
-    message = refused(datasets.from_frame, frame, "odd" if label else "y")
-    assert message.startswith("column 'odd' of type ") and words in message
+    message = refused(datasets.from_frame, frame, "odd")
+    assert message.startswith("the frame, row ") and of_a_label in message
+    if of_a_feature is not None:
+        assert of_a_feature in refused(datasets.from_frame, frame, "y")
+    assert datasets.from_frame(frame, "y", drop="odd").feature_names == ("x",)
 
 
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        ({"x": [1, None], "y": [0, 1]}, "feature 'x' is nan in row 1: fill it or drop the row"),
-        ({"x": [np.inf, 1], "y": [0, 1]}, "feature 'x' is inf in row 0"),
-        ({"x": [None, None], "y": [0, 1]}, "feature 'x' is nan in row 0"),
-        ({"x": [1, 1], "y": [0, 2]}, "label 'y' is 2 in row 1: labels are 0 or 1, missing where"),
+        ({"x": [1, None], "y": [0, 1]}, "row 1: feature 'x' is empty: fill it or drop the row"),
+        ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
+        ({"x": [None, None], "y": [0, 1]}, "no features are left (x: left out, it is empty)"),
+        ({"x": [1, 2], "y": [0, 2]}, "row 1: label 'y' is '2': labels are 0 or 1, yes or no"),
         ({"x": [], "y": []}, "the frame has no rows: give at least one"),
         ({"": [1], "y": [0]}, "the frame: column 1 has no name"),
         ({1: [1], "1": [2], "y": [0]}, "the frame: two columns are called '1': rename one"),

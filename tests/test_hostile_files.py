@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from helpers.amounts import amount, counted
 from helpers.cli_files import csv_text, run_arguments, write_csv
+from helpers.mixed_tables import mixed_text, write_mixed
 
 import efcml
 from efcml import datasets
@@ -151,6 +152,18 @@ def test_csv(tmp_path, rng):
     path = tmp_path / "songs.csv"
     contents = csv_text(12).encode()
     check_files("CSV", contents, path, lambda: datasets.from_csv(path, 2, n_initial=3), rng)
+
+
+def test_mixed_csv(tmp_path, rng):
+    path = tmp_path / "plays.csv"
+    contents = mixed_text(12).encode()
+    check_files("mixed CSV", contents, path, lambda: datasets.from_csv(path, 2, n_initial=3), rng)
+
+
+def test_mixed_rows_to_predict(tmp_path, rng):
+    path = write_mixed(tmp_path, 12)
+    table = datasets.from_csv(path, 2, n_initial=12).table
+    check_files("mixed rows", path.read_bytes(), path, lambda: table.encode(path), rng)
 
 
 def test_rows_to_predict(tmp_path, rng):

@@ -104,8 +104,9 @@ def describe(run: StreamRun, ds: Dataset) -> Facts:
     from efcml.support.states import fingerprint, to_plain
 
     active = run.active
+    columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
     about = {
-        "data": [fingerprint(ds.X, ds.Y), ds.n_initial],
+        "data": [fingerprint(ds.X, ds.Y), ds.n_initial, *columns],
         "model": [type(run.model).__name__, run.learn],
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "budget": None if active is None else [active.budget, active.unit],

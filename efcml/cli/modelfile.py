@@ -71,7 +71,15 @@ def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | Non
 def read_features(model: Any, path: Path) -> Array:
     """Return the rows of a file as the model wants them; tell of columns that are not used."""
     from efcml.datasets.file_rows import read_rows
+    from efcml.tables.raw_tables import read_raw
 
+    table = getattr(model, "table_", None)
+    if table is not None and path.suffix.lower() != ".arff":
+        raw = read_raw(path)
+        X = table.encode_raw(raw)
+        columns = {column.name for column in table.columns}
+        tell_ignored(path, [name for name in raw.names if name not in columns])
+        return X
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else names.tolist()
     values = categories_of(model)
@@ -85,6 +93,12 @@ def read_features(model: Any, path: Path) -> Array:
     for column, some in values.items():  # a category may hold numbers
         known = {str(value): value for value in some}
         X[:, column] = [known.get(text, text) for text in X[:, column]]
+    tell_ignored(path, ignored)
+    return X
+
+
+def tell_ignored(path: Path, ignored: Sequence[str]) -> None:
+    """Say which columns of a file are not used."""
     if ignored:
         more = ", ..." if len(ignored) > NAMES_SHOWN else ""
         print(
@@ -92,7 +106,6 @@ def read_features(model: Any, path: Path) -> Array:
             f" used: {', '.join(ignored[:NAMES_SHOWN])}{more}",
             file=sys.stderr,
         )
-    return X
 
 
 def categories_of(model: Any) -> Mapping[int, Sequence[Any]]:

@@ -122,7 +122,7 @@ def write_numbers(
     from efcml.saving import save
 
     with whole_files(folder) as place:
-        save(run.model, place / "model.npz")
+        save(run.model, place / "model.npz", table=ds.table)
         with (place / "predictions.csv").open("w", encoding="utf-8", newline="") as file:
             write_predictions(file, result, ds.label_names, row_numbers, asked=run.active)
         (place / "summary.json").write_text(to_json(summary) + "\n", encoding="utf-8")

@@ -85,7 +85,8 @@ def run(options: Namespace) -> None:
         if stop.wanted and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         checkpoint.write()
-        stream.model.name_columns(ds.feature_names, ds.label_names)
+        groups = None if ds.table is None else ds.table.groups
+        stream.model.name_columns(ds.feature_names, ds.label_names, groups)
         summary = summarise(options, ds, stream)
         files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
         if options.json:

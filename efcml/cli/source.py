@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Ints
 
 BUILT_IN = "drifting-clusters"
+TABLE_OPTIONS = {
+    "drop": "that are left out",
+    "text_as_category": "that are taken as words, also if they are numbers",
+    "date": "that are dates; A=%%d.%%m.%%Y gives the format",
+}
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
@@ -31,6 +37,9 @@ def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool 
         help="label columns of a CSV file: names, or"
         " the number of labels if they are the last columns",
     )
+    for option, what in TABLE_OPTIONS.items():
+        flag = f"--{option.replace('_', '-')}"
+        parser.add_argument(flag, metavar="A,B", help=f"columns of a CSV file {what}")
     parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
@@ -44,7 +53,15 @@ def read_source(options: Namespace) -> Dataset:
         if options.labels is None:
             raise ValueError(f"which columns of {path} are labels? Name them with --labels.")
         labels = int(options.labels) if options.labels.isdigit() else options.labels
-        return datasets.from_csv(path, labels, n_initial=options.initial)
+        given = {name: value for name in TABLE_OPTIONS if (value := getattr(options, name))}
+        ds = datasets.from_csv(path, labels, n_initial=options.initial, **given)
+        tell_columns(ds)
+        return ds
+    for name in TABLE_OPTIONS:
+        if getattr(options, name) is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for CSV files, not for {options.data}."
+            )
     if path.suffix.lower() == ".arff":
         if options.xml is None:
             raise ValueError(f"which attributes of {path} are labels? Name their file with --xml.")
@@ -54,6 +71,14 @@ def read_source(options: Namespace) -> Dataset:
             raise ValueError(f"--{option} is for files: {options.data} is the name of a data set.")
     given = {} if options.initial is None else {"n_initial": options.initial}
     return datasets.load(options.data, **given)
+
+
+def tell_columns(ds: Dataset) -> None:
+    """Say what became of each column of a table that holds more than numbers."""
+    if ds.table is not None:
+        print(f"efcml: columns of {ds.name}", file=sys.stderr)
+        for line in ds.table.lines:
+            print(f"  {line}", file=sys.stderr)
 
 
 def choose_rows(ds: Dataset, *, seed: int | None = None, quick: bool = False) -> Ints:

@@ -16,6 +16,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from efcml.support.file_text import read_text, short, to_number
+
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats, PathLike
 
@@ -152,22 +154,6 @@ def split_columns(
     return X, Y, feature_names, label_names
 
 
-def read_text(path: Path) -> str:
-    """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    # Not str.splitlines: it also splits at characters that may stand inside a name.
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _read_header(
     path: Path, numbered: Iterable[tuple[int, str]]
 ) -> tuple[list[str], list[list[float] | None]]:
@@ -252,21 +238,6 @@ def _read_row(path: Path, number: int, line: str, names: Sequence[str]) -> list[
     return row
 
 
-def to_number(token: str) -> float | None:
-    """Return a finite float, or None."""
-    try:
-        value = float(token)
-    except ValueError:
-        return None
-    # Python reads 1_000 as a number; in a data file it is more likely a mistake.
-    return value if math.isfinite(value) and "_" not in token else None
-
-
 def _unquote(match: re.Match[str]) -> str:
     single, double, plain = match.groups()
     return plain if plain is not None else _ESCAPE.sub(r"\1", single or double or "")
-
-
-def short(text: str, length: int = 40) -> str:
-    """Return the text in quotes, without its end if it is long."""
-    return repr(text if len(text) <= length else text[:length] + "...")

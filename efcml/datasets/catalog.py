@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.support.aliases import Floats
+    from efcml.tables import TableEncoder
 
 
 class DatasetNotFound(ValueError):
@@ -46,6 +47,8 @@ class Dataset:
     description : str
     marks : dict of str to int
         Rows where something happens, such as a drift; empty for published data.
+    table : TableEncoder, optional
+        What was learned of a table of more than numbers; it encodes later ones.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Dataset:
     label_names: tuple[str, ...]
     description: str = ""
     marks: dict[str, int] = field(default_factory=dict)
+    table: TableEncoder | None = None
 
     if TYPE_CHECKING:  # more is taken than is kept
 
@@ -78,6 +82,7 @@ class Dataset:
             label_names: Iterable[object],
             description: str = "",
             marks: Mapping[str, int] = ...,
+            table: TableEncoder | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:

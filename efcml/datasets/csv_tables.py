@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .arff import read_text, short, to_number
-from .catalog import Dataset, initial_rows
+from efcml.support.file_text import read_text, short, to_number
+from efcml.tables import learn_table
+from efcml.tables.column_finding import Choices
+from efcml.tables.csv_rows import check_names, numbered_rows, read_header
+from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
+
+from .catalog import Dataset, check_initial, initial_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.support.aliases import Floats, PathLike
+    from efcml.tables.raw_tables import RawTable
+
+Columns: TypeAlias = Sequence[str] | str
 
 _WORDS = {"true": 1.0, "false": 0.0}
 
@@ -32,11 +37,15 @@ def from_csv(
     name: str | None = None,
     n_initial: int | None = None,
     description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
 ) -> Dataset:
-    r"""Read a CSV file of numbers with a header row.
+    r"""Read a CSV file with a header row.
 
-    Fields may be quoted. True and false count as 1 and 0. An empty field is an unknown label, but
-    is refused in a feature.
+    Fields may be quoted. An empty field is an unknown label. A file of numbers is taken as it is.
+    In any other, dates, words, and yes and no become features, and columns that say nothing are
+    left out; ``ds.table`` has what became of each column (docs/your_own_table.md).
 
     Parameters
     ----------
@@ -51,6 +60,9 @@ def from_csv(
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given.
     description : str
+    drop, text_as_category, date : list of str, or names separated by commas
+        Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
+        ``"day=%m/%d/%Y"`` or ``{"day": "%m/%d/%Y"}`` gives the format of a date.
 
     Returns
     -------
@@ -71,16 +83,23 @@ def from_csv(
            [nan,  1.]])
     """
     path = Path(path)
-    rows = numbered_rows(path, delimiter)
+    text = read_text(path)  # once: it may grow meanwhile
+    name = path.stem if name is None else name
+    rows = numbered_rows(path, text, delimiter)
     names = read_header(path, rows, delimiter)
     labels = _find_labels(names, label_columns, path)
+    choices = _read_choices(names, drop, text_as_category, date)
     chosen = set(labels)
     is_label = [column in chosen for column in range(len(names))]
-    table = [read_row(path, line, row, names, is_label) for line, row in rows]
-    if not table:
-        raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
-    name = path.stem if name is None else name
-    return _split(np.array(table), names, labels, name, n_initial, description)
+    if not choices:
+        try:
+            table = [read_row(path, line, row, names, is_label) for line, row in rows]
+        except ValueError:  # not only numbers
+            table = []
+        if table:
+            return _split(np.array(table), names, labels, name, n_initial, description)
+    raw = raw_csv(path, text, delimiter)
+    return _learn(raw, labels, choices, name, n_initial, description)
 
 
 def from_frame(
@@ -90,11 +109,14 @@ def from_frame(
     name: str = "data",
     n_initial: int | None = None,
     description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
 ) -> Dataset:
     """Make a data set of a pandas DataFrame that holds features and labels.
 
     Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
-    an unknown label, but is refused in a feature.
+    an unknown label. All else becomes features as in `from_csv`.
 
     Parameters
     ----------
@@ -106,6 +128,8 @@ def from_frame(
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given.
     description : str
+    drop, text_as_category, date : list of str, or names separated by commas
+        As in `from_csv`.
 
     Returns
     -------
@@ -120,21 +144,64 @@ def from_frame(
     >>> songs.feature_names, songs.label_names
     (('tempo',), ('happy',))
     """
-    pandas = sys.modules.get("pandas")  # without it there is no DataFrame either
-    if pandas is None or not isinstance(frame, pandas.DataFrame):
+    if not is_frame(frame):
         raise ValueError(
             f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
             " other tables"
         )
     names = [str(column) for column in frame.columns]
-    _check_names(names, "the frame")
+    check_names(names, "the frame")
     labels = _find_labels(names, label_columns, "the frame")
-    if not len(frame):
-        raise ValueError("the frame has no rows: give at least one")
-    columns = [_as_numbers(pandas, frame.iloc[:, i], column) for i, column in enumerate(names)]
-    for i, column in enumerate(names):
-        _check_column(columns[i], column, i in labels)
-    return _split(np.column_stack(columns), names, labels, name, n_initial, description)
+    choices = _read_choices(names, drop, text_as_category, date)
+    if not choices and len(frame):
+        try:
+            columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(len(names))]
+        except ValueError:  # not only numbers
+            columns = []
+        if columns:
+            values = np.column_stack(columns)
+            return _split(values, names, labels, name, n_initial, description)
+    return _learn(raw_frame(frame), labels, choices, name, n_initial, description)
+
+
+def _learn(
+    raw: RawTable,
+    labels: list[int],
+    choices: Choices,
+    name: str,
+    n_initial: int | None,
+    description: str,
+) -> Dataset:
+    """Return the data set of a table that holds more than numbers."""
+    n_initial = initial_rows(n_initial, len(raw))
+    check_initial(n_initial, len(raw))
+    label_names = [raw.names[column] for column in labels]
+    # Without an initial part the first rows are looked at as if there were one.
+    n_learned = n_initial or initial_rows(None, len(raw)) or len(raw)
+    table, X, Y = learn_table(raw, label_names, n_learned, choices)
+    return Dataset(
+        name, X, Y, n_initial, table.feature_names, label_names, description, table=table
+    )
+
+
+def _read_choices(
+    names: list[str], drop: Columns, as_category: Columns, date: Columns | Mapping[str, str]
+) -> Choices:
+    """Return what a person says of the columns."""
+    if not isinstance(date, Mapping):
+        pairs = [
+            (one, "") if one in names else one.partition("=")[::2] for one in _listed(names, date)
+        ]
+        date = dict(pairs)
+    return Choices(_listed(names, drop), _listed(names, as_category), date)
+
+
+def _listed(names: list[str], columns: Columns) -> tuple[str, ...]:
+    """Return names that are given as a list, or separated by commas."""
+    if not isinstance(columns, str):
+        return tuple(str(column) for column in columns)
+    whole = columns.strip()
+    return (whole,) if whole in names else tuple(part.strip() for part in whole.split(","))
 
 
 def _split(
@@ -158,14 +225,6 @@ def _split(
     )
 
 
-def _check_names(names: list[str], where: object) -> None:
-    if "" in names:
-        raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
-
-
 def _find_labels(
     names: list[str], label_columns: Sequence[str] | str | int, where: object
 ) -> list[int]:
@@ -177,11 +236,7 @@ def _find_labels(
                 f" labels: choose a number from 1 to {len(names) - 1}"
             )
         return list(range(len(names) - int(label_columns), len(names)))
-    if isinstance(label_columns, str):
-        whole = label_columns.strip()
-        wanted = [whole] if whole in names else [part.strip() for part in whole.split(",")]
-    else:
-        wanted = [str(column) for column in label_columns]
+    wanted = _listed(names, label_columns)
     places = {name: place for place, name in enumerate(names)}
     missing = [column for column in wanted if column not in places]
     if missing:
@@ -198,46 +253,6 @@ def _find_labels(
     return [places[column] for column in wanted]
 
 
-def numbered_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the stripped fields of every row that is not blank."""
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
-    reader = csv.reader(
-        io.StringIO(read_text(path), newline=""),
-        delimiter=delimiter,
-        skipinitialspace=delimiter != " ",
-        strict=True,
-    )
-    try:
-        for row in reader:
-            fields = [field.strip() for field in row]
-            if fields not in ([], [""]):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise ValueError(
-            f"{path}, line {reader.line_num}: no well-formed CSV ({error}): correct the quotes"
-        ) from None
-
-
-def read_header(
-    path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str, least: int = 2
-) -> list[str]:
-    """Take the first row and return its names, of which there must be at least ``least``."""
-    line, names = next(rows, (1, []))
-    if not names:
-        raise ValueError(f"{path}: the file is empty: give one with a header row")
-    if len(names) < least:
-        raise ValueError(
-            f"{path}, line {line}: only one column: choose another delimiter than {delimiter!r}"
-        )
-    if all(to_number(name) is not None for name in names):
-        raise ValueError(
-            f"{path}, line {line}: numbers instead of names: put a header row before the data"
-        )
-    _check_names(names, f"{path}, line {line}")
-    return names
-
-
 def read_row(
     path: Path,
     line: int,
@@ -248,10 +263,7 @@ def read_row(
 ) -> Floats:
     """Return the numbers of a row, or of the columns taken of it."""
     if len(row) != len(names):
-        raise ValueError(
-            f"{path}, line {line}: {len(row)} fields for {len(names)} columns: the row is cut or"
-            " has a delimiter too many, correct it"
-        )
+        raise ValueError(f"{path}, line {line}: {wrong_length(row, names)}")
     taken = range(len(row)) if taken is None else taken
     values = np.empty(len(taken))
     for place, i in enumerate(taken):
@@ -285,29 +297,17 @@ def _read_word(path: Path, line: int, field: str, name: str, is_label: bool) -> 
     return value
 
 
-def _as_numbers(pandas: Any, column: Any, name: str) -> Floats:
-    """Return a column as floats, NaN where a value is missing."""
-    if not pandas.api.types.is_numeric_dtype(column):
+def _as_numbers(column: Any, is_label: bool) -> Floats:
+    """Return a column as floats, NaN where a label is missing, or refuse it."""
+    types = sys.modules["pandas"].api.types
+    if not types.is_numeric_dtype(column):
         column = column.astype(object).convert_dtypes()
-    if column.isna().all():
+    if is_label and column.isna().all():
         return np.full(len(column), math.nan)
-    types = pandas.api.types
     if not types.is_numeric_dtype(column) or types.is_complex_dtype(column):
-        raise ValueError(
-            f"column {short(name)} of type {column.dtype} holds other things than numbers: encode"
-            " it, for example with pandas.get_dummies, or drop it"
-        )
-    return column.to_numpy(dtype=np.float64, na_value=math.nan)
-
-
-def _check_column(values: Floats, name: str, is_label: bool) -> None:
-    if is_label:
-        wrong = ~((values == 0) | (values == 1) | np.isnan(values))
-        advice = "labels are 0 or 1, missing where unknown"
-    else:
-        wrong = ~np.isfinite(values)
-        advice = "fill it or drop the row"
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        kind = "label" if is_label else "feature"
-        raise ValueError(f"{kind} {short(name)} is {values[row]:g} in row {row}: {advice}")
+        raise ValueError(f"a column of type {column.dtype} holds other things than numbers")
+    values = column.to_numpy(dtype=np.float64, na_value=math.nan)
+    good = (values == 0) | (values == 1) | np.isnan(values) if is_label else np.isfinite(values)
+    if not good.all():
+        raise ValueError("a value is neither a label nor a finite number")
+    return values

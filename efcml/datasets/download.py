@@ -31,9 +31,9 @@ from urllib.request import (
 )
 from uuid import uuid4
 
+from efcml.support.file_text import short
 from efcml.support.progress import progress_bar
 
-from .arff import short
 from .catalog import FetchError, has_sha256
 
 if TYPE_CHECKING:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arff import read_arff, short, split_columns
-from .csv_tables import numbered_rows, read_header, read_row
+from efcml.support.file_text import read_text, short
+from efcml.tables.csv_rows import numbered_rows, read_header
+
+from .arff import read_arff, split_columns
+from .csv_tables import read_row
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, PathLike
@@ -55,7 +58,7 @@ def read_rows(
         chosen, none = [names[i] for i in taken], np.zeros(len(taken), dtype=bool)
         X, *_ = split_columns(path, chosen, values[:, taken], lines, none)
     else:
-        rows = numbered_rows(path, ",")
+        rows = numbered_rows(path, read_text(path), ",")
         names = read_header(path, rows, ",", least=1)
         taken = _find_columns(path, names, feature_names)
         table = [_read_mixed(path, line, row, names, taken, text_names) for line, row in rows]

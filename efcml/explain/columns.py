@@ -56,7 +56,9 @@ class ColumnKinds:
         for j, name in enumerate(self.names):
             if j in first:
                 group = first[j]
-                found.append(Variable(group.name, group.columns, "group", group.values))
+                # `genre is rock`, not `genre is genre=rock`
+                values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
+                found.append(Variable(group.name, group.columns, "group", values))
             elif j not in inside:
                 found.append(Variable(name, (j,), "flag" if self.flags[j] else "number"))
         return tuple(found)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
     from efcml.support.aliases import Facts, PathLike
+    from efcml.tables import TableEncoder
 
 NEEDED = (
     "dataset",
@@ -132,6 +133,7 @@ def write_report(
         figure_section(figures, captions or {}, summary, result),
         label_section(result, name_labels(result, classifier, dataset)),
         rule_section(rules),
+        column_section(None if dataset is None else dataset.table),
         number_section(summary),
         parameter_section(summary["parameters"], classifier),
         method_section(summary, result, constant),
@@ -277,6 +279,15 @@ def rule_section(rules: object) -> str:
 def rule_table(rules: RuleList) -> str:
     """Return rules as a notebook shows them."""
     return f'<div class="wide rule-table">{rules.to_html()}</div>'
+
+
+def column_section(encoder: TableEncoder | None) -> str:
+    """Return what became of each column of a table that holds more than numbers."""
+    if encoder is None:
+        return ""
+    lines = [(one.name, one.name, cell(one.kind, one.said)) for one in encoder.columns]
+    content = table("columns-table", "What became of each column", ["column", "it is"], lines)
+    return section("columns", "Columns", content)
 
 
 def parameter_section(parameters: Mapping[str, Any], classifier: Any) -> str:

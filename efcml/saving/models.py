@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from efcml.support.aliases import Arrays, Facts, PathLike, Shapes, State
+    from efcml.tables import TableEncoder
 
 # Loaded when a model needs them: a file that is refused needs no numba.
 HOMES = {
@@ -23,7 +24,7 @@ HOMES = {
 }
 
 
-def save(model: Any, path: PathLike) -> None:
+def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> None:
     """Write a model to a file, with all it needs to go on learning.
 
     The file appears as a whole: if anything fails, an older one stays as it was. Nothing in it is
@@ -35,6 +36,10 @@ def save(model: Any, path: PathLike) -> None:
         Fitted, in its warm-up, or new.
     path : str or path-like
         By custom it ends in ``.npz``.
+    table : TableEncoder, optional
+        ``ds.table`` of the data set that the model has learned. With it, ``efcml predict`` and
+        ``efcml explain`` take files as the first one was. `load` gives it back as ``table_``, and
+        a model that has one keeps it.
 
     Examples
     --------
@@ -48,7 +53,7 @@ def save(model: Any, path: PathLike) -> None:
     >>> bool((copy.predict(ds.X) == clf.predict(ds.X)).all())
     True
     """
-    facts, arrays = pack(model)
+    facts, arrays = pack(model, table)
     write_archive(path, {"kind": "model", "content": facts}, arrays)
 
 
@@ -93,13 +98,15 @@ def expect_model(header: Facts) -> Shapes:
     return expected(header["content"])
 
 
-def pack(model: Any) -> State:
+def pack(model: Any, table: TableEncoder | None = None) -> State:
     """Return the facts of a model, which JSON can hold, and its arrays; `unpack` takes them back.
 
     Values that `unpack` would refuse are refused here.
     """
     home = home_of(model)
-    facts, arrays = home.pack(model)
+    if table is not None and not hasattr(home, "unpack_fitted"):
+        raise ValueError(f"a {type(model).__name__} has no table: save it without.")
+    facts, arrays = home.pack(model) if table is None else home.pack(model, table)
     try:
         home.shapes(facts)
         home.check(facts, arrays)

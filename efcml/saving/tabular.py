@@ -29,10 +29,12 @@ from efcml.saving.learners import (
     learner_shapes,
     per_label_shapes,
 )
+from efcml.saving.table_facts import check_table_facts, pack_table, table_of, unpack_table
 from efcml.support.states import from_plain, nest, pick, to_plain
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, Shapes, State
+    from efcml.tables import TableEncoder
 
 LEARNERS: dict[str, Any] = {
     "EFCMLClassifier": Learner,
@@ -43,20 +45,24 @@ PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
 
-def pack(model: Any) -> State:
-    """Return facts and arrays of an estimator, fitted or not."""
+def pack(model: Any, table: TableEncoder | None = None) -> State:
+    """Return facts and arrays of an estimator, fitted or not, and of the table of its rows."""
     params = {name: plain_parameter(name, value) for name, value in model.get_params().items()}
-    facts = {"class": type(model).__name__, "params": params, "fitted": None}
+    facts: Facts = {"class": type(model).__name__, "params": params, "fitted": None}
     if not hasattr(model, "learner_"):
         return facts, {}
     learner, arrays = model.learner_.state()
-    facts["fitted"] = {
+    fitted = {
         "classes": pack_classes(model.classes_) if model._binary else None,
         "label_names": names_of(model, "label_names_"),
         "feature_names": names_of(model, "feature_names_in_"),
         "columns": pack_columns(model),
         "learner": learner,
     }
+    facts["fitted"] = fitted
+    table = table_of(model, table)
+    if table is not None:  # files of other models are as they were before there were tables
+        fitted["table"] = pack_table(table)
     return facts, nest(learner=arrays)
 
 
@@ -78,6 +84,7 @@ def shapes(facts: Facts) -> Shapes:
         feature_names=words,
         columns=dict,
         learner=dict,
+        **({"table": list} if "table" in fitted else {}),
     )
     learner = fitted["learner"]
     if kind is Learner:
@@ -87,6 +94,8 @@ def shapes(facts: Facts) -> Shapes:
         expected = per_label_shapes(learner, kind)
         n_labels = len(learner["models"])
     n_given = check_columns(fitted["columns"], learner["n_features"])
+    if "table" in fitted:
+        check_table_facts(fitted["table"], n_given)
     for name, count in (("feature_names", n_given), ("label_names", n_labels)):
         if fitted[name] is not None:
             take_words(fitted[name], name, count)
@@ -124,7 +133,7 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     learner = LEARNERS[facts["class"]].from_state(fitted["learner"], pick(arrays, "learner"))
     flat = fitted["classes"] is not None
     pair = unpack_classes(fitted["classes"]) if flat else None
-    found = {"_binary": flat, "_pair": pair}
+    found: dict[str, Any] = {"_binary": flat, "_pair": pair}
     found |= unpack_columns(fitted["columns"], learner.n_features)
     for name, attribute in (
         ("label_names", "label_names_"),
@@ -132,6 +141,8 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     ):
         if fitted[name] is not None:
             found[attribute] = np.array(fitted[name], dtype=object)
+    if "table" in fitted:
+        found["table_"] = unpack_table(fitted["table"])
     return found | {"learner_": learner}
 
 

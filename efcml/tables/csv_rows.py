@@ -1,0 +1,60 @@
+"""CSV files as rows of text, each with the line where it stands."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from efcml.support.file_text import short, to_number
+
+
+def numbered_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the stripped fields of every row of a file that is not blank."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter != " ",
+        strict=True,
+    )
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if fields not in ([], [""]):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {reader.line_num}: no well-formed CSV ({error}): correct the quotes"
+        ) from None
+
+
+def read_header(
+    path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str, least: int = 2
+) -> list[str]:
+    """Take the first row and return its names, of which there must be at least ``least``."""
+    line, names = next(rows, (1, []))
+    if not names:
+        raise ValueError(f"{path}: the file is empty: give one with a header row")
+    if len(names) < least:
+        raise ValueError(
+            f"{path}, line {line}: only one column: choose another delimiter than {delimiter!r}"
+        )
+    if all(to_number(name) is not None for name in names):
+        raise ValueError(
+            f"{path}, line {line}: numbers instead of names: put a header row before the data"
+        )
+    check_names(names, f"{path}, line {line}")
+    return names
+
+
+def check_names(names: list[str], where: object) -> None:
+    """Refuse columns without a name, or with one of another."""
+    if "" in names:
+        raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")

@@ -1,0 +1,43 @@
+"""An ordinary table: a date, words, yes and no, numbers, and columns that say nothing."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+LABELS = "liked,skipped"
+LEFT_OUT = ("song", "unit", "note")
+
+
+def mixed_text(n=600, seed=0):
+    """Return the table: rock is liked at the weekend, fast songs are skipped by non-members."""
+    rng = np.random.default_rng(seed)
+    lines = ["song,played,genre,town,member,tempo,unit,note,liked,skipped"]
+    moment = datetime(2024, 3, 1)
+    for i in range(n):
+        moment += timedelta(minutes=int(rng.integers(30, 900)))
+        genre = ("rock", "pop", "jazz")[rng.choice(3, p=[0.5, 0.3, 0.2])]
+        town = f"town {min(int(rng.zipf(1.6)), 40)}"
+        member, tempo = rng.random() < 0.4, rng.normal(110.0, 20.0)
+        liked = genre == "rock" and moment.weekday() >= 5
+        skipped = tempo > 120.0 and not member
+        fields = [
+            f"s{i:05d}",
+            f"{moment:%Y-%m-%d %H:%M}",
+            genre,
+            town,
+            "yes" if member else "no",
+            f"{tempo:.1f}",
+            "bpm",
+            "",
+            str(int(liked)),
+            str(int(skipped)),
+        ]
+        lines.append(",".join(fields))
+    return "\n".join(lines) + "\n"
+
+
+def write_mixed(folder, n=600, seed=0, name="plays.csv"):
+    path = Path(folder) / name
+    path.write_text(mixed_text(n, seed))
+    return path
