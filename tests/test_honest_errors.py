@@ -92,6 +92,7 @@ def some_rows(rng, n=60, p=6, K=3):
     return X, (X @ rng.normal(size=(p, K)) + rng.normal(size=(n, K)) > 0).astype(float)
 
 
+@pytest.mark.slow
 def test_errors_of_the_whole_model_are_near_those_of_new_fits(rng):
     X, Y = some_rows(rng)
     learner, scaled = fitted(X, Y, 5.0, cases=40)

@@ -74,6 +74,7 @@ def test_unknown_labels_do_not_count():
     assert trial.tolist() == [1.0, 2.0, 0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_auto_follows_a_turn_and_keeps_what_does_not(turning):
     X, Y = turning
     found = {}
@@ -86,6 +87,7 @@ def test_auto_follows_a_turn_and_keeps_what_does_not(turning):
     assert found["auto"][1] > found[0.97][1] - 0.03
 
 
+@pytest.mark.slow
 def test_drift_is_told_once_and_soon_and_not_before(turning):
     X, Y = turning
     model = EFCMLClassifier(**QUICK, **AUTO).fit(X[:300], Y[:300])
@@ -143,6 +145,7 @@ def test_any_split_of_a_stream_gives_the_same_bits(rng, share):
         assert_identical(state_of(learner), state_of(learners[0]))
 
 
+@pytest.mark.slow
 def test_a_saved_model_goes_on_as_it_would_have(turning, tmp_path):
     X, Y = turning
     model = (

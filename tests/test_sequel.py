@@ -158,6 +158,7 @@ def test_trust_is_that_of_least_squares(rng):
     assert_allclose(base.arrays.steering[kernels.TRUST], np.clip(expected, 0, 1), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stay", [0.5, 0.9])
 def test_phi_is_how_quickly_labels_change(rng, stay):
     """Of a label that stays with probability p, p is left after a row."""
@@ -304,6 +305,7 @@ def timed_share(clf):
     return shares_of(clf.learner_.sequel)[2:].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
 def test_a_loop_is_a_prequential_run(rows, kind):
     X, Y = rows
@@ -318,6 +320,7 @@ def test_a_loop_is_a_prequential_run(rows, kind):
         assert timed_share(looped) > 0.0
 
 
+@pytest.mark.slow
 def test_chunks_do_not_matter(rows):
     X, Y = rows
     Y = hide(np.random.default_rng(1), Y, labels=0.2, rows=0.2)
@@ -331,6 +334,7 @@ def test_chunks_do_not_matter(rows):
     assert_identical(states[0], states[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [1, 5])
 def test_under_delay_only_what_is_known_by_then_has_a_say(rows, delay):
     X, Y = rows
@@ -345,6 +349,7 @@ def test_under_delay_only_what_is_known_by_then_has_a_say(rows, delay):
     assert np.array_equal(result.scores, np.array(expected))
 
 
+@pytest.mark.slow
 def test_fit_then_predict_has_no_time_in_it(rng):
     """Rows sorted by class: the last one fitted is not the row before."""
     X, Y = stream(rng)
@@ -358,6 +363,7 @@ def test_fit_then_predict_has_no_time_in_it(rng):
     assert right > before - 0.01
 
 
+@pytest.mark.slow
 def test_rows_of_a_block_know_less_and_less(rows):
     X, Y = rows
     clf = fitted(rows).partial_fit(X[60:], Y[60:])
@@ -369,6 +375,7 @@ def test_rows_of_a_block_know_less_and_less(rows):
     assert gaps[100] < 0.01
 
 
+@pytest.mark.slow
 def test_off_is_as_it_was(rows):
     X, Y = rows
     clf = fitted(rows, caution=False, time=False).partial_fit(X[60:], Y[60:])
@@ -382,6 +389,7 @@ def test_several_pairs_have_none(rows):
     assert not learner.sequel.is_on
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_goes_on(rows, tmp_path):
     X, Y = rows
     clf = fitted(rows).partial_fit(X[60:200], Y[60:200])
@@ -393,6 +401,7 @@ def test_saved_and_loaded_it_goes_on(rows, tmp_path):
     assert np.array_equal(loaded.decision_function(X), clf.decision_function(X))
 
 
+@pytest.mark.slow
 def test_late_labels_of_a_learner(rows):
     X, Y = rows
     learner = fitted(rows).learner_
@@ -403,6 +412,7 @@ def test_late_labels_of_a_learner(rows):
     assert np.isfinite(learner.score(X[:5])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["samples", "labels"])
 def test_rows_that_nobody_asks_for_go_by(rows, unit):
     """A stream under a budget and single questions agree, also in how long ago rows were known."""
@@ -417,6 +427,7 @@ def test_rows_that_nobody_asks_for_go_by(rows, unit):
     assert_identical(state_of(single.learner_), state_of(whole.learner_))
 
 
+@pytest.mark.slow
 def test_rows_held_for_their_scale_are_rows_that_wait(rows):
     X, Y = rows
     X = X.copy()
@@ -437,6 +448,7 @@ def test_rows_held_for_their_scale_are_rows_that_wait(rows):
     assert_identical(state_of(one), state_of(many))
 
 
+@pytest.mark.slow
 def test_what_is_added_is_told(rows):
     X, Y = rows
     clf = fitted(rows).partial_fit(X[60:], Y[60:])
@@ -449,6 +461,7 @@ def test_what_is_added_is_told(rows):
     assert "the last labels move" in str(found)
 
 
+@pytest.mark.slow
 def test_pickled_it_owns_its_arrays(rows):
     X, Y = rows
     clf = fitted(rows).partial_fit(X[60:], Y[60:])
