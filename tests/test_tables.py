@@ -205,6 +205,7 @@ def test_numbers_and_words(read):
     ds = read({"a": ["1", "2", "3", "10+"] * 10})
     assert kinds(ds) == {"a": "category"}
     assert "a: category: 1, 10+, 2, 3 (not numbers, as '10+' in line 5 is none)" == str(ds.table)
+    assert kinds(read({"a": ["1", "2", "3"] * 10 + ["10+"]})) == {"a": "category"}
     ds = read({"a": [*numbers, *(f"w{i}" for i in range(20))], "b": numbers[:30] * 2})
     assert ds.table.lines[0] == "a: left out as a name or free text: all are different"
 
@@ -242,6 +243,8 @@ def test_formats_of_dates(text, how):
         assert read_date(f"{text} 18:30:00", how) == (day + 18.5 / 24, 18.5, 0)
         assert read_date(f"{text} 6:30 PM", how) == (day + 18.5 / 24, 18.5, 0)
         assert read_date(f"{text}T18:30:00+02:00", how) == (day + 16.5 / 24, 18.5, 0)
+        assert read_date(f"{text} 12:30 am", how) == (day + 0.5 / 24, 0.5, 0)
+        assert read_date(f"{text} 12:30 pm", how) == (day + 12.5 / 24, 12.5, 0)
         assert read_date(f"{text}T18:30Z", how) == (day + 18.5 / 24, 18.5, 0)
     for wrong in (
         "2024-13-40",
