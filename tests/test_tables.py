@@ -15,6 +15,7 @@ from efcml.cli import main
 from efcml.saving.table_facts import check_table_facts, pack_table, unpack_table
 from efcml.tables import TableProblems, encoder
 from efcml.tables.dates import FORMATS, find_formats, read_date
+from efcml.tables.raw_tables import read_raw
 
 pytestmark = pytest.mark.plain
 
@@ -204,8 +205,20 @@ def test_numbers_and_words(read):
     ds = read({"a": ["1", "2", "3", "10+"] * 10})
     assert kinds(ds) == {"a": "category"}
     assert "a: category: 1, 10+, 2, 3 (not numbers, as '10+' in line 5 is none)" == str(ds.table)
+    assert kinds(read({"a": ["1", "2", "3"] * 10 + ["10+"]})) == {"a": "category"}
     ds = read({"a": [*numbers, *(f"w{i}" for i in range(20))], "b": numbers[:30] * 2})
     assert ds.table.lines[0] == "a: left out as a name or free text: all are different"
+
+
+def test_numbers_with_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;y\n" + "".join(f"{i},5;{i};{i % 2}\n" for i in range(20)))
+    ds = datasets.from_csv(path, "y", delimiter=";")
+    assert ds.feature_names == ("b",)
+    assert ds.table.lines[0].endswith(
+        "all are different; if these are numbers, write points for commas"
+    )
+    assert_array_equal(ds.table.encode(path, delimiter=";"), ds.X)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +243,8 @@ def test_formats_of_dates(text, how):
         assert read_date(f"{text} 18:30:00", how) == (day + 18.5 / 24, 18.5, 0)
         assert read_date(f"{text} 6:30 PM", how) == (day + 18.5 / 24, 18.5, 0)
         assert read_date(f"{text}T18:30:00+02:00", how) == (day + 16.5 / 24, 18.5, 0)
+        assert read_date(f"{text} 12:30 am", how) == (day + 0.5 / 24, 0.5, 0)
+        assert read_date(f"{text} 12:30 pm", how) == (day + 12.5 / 24, 12.5, 0)
         assert read_date(f"{text}T18:30Z", how) == (day + 18.5 / 24, 18.5, 0)
     for wrong in (
         "2024-13-40",
@@ -337,6 +352,27 @@ def test_many_problems_are_cut(tmp_path):
     assert len(caught.value.lines) == 12
     assert caught.value.lines[-1] == "and 20 more"
     assert len(str(caught.value)) < 500
+
+
+def test_cut_rows_come_before_too_few_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1\n")
+    assert "line 2: 1 fields for 3 columns" in problems(datasets.from_csv, path, "y", n_initial=9)
+    path.write_text("a,b,y\n1,u,0\n2,v,1\n")
+    for wrong in (9, -1, 2.5):
+        assert f"n_initial is {wrong}" in problems(datasets.from_csv, path, "y", n_initial=wrong)
+
+
+def test_cells_of_any_kind_are_taken_or_refused():
+    cells = [np.float32("nan"), None, pandas.NA, pandas.NaT, np.True_, np.int8(3), np.float32(0.5)]
+    frame = pandas.DataFrame({"a": pandas.Series([*cells, 2**60, 1e300], dtype=object)})
+    texts = read_raw(frame).column("a")
+    assert texts == ["", "", "", "", "true", "3", "0.5", str(2**60), "1e+300"]
+    for odd in (np.zeros(2), {}, 1j, pandas.Timedelta(1), pandas.Period("2024")):
+        frame = pandas.DataFrame({"a": pandas.Series([1, odd], dtype=object), "y": [0, 1]})
+        assert "row 1: column 'a' of type object holds other things" in problems(
+            datasets.from_frame, frame, "y"
+        )
 
 
 def test_later_files_must_fit(plays, tmp_path):

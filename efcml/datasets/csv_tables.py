@@ -174,10 +174,12 @@ def _learn(
 ) -> Dataset:
     """Return the data set of a table that holds more than numbers."""
     n_initial = initial_rows(n_initial, len(raw))
-    check_initial(n_initial, len(raw))
+    if not raw.problems:  # else rows are missing, which is told
+        check_initial(n_initial, len(raw))
     label_names = [raw.names[column] for column in labels]
     # Without an initial part the first rows are looked at as if there were one.
-    n_learned = n_initial or initial_rows(None, len(raw)) or len(raw)
+    n_learned = 0 if raw.problems else n_initial
+    n_learned = n_learned or initial_rows(None, len(raw)) or len(raw)
     table, X, Y = learn_table(raw, label_names, n_learned, choices)
     return Dataset(
         name, X, Y, n_initial, table.feature_names, label_names, description, table=table
@@ -190,10 +192,11 @@ def _read_choices(
     """Return what a person says of the columns."""
     if not isinstance(date, Mapping):
         pairs = [
-            (one, "") if one in names else one.partition("=")[::2] for one in _listed(names, date)
+            (one, "") if one in names else one.partition("=")[::2]
+            for one in _listed(names, date or ())
         ]
         date = dict(pairs)
-    return Choices(_listed(names, drop), _listed(names, as_category), date)
+    return Choices(_listed(names, drop or ()), _listed(names, as_category or ()), date)
 
 
 def _listed(names: list[str], columns: Columns) -> tuple[str, ...]:

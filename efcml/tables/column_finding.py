@@ -181,7 +181,13 @@ def as_text(sight: Sight) -> TableColumn:
     ):
         all_of_them = len(sight.words) == sight.words.total()
         how_many = "all" if all_of_them else f"{len(sight.words)} of {sight.words.total()}"
-        return sight.column(LEFT_OUT, f"left out as a name or free text: {how_many} are different")
+        said = f"left out as a name or free text: {how_many} are different"
+        with_commas = {
+            text for text in sight.words if to_number(text.replace(",", ".")) is not None
+        }
+        if mostly(sight, with_commas):
+            said += "; if these are numbers, write points for commas"
+        return sight.column(LEFT_OUT, said)
     return as_category(sight)
 
 

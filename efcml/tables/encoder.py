@@ -55,7 +55,7 @@ class TableEncoder:
             if column.values
         }
 
-    def encode(self, table: PathLike | DataFrame) -> Floats | DataFrame:
+    def encode(self, table: PathLike | DataFrame, *, delimiter: str = ",") -> Floats | DataFrame:
         """Return the features of the rows of a CSV file or a data frame like the first one.
 
         Further columns, such as labels, may be there. A value that a category did not have is
@@ -64,13 +64,15 @@ class TableEncoder:
         Parameters
         ----------
         table : str, path or pandas.DataFrame
+        delimiter : str
+            Of a file.
 
         Returns
         -------
         array of shape (n, p), or DataFrame
             A data frame, with the names of the features, if one is given.
         """
-        X = self.encode_raw(read_raw(table))
+        X = self.encode_raw(read_raw(table, delimiter))
         return frame_like(table, X, self.feature_names) if is_frame(table) else X
 
     def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:

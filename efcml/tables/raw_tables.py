@@ -70,12 +70,12 @@ def frame_like(frame: Any, X: Floats, names: Sequence[str]) -> Any:
     return sys.modules["pandas"].DataFrame(X, index=frame.index, columns=list(names))
 
 
-def read_raw(table: PathLike | DataFrame, least: int = 1) -> RawTable:
+def read_raw(table: PathLike | DataFrame, delimiter: str = ",") -> RawTable:
     """Return the text of a CSV file, or of a data frame."""
     if is_frame(table):
         return raw_frame(table)
     path = Path(table)
-    return raw_csv(path, read_text(path), ",", least)
+    return raw_csv(path, read_text(path), delimiter, least=1)
 
 
 def raw_csv(path: Path, text: str, delimiter: str, least: int = 2) -> RawTable:
@@ -134,7 +134,8 @@ def cell_text(cell: Any, pandas: Any) -> str | None:
     """
     if isinstance(cell, str):
         return cell.strip()
-    if cell is None or cell is pandas.NA or cell is pandas.NaT or cell != cell:
+    nothing = cell is None or cell is pandas.NA or cell is pandas.NaT
+    if nothing or (isinstance(cell, Real) and cell != cell):
         return ""
     if isinstance(cell, bool) or type(cell).__name__ in ("bool", "bool_"):
         return "true" if cell else "false"
