@@ -81,7 +81,7 @@ class MultiLabelFace(LightBase):
         X : array-like of shape (n, p)
             Finite features.
         y : array-like of shape (n, K), or (n,) for one binary label
-            0 or 1; NaN is an unknown label (2-D only).
+            0 or 1; NaN is an unknown label (2-D only). May be sparse.
         **refused
             Anything else, such as sample_weight, is refused.
         """

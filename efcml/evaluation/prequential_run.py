@@ -72,7 +72,7 @@ def prequential(
     model : object
         Fitted on an initial part, or new.
     X, Y : array-like of shape (n, p) and (n, K)
-        The stream; Y is 0, 1, or NaN where unknown.
+        The stream; Y is 0, 1, or NaN where unknown, and may be sparse.
     active : ActiveLearner, optional
         Decides which labels are asked and learned; without one, all are. Needs an EFCMLClassifier
         that is fitted on an initial part. Its spending and thresholds go on from earlier use.
