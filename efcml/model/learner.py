@@ -115,7 +115,8 @@ class Learner(Guarded, BatchLearner):
 
     def _learn_held(self, trace: Trace | None) -> None:
         """Decide about the scale and learn the rows that were held for that."""
-        amounts = self.following.held_amounts
+        following: Any = self.following
+        amounts = following.held_amounts
         X, Y = decide_scale(self)
         self.sequel.stop_waiting(len(X))
         part = Trace.for_rows(len(X), self.n_planes)
