@@ -196,7 +196,7 @@ def test_weights_decide_between_rows_that_disagree():
         (np.ones(3), "one number for each of 44 rows"),
         (np.ones((len(X), 1)), "one number for each of 44 rows"),
         (["much"] * len(X), "must hold numbers"),
-        (np.zeros(len(X)), "no known label"),
+        (np.zeros(len(X)), "no known label.*weight above zero"),
     ],
 )
 def test_bad_weights(weight, words):

@@ -94,7 +94,10 @@ class MultiLabelFace(LightBase):
             X, Y, classes, flat = self._check_rows(X, y, reset=True)
             weights = () if sample_weight is None else (weigh_rows(Y, sample_weight),)
             if np.isnan(Y).all():
-                raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
+                weighed = ", in a row of weight above zero" if weights else ""
+                raise ValueError(
+                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                )
             learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y, *weights)
             self._remember(y, classes, flat, learner)
             self._flags = find_flags(X[~np.isnan(Y).all(axis=1)])
