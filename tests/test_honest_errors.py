@@ -59,7 +59,8 @@ def test_cases_are_refitted_without_the_error(rng):
     def with_errors(rows, targets):
         base = CaseBase(3, 2, 12, 0.3, 0.5)
         remember_rows(chosen, np.arange(len(chosen)), base.arrays)
-        learn_errors(rows, targets.copy(), np.ones(targets.shape, dtype=bool), base.arrays)
+        known = np.ones(targets.shape, dtype=bool)
+        learn_errors(rows, targets.copy(), known, np.empty(0), base.arrays)
         return base
 
     found = with_errors(X, errors).errors_without_own_row(X, errors)

@@ -4,6 +4,8 @@ import signal
 
 import pytest
 from helpers.study_files import keep_method, model, same, small_set
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from test_tuning_dask import processes, start_scheduler, start_worker
 
 from efcml import ActiveLearner, EFCMLClassifier, Study, datasets
@@ -21,7 +23,8 @@ def method(monkeypatch):
 def test_threads_of_a_cluster_give_the_same():
     def make():
         active = [None, ActiveLearner.random(0.5)]
-        return Study({"a": model()}, data=[small_set()], orders=2, active=active)
+        models = {"a": model(), "scaled": make_pipeline(StandardScaler(), model())}
+        return Study(models, data=[small_set()], orders=2, active=active)
 
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1}
     with (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from numbers import Real
 from typing import Any
 
@@ -37,6 +37,14 @@ def as_float(value: Any) -> float:
         return float(value) if isinstance(value, NUMBERS) else nan
     except OverflowError:
         return nan
+
+
+def check_weight(w: Any, fitted: bool) -> None:
+    """Refuse a weight that a row cannot have, now or ever."""
+    if not 0.0 <= as_float(w) < inf:
+        raise ValueError(f"w must be a finite number, at least 0; got {w!r}.")
+    if w not in (0.0, 1.0) and not fitted:
+        raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
 
 
 def read_labels(y: Mapping[Any, Any]) -> dict[Any, float]:

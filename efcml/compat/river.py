@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.compat.dicts import in_order, read_features, read_labels
+from efcml.compat.dicts import check_weight, in_order, read_features, read_labels
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.answers_of_rows import plain_answer
+from efcml.model.evolving import ALL_ALIKE
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.model.scaler import Scaler
@@ -87,7 +88,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     @one_at_a_time
     @interrupts_held()
-    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any], w: float = 1.0) -> None:
         """Learn one row; a row without any known label changes nothing.
 
         Parameters
@@ -96,9 +97,13 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             Finite numbers by feature.
         y : dict
             True or False (or 1 and 0) by label; None and NaN are unknown.
+        w : float
+            Weight of the row, as ``sample_weight`` of `EFCMLClassifier.partial_fit`; 0 leaves it
+            out. Rows of the warm-up count alike.
         """
         features, labels = read_features(x), read_labels(y)
-        if not labels:
+        check_weight(w, self.learner.fitted)
+        if not labels or w == 0.0:
             return
         if not (features or self._columns):
             raise ValueError(
@@ -112,7 +117,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         learner = self.learner
         if not learner.fitted and len(learner.held) + 1 == learner.params.warmup_rows:
             row = self._fill_gaps(row)
-        learner.learn(row, target)
+        learner.learn(row, target, None, ALL_ALIKE if w == 1.0 else np.array([float(w)]))
 
     def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""

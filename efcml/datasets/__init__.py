@@ -154,7 +154,7 @@ def from_arrays(
     ----------
     X : array or DataFrame of shape (n, p)
     Y : array or DataFrame of shape (n, K)
-        Labels 0 or 1, NaN where unknown.
+        Labels 0 or 1, NaN where unknown; may be sparse.
     name : str
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given.

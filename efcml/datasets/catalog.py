@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.support.dense import densify
 from efcml.support.extras import extra_for
 from efcml.support.masks import fill_mask
 
@@ -154,7 +155,8 @@ class Dataset:
 
 
 def as_matrix(values: Any, what: str) -> Floats:
-    """Return a float64 table in C order, or say what is wrong with `what`."""
+    """Return a float64 table in C order, or say what is wrong with `what`; labels may be sparse."""
+    values = densify(values) if what == "Y" else values
     if hasattr(values, "toarray"):
         raise ValueError(
             f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()"

@@ -17,6 +17,7 @@ from efcml.estimators.known_columns import (
     rows_to_fit,
 )
 from efcml.estimators.light import LightBase, take_bases
+from efcml.estimators.sample_weights import refuse_keywords, weigh_rows
 from efcml.estimators.targets import (
     as_array,
     column_names,
@@ -81,16 +82,23 @@ class MultiLabelFace(LightBase):
         X : array-like of shape (n, p)
             Finite features.
         y : array-like of shape (n, K), or (n,) for one binary label
-            0 or 1; NaN is an unknown label (2-D only).
+            0 or 1; NaN is an unknown label (2-D only). May be sparse.
         **refused
             Anything else, such as sample_weight, is refused.
         """
-        _refuse_keywords(refused)
+        refuse_keywords(refused)
+        return self._fit(X, y)
+
+    def _fit(self, X: TableLike, y: TableLike, sample_weight: Any = None) -> Self:
         with self._no_trace_of_errors():
             X, Y, classes, flat = self._check_rows(X, y, reset=True)
+            weights = () if sample_weight is None else (weigh_rows(Y, sample_weight),)
             if np.isnan(Y).all():
-                raise ValueError("y has no known label: at least one must be 0 or 1, not NaN.")
-            learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y)
+                weighed = ", in a row of weight above zero" if weights else ""
+                raise ValueError(
+                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                )
+            learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y, *weights)
             self._remember(y, classes, flat, learner)
             self._flags = find_flags(X[~np.isnan(Y).all(axis=1)])
         return self
@@ -113,7 +121,7 @@ class MultiLabelFace(LightBase):
             For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
             both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
         """
-        _refuse_keywords(refused)
+        refuse_keywords(refused)
         learner, X, Y = self.begin_stream(X, y, classes)
         learner.learn(X, Y)
         return self
@@ -385,9 +393,3 @@ class MultiLabelFace(LightBase):
         if not known.any():
             raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
         return float(np.average(labels == y, weights=known))
-
-
-def _refuse_keywords(refused: dict[str, Any]) -> None:
-    for name in refused:
-        why = ": every row counts alike" if name == "sample_weight" else ""
-        raise TypeError(f"{name} is not supported{why}.")

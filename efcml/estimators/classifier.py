@@ -4,6 +4,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from efcml.estimators.engine_face import EngineFace
+from efcml.estimators.known_columns import is_warming_up
+from efcml.estimators.sample_weights import refuse_keywords, weigh_rows
 from efcml.estimators.targets import one_row
 from efcml.explain import (
     Explanation,
@@ -17,8 +19,11 @@ from efcml.explain import (
 )
 from efcml.model.params import Parameters
 from efcml.support.declared import other, printed, with_parameters
+from efcml.support.guard import one_at_a_time
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from efcml.model.learner import Learner
     from efcml.support.aliases import Floats, TableLike
 
@@ -80,6 +85,73 @@ class EFCMLClassifier(EngineFace, Parameters):
         from efcml.model.learner import Learner  # not above: it loads numba
 
         return Learner(self._params(), n_features, n_labels)
+
+    # -- learning ---------------------------------------------------------------------------
+
+    @one_at_a_time
+    def fit(
+        self,
+        X: "TableLike",
+        y: "TableLike",
+        sample_weight: "ArrayLike | None" = None,
+        **refused: Any,
+    ) -> Self:
+        """Learn an initial batch from nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Finite features.
+        y : array-like of shape (n, K), or (n,) for one binary label
+            0 or 1; NaN is an unknown label (2-D only). May be sparse.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; 1 if not given. It multiplies the activation in all planes
+            and the share of a row in the Gaussian that it moves, and counts in remembered rows and
+            caution, so that 2 is almost as if the row came twice. A row of weight 0 is left out.
+            Scale, the choice of a prior, what last rows say of the next, and what errors teach of
+            labels together, probabilities and thresholds take the other rows alike.
+        **refused
+            Anything else is refused.
+        """
+        refuse_keywords(refused)
+        return self._fit(X, y, sample_weight)
+
+    @one_at_a_time
+    def partial_fit(
+        self,
+        X: "TableLike",
+        y: "TableLike",
+        classes: "ArrayLike | None" = None,
+        sample_weight: "ArrayLike | None" = None,
+        **refused: Any,
+    ) -> Self:
+        """Learn rows of a stream in order; any split into calls gives the same state.
+
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held. Label
+        frequencies answer, and more and more what similar rows had, as far as that is better; then
+        they are fitted. Parameters are read at the first call only.
+
+        Parameters
+        ----------
+        X, y, **refused
+            As in `fit`.
+        classes : array-like, optional
+            For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
+            both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
+        sample_weight : array-like of shape (n,), optional
+            As in `fit`; a row of weight 0 counts as one without labels. There must be rules.
+        """
+        if sample_weight is None:
+            return super().partial_fit(X, y, classes, **refused)
+        refuse_keywords(refused)
+        if not hasattr(self, "learner_") or is_warming_up(self.learner_):
+            raise ValueError(
+                "sample_weight needs rules: call fit first, or learn warmup_rows rows."
+            )
+        learner, X, Y = self.begin_stream(X, y, classes)
+        weights = weigh_rows(Y, sample_weight)
+        learner.learn(X, Y, None, weights)
+        return self
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.estimators.encoding import Encoding, find_encoding
-from efcml.estimators.targets import is_sparse, refuse_complex, refuse_text
+from efcml.estimators.targets import refuse_complex, refuse_text
+from efcml.support.dense import is_sparse
 from efcml.support.masks import refuse_mask
 
 if TYPE_CHECKING:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.support.dense import densify
 from efcml.support.masks import fill_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
-
-
-def is_sparse(values: Any) -> bool:
-    """Tell whether values are a sparse matrix of scipy, which nobody has who did not load it."""
-    # A thread may be in the middle of loading it: then it has no function yet.
-    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
-    return issparse is not None and issparse(values)
 
 
 def refuse_complex(array: Array, name: str) -> Array:
@@ -57,8 +50,7 @@ def as_array(y: Any) -> Array:
     """Return targets of any supported kind as an array, not yet checked."""
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
-    if is_sparse(y):
-        raise TypeError("y is sparse; dense labels are needed: use y.toarray().")
+    y = densify(y)
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
         from sklearn.utils.validation import check_array
 

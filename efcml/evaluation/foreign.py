@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 class Stream:
     """Checked rows, in the forms that models ask for."""
 
-    X: Any  # array of floats, or a DataFrame
+    X: Any  # array of floats, or a DataFrame; of objects where any kind is taken
     Y: Floats  # (n, K) of 0, 1 and NaN
     flat: bool  # labels were given 1-D
     feature_names: list[Any]
     label_names: list[Any]
 
     @classmethod
-    def read(cls, X: Any, Y: Any) -> Self:
-        """Check features and labels; one line says what is wrong."""
+    def read(cls, X: Any, Y: Any, *, any_kind: bool = False) -> Self:
+        """Check features and labels; one line says what is wrong.
+
+        With ``any_kind`` features are left to the model, as a pipeline whose steps read them.
+        """
         from efcml.estimators.targets import as_array, column_names, read_labels
 
         y = as_array(Y)
         if y.ndim not in (1, 2) or 0 in y.shape[1:]:
             raise ValueError(f"Y must have the shape (rows, labels) or (rows,); got {y.shape}.")
         labels, _ = read_labels(y.reshape(len(y), -1), None, None)
-        table = read_features(X)
+        table = read_objects(X) if any_kind else read_features(X)
         if len(table) != len(labels):
             numbers = f"{len(table)} and {len(labels)}"
             raise ValueError(f"X and Y have inconsistent numbers of rows: {numbers}.")
@@ -77,6 +80,16 @@ def read_features(X: Any) -> Any:
         at = "row {}, column {}".format(*np.argwhere(missing)[0])
         raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
     return X
+
+
+def read_objects(X: Any) -> Any:
+    """Return features of any kind as an array of objects, None where one is missing."""
+    table = np.array(X, dtype=object)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(f"X must have the shape (rows, features); got {table.shape}.")
+    missing = X.isna().to_numpy() if hasattr(X, "isna") else table != table  # noqa: PLR0124
+    table[missing.astype(bool)] = None
+    return table
 
 
 def find_adapter(model: Any, *, learn: bool) -> type[RiverModel] | type[PartialFitModel]:

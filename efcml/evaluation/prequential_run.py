@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from functools import cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -10,10 +12,12 @@ import numpy as np
 
 from efcml.evaluation.blocks import run_learner
 from efcml.evaluation.foreign import Stream, find_adapter, run_foreign
+from efcml.evaluation.pipelines import pass_steps, split_pipeline, steps_put_back_if_it_fails
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.warm import warmup
 from efcml.support.probability import squash
 from efcml.support.progress import progress_bar
+from efcml.support.steps import is_pipeline, last_step
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,17 +54,25 @@ def prequential(
       lack a label are not learned.
     - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
       of labels. A label that is missing in an answer gets the score 0. Unknown labels are left
-      out when a row is learned.
+      out when a row is learned. In front of a pipeline of river X may hold anything; what is
+      missing is passed as None.
+
+    A fitted scikit-learn ``Pipeline`` that ends in a model of the first two kinds is one, too. Its
+    first step takes X as it is. Each row is transformed by what the steps have learned before it,
+    then those that have ``partial_fit`` learn its features, row by row and without labels, whether
+    these are known or not; so score and learning of a row go by the same numbers. Other steps, a
+    ``ColumnTransformer`` for instance, stay as they were fitted.
 
     If a run is interrupted, nothing is returned. An estimator of efcml is then left as it was
-    after some whole block of rows; other models stay as they are at that moment.
+    after some whole block of rows, the steps of a pipeline as they were before the run; other
+    models stay as they are at that moment.
 
     Parameters
     ----------
     model : object
         Fitted on an initial part, or new.
     X, Y : array-like of shape (n, p) and (n, K)
-        The stream; Y is 0, 1, or NaN where unknown.
+        The stream; Y is 0, 1, or NaN where unknown, and may be sparse.
     active : ActiveLearner, optional
         Decides which labels are asked and learned; without one, all are. Needs an EFCMLClassifier
         that is fitted on an initial part. Its spending and thresholds go on from earlier use.
@@ -93,6 +105,14 @@ def prequential(
         raise TypeError(f"prequential needs a model; got the class {model.__name__}.")
     if np.shape(X)[:1] == (0,):
         raise ValueError("the stream has no rows: X is empty.")
+    if is_pipeline(model):
+        steps, last = split_pipeline(model)
+        with steps_put_back_if_it_fails(steps):
+            begin = time.perf_counter()
+            X = pass_steps(steps, X, learn=learn, progress=progress)
+            spent = time.perf_counter() - begin
+            result = prequential(last, X, Y, active, learn, delay=delay, progress=progress)
+        return replace(result, seconds=result.seconds + spent)
     options = {"learn": bool(learn), "delay": int(delay)}
     if active is not None:
         return run_active(model, X, Y, active, options, progress)
@@ -103,9 +123,9 @@ def prequential(
             trace, seconds = run_learner(learner, X, Y, bar=bar, **options)
     else:
         kind = find_adapter(model, learn=learn)
-        stream = Stream.read(X, Y)
+        stream = Stream.read(X, Y, any_kind=hasattr(model, "steps"))
         adapter, Y = kind(model, stream), stream.Y
-        compile_before(getattr(model, "learner", None))  # RiverEFCML has one
+        compile_before(getattr(last_step(model), "learner", None))  # RiverEFCML has one
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
     return finish(model, trace, Y, np.full(len(Y), bool(learn)), seconds)

@@ -55,6 +55,8 @@ def add_to_covariance(precision, e, share, coordinate, amount, w, u):
 def move_rule(rule, coordinate, amount, rules, scratch):
     """Let one rule absorb the joint row ``z``: center, both precisions, both log-determinants.
 
+    A row of weight w is a share ``w / (k + w)`` of the rule.
+
     Exact recursions of the (1/k) covariance with the deviation from the *old* center. The input
     precision obeys the same recursion with the x-part, so it stays the exact inverse of the
     marginal covariance.
@@ -66,7 +68,8 @@ def move_rule(rule, coordinate, amount, rules, scratch):
     center, log_det = rules.center[rule], rules.log_det[rule]
     joint, marginal = rules.joint_precision[rule], rules.input_precision[rule]
     p = marginal.shape[0]
-    share = 1.0 / (rules.support[rule] + 1.0)
+    weight = scratch.amount[0]
+    share = weight / (rules.support[rule] + weight)
     for j in range(z.shape[0]):
         e[j] = z[j] - center[j]
     log_det[0] += add_to_covariance(joint, e, share, coordinate, amount, w, u)
@@ -79,13 +82,13 @@ def move_rule(rule, coordinate, amount, rules, scratch):
 @kernel
 def update_winner(winner, start_variance, rules, settings, scratch):
     """Move the winner towards the joint row, count the sample, hold the variance floor."""
-    grown = rules.support[winner] + 1.0
+    grown = rules.support[winner] + scratch.amount[0]
     most = most_support(rules.trial[winner]) if settings.gaussians_follow else settings.max_support
     support = min(grown, most)
     rules.updates[winner] += 1
     q = start_variance.shape[0]
     turn = rules.updates[winner] % q
-    amount = settings.variance_floor * q * start_variance[turn] / support
+    amount = scratch.amount[0] * (settings.variance_floor * q * start_variance[turn] / support)
     move_rule(winner, turn, amount, rules, scratch)
     rules.support[winner] = support
     rules.prior_share[winner] *= support / grown

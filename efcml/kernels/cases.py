@@ -233,19 +233,19 @@ def take_in(errors, known, n_known, variance, cases):
 
     ``gain`` must be the covariance of the weights with the row. It is shared by the labels, so a
     row that knows some of them counts for that share there; each label learns from the rows that
-    know it. Where rounding leaves no variance there is nothing to learn: to go on would let what
-    is below zero grow, without end.
+    know it. At a row of weight w the noise is divided by w. Where rounding leaves no variance there
+    is nothing to learn: to go on would let what is below zero grow, without end.
     """
-    K, size = known.shape[0], cases.count[SIZE]
+    K, size, noise = known.shape[0], cases.count[SIZE], cases.noise / cases.amount[0]
     if variance <= 0.0:
         return
-    root = 1.0 / np.sqrt(variance + cases.noise * K / n_known)
+    root = 1.0 / np.sqrt(variance + noise * K / n_known)
     for j in range(size):
         cases.step[j] = root * cases.gain[j]
     cases.waits[0] = True  # the covariance loses step step' when it is read next
     for c in range(errors.shape[0]):
         if known[c % K]:
-            errors[c] = (errors[c] - cases.expected[c]) / (variance + cases.noise)
+            errors[c] = (errors[c] - cases.expected[c]) / (variance + noise)
         else:
             errors[c] = 0.0
     for j in range(size):
@@ -286,9 +286,13 @@ def remember_rows(X, chosen, cases):
 
 
 @kernel
-def learn_errors(X, errors, known, cases):
-    """Let the cases learn the errors of all rows of a batch; ``errors`` is used up."""
+def learn_errors(X, errors, known, amounts, cases):
+    """Let the cases learn the errors of all rows of a batch; ``errors`` is used up.
+
+    Without ``amounts`` all rows have the weight 1.
+    """
     for t in range(X.shape[0]):
+        cases.amount[0] = amounts[t] if t < amounts.shape[0] else 1.0
         n_known = 0.0
         for c in range(known.shape[1]):
             n_known += known[t, c]
@@ -299,7 +303,7 @@ def learn_errors(X, errors, known, cases):
 
 
 @kernel
-def learn_batch(X, chosen, errors, known, cases):
+def learn_batch(X, chosen, errors, known, amounts, cases):
     """Take the chosen rows of a batch as cases, then learn the errors of all."""
     remember_rows(X, chosen, cases)
-    learn_errors(X, errors, known, cases)
+    learn_errors(X, errors, known, amounts, cases)

@@ -18,12 +18,15 @@ MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 
 @kernel
 def weigh_rules(activation, n_rules, newborn, settings, scratch):
-    """Write how much each rule learns and keeps: nothing and all, if it is new or hardly fires."""
+    """Write how much each rule learns and keeps: nothing and all, if it is new or hardly fires.
+
+    The weight of a row multiplies Psi.
+    """
     for rule in range(n_rules):
         scratch.weights[rule], scratch.keeps[rule] = 0.0, 1.0
         if rule != newborn and activation[rule] >= settings.activation_floor:
-            scratch.weights[rule] = activation[rule]
-            scratch.keeps[rule] = scratch.factors[rule] ** activation[rule]
+            scratch.weights[rule] = scratch.amount[0] * activation[rule]
+            scratch.keeps[rule] = scratch.factors[rule] ** scratch.weights[rule]
 
 
 @kernel

@@ -7,7 +7,8 @@ An event is returned *before* the row has changed anything (birth, missing room 
 exact and the split of a stream into chunks cannot matter.
 
 ``model`` holds the arrays of all ``rules``, the ``cases``, the ``settings`` that steer the kernels,
-``scratch`` arrays, in which a row is handed from one phase to the next, and S_0.
+``scratch`` arrays, in which a row is handed from one phase to the next, S_0, and the ``amounts``
+that rows count for in rules: one for each, or none if all count once.
 """
 
 import numpy as np
@@ -52,6 +53,12 @@ def note_known(y, known):
         known[c] = not np.isnan(y[c])
         count += known[c]
     return count
+
+
+@kernel_part
+def amount_of(t, amounts):
+    """Return the weight of row t; rows count once where no weights are given."""
+    return amounts[t] if t < amounts.shape[0] else 1.0
 
 
 @kernel
@@ -106,6 +113,7 @@ def cluster_until_event(X, Y, start, newborn, numbers, n_rules, model):
             continue
         if n_rules == 0:
             return BIRTH, t, -1, -1
+        scratch.amount[0] = amount_of(t, model.amounts)
         complete_joint_row(x, y, known, y, scratch.z)
         look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
         winner, novel = choose_winner(distances[0], n_known == K, n_rules, rules, settings, scratch)
@@ -205,6 +213,7 @@ def learn_both(y, newborn, row_number, n_rules, model):
     rules, settings, scratch = model.rules, model.settings, model.scratch
     if settings.follows:
         brief = model.brief_scratch
+        brief.amount[0] = scratch.amount[0]
         for rule in range(n_rules):
             brief.activation[rule] = scratch.activation[rule]
         for c in range(y.shape[0]):
@@ -234,6 +243,7 @@ def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
             compare_with_cases(x, model.recent)
         learn_errors_of_cases(n_known, row_number, model)
     kept = measure_forgetting(n_rules, scratch)
+    cases.amount[0] = scratch.amount[0]
     learn_case(cases.errors, scratch.known, float(n_known), row_number, kept, cases)
 
 
@@ -243,7 +253,8 @@ def learn_errors_of_cases(n_known, row_number, model):
     cases, recent, known = model.cases, model.recent, model.scratch.known
     for c in range(recent.errors.shape[0]):
         recent.errors[c] = cases.errors[c] - cases.expected[c]
-    count_trial(recent.errors, recent.expected, known, 1.0, RECENT_WINDOW, model.recent_trial)
+    weight = recent.amount[0] = model.scratch.amount[0]
+    count_trial(recent.errors, recent.expected, known, weight, RECENT_WINDOW, model.recent_trial)
     learn_case(recent.errors, known, float(n_known), row_number, RECENT, recent)
 
 
@@ -258,6 +269,7 @@ def learn_trust_and_time(x, y, n_known, answered, n_rules, model):
         return answered
     if not answered:
         add_up(x, n_rules, model, model.sequel.scores)
+    model.sequel.amount[0] = model.scratch.amount[0]
     learn_sequel(y, model.scratch.known, n_known, model.sequel)
     return True
 
@@ -316,6 +328,7 @@ def learn_rows(X, Y, start, newborn, numbers, n_rules, model, watch):
             pass_row(model.sequel)
             continue
         compared = watched
+        scratch.amount[0] = amount_of(t, model.amounts)
         winner, other = newborn, -1
         if not resumed:
             obstacle = find_obstacle(n_known, Y.shape[1], rules.P.shape[1], n_rules)

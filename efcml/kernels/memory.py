@@ -137,9 +137,9 @@ def compare_memories(y, newborn, n_rules, model):
     rules, long, brief = model.rules, model.scratch, model.brief_scratch
     errors, differences = brief.old, brief.expected
     for r in range(n_rules):
-        weight = long.activation[r]
-        if r == newborn or weight < model.settings.activation_floor:
+        if r == newborn or long.activation[r] < model.settings.activation_floor:
             continue
+        weight = long.amount[0] * long.activation[r]
         for c in range(y.shape[0]):
             errors[c] = y[c] - long.heights[r, c]
             differences[c] = brief.heights[r, c] - long.heights[r, c]

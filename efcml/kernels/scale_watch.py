@@ -65,9 +65,10 @@ def note_row(x, clip, follow):
 
 
 @kernel
-def hold_row(x, y, follow):
+def hold_row(x, y, weight, follow):
     """Hold a row, in the units of the data, and its labels; return whether that was the last."""
     slot = follow.count[HELD]
+    follow.weights[slot] = weight
     for j in range(x.shape[0]):
         follow.rows[slot, j] = x[j]
     for c in range(y.shape[0]):
@@ -86,10 +87,11 @@ def has_label(y):
 
 
 @kernel
-def watch_until_event(X, scaled, Y, clip, follow):
+def watch_until_event(X, scaled, Y, amounts, clip, follow):
     """Take in rows; return how many, and whether doubt begins or enough rows are held.
 
     ``scaled`` are the rows X in the scale of now. In doubt, rows are held; else they are noted.
+    Without ``amounts`` all rows have the weight 1.
     """
     count = follow.count
     doubt = count[DOUBT] != 0
@@ -97,7 +99,8 @@ def watch_until_event(X, scaled, Y, clip, follow):
         if not has_label(Y[t]):
             continue
         if doubt:
-            if hold_row(X[t], Y[t], follow):
+            weight = amounts[t] if t < amounts.shape[0] else 1.0
+            if hold_row(X[t], Y[t], weight, follow):
                 return t + 1, True
         else:
             count[CALM] += 1

@@ -249,26 +249,29 @@ def count_decay(y, known, sequel):
 @kernel
 def count_moments(k, target, sequel):
     """Add one label to the sums of least squares; the lower triangle is enough here."""
-    x, A, b = sequel.inputs, sequel.moments, sequel.targets
+    x, A, b, weight = sequel.inputs, sequel.moments, sequel.targets, sequel.amount[0]
     x[0] = clipped(sequel.scores[k]) - sequel.frequencies[k]
     for i in range(sequel.faded_errors.shape[0]):
         x[1 + 2 * i] = sequel.faded_errors[i, k]
         x[2 + 2 * i] = sequel.faded_labels[i, k]
     for i in range(x.shape[0]):
-        b[i] += x[i] * target
+        b[i] += weight * (x[i] * target)
         for j in range(i + 1):
-            A[i, j] += x[i] * x[j]
+            A[i, j] += weight * (x[i] * x[j])
 
 
 @kernel
 def fade_sums(part, sequel):
-    """Forget some of the sums; a row of which a part of the labels is known counts as that part."""
+    """Forget some of the sums; a row of which a part of the labels is known counts as that part.
+
+    Its weight is how much it adds, not how much it makes forget.
+    """
     kept, losses_kept = KEPT**part, LOSSES_KEPT**part
     for i in range(sequel.moments.shape[0]):
         sequel.targets[i] *= kept
         for j in range(i + 1):
             sequel.moments[i, j] *= kept
-    sequel.tally[WEIGHT] = kept * sequel.tally[WEIGHT] + part
+    sequel.tally[WEIGHT] = kept * sequel.tally[WEIGHT] + sequel.amount[0] * part
     sequel.tally[ERROR] *= kept
     for i in range(sequel.losses.shape[0]):
         sequel.losses[i] *= losses_kept
@@ -277,15 +280,15 @@ def fade_sums(part, sequel):
 @kernel
 def count_row(y, known, sequel):
     """Add the known labels of a row to the sums and losses; ``answers`` are those to the row."""
-    losses, answers = sequel.losses, sequel.answers
+    losses, answers, weight = sequel.losses, sequel.answers, sequel.amount[0]
     for k in range(y.shape[0]):
         if known[k]:
             count_moments(k, y[k] - sequel.frequencies[k], sequel)
             for i in range(losses.shape[0]):
                 wrong = y[k] - clipped(answers[i, k])
-                losses[i] += wrong * wrong
+                losses[i] += weight * (wrong * wrong)
                 if i == TIMED:
-                    sequel.tally[ERROR] += wrong * wrong
+                    sequel.tally[ERROR] += weight * (wrong * wrong)
     least = min(min(losses[0], losses[1]), min(losses[2], losses[3]))
     for i in range(losses.shape[0]):
         losses[i] -= least
@@ -337,8 +340,8 @@ def count_labels(y, known, sequel):
     """Count the known labels of a row."""
     for k in range(y.shape[0]):
         if known[k]:
-            sequel.ones[k] += y[k]
-            sequel.seen[k] += 1.0
+            sequel.ones[k] += sequel.amount[0] * y[k]
+            sequel.seen[k] += sequel.amount[0]
 
 
 @kernel
@@ -368,17 +371,18 @@ def pass_row(sequel):
 
 
 @kernel
-def begin_sequel(scores, Y, known, sequel):
+def begin_sequel(scores, Y, known, amounts, sequel):
     """Learn the rows of a batch, whose labels have been counted already, as a first stream.
 
     ``scores`` are those of models that have not learned the row; nor have its frequencies.
     """
     for t in range(Y.shape[0]):
-        n_known = 0
+        n_known, weight = 0, amounts[t] if t < amounts.shape[0] else 1.0
+        sequel.amount[0] = weight
         for k in range(Y.shape[1]):
             sequel.scores[k] = scores[t, k]
             if known[t, k]:
                 n_known += 1
-                sequel.ones[k] -= Y[t, k]
-                sequel.seen[k] -= 1.0
+                sequel.ones[k] -= weight * Y[t, k]
+                sequel.seen[k] -= weight
         learn_sequel(Y[t], known[t], n_known, sequel)

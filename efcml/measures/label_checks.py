@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from efcml.support.dense import densify
 from efcml.support.masks import fill_mask, refuse_mask
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ FADED = 1e-300
 
 def check_pair(Y: ArrayLike, predicted: ArrayLike, what: str) -> tuple[Floats, Floats]:
     """Return Y and predictions as floats; `what` is "labels", "scores" or "probabilities"."""
-    Y = np.asarray(fill_mask(Y), dtype=np.float64)
-    predicted = np.asarray(refuse_mask(predicted, what), dtype=np.float64)
+    Y = np.asarray(fill_mask(densify(Y)), dtype=np.float64)
+    predicted = np.asarray(refuse_mask(densify(predicted), what), dtype=np.float64)
     if Y.ndim != 2 or Y.shape != predicted.shape:
         raise ValueError(
             f"Y has shape {Y.shape} and {what} {predicted.shape}: give two tables of equal shape"

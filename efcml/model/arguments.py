@@ -36,10 +36,11 @@ Sequel: Any = bundle(
 Scratch: Any = bundle("Scratch", [field.name for field in SCRATCH], __name__)
 
 # Everything that learns. `start_variance` is S_0. Of what follows, the brief memory of the rules
-# and the recent cases, nothing is used under a fixed forgetting.
+# and the recent cases, nothing is used under a fixed forgetting. `amounts` are weights of rows.
 Model: Any = bundle(
     "Model",
-    "rules cases settings scratch start_variance brief brief_scratch recent recent_trial sequel",
+    "rules cases settings scratch start_variance brief brief_scratch recent recent_trial sequel"
+    " amounts",
     __name__,
 )
 

@@ -76,10 +76,10 @@ def set_label_moments(arrays: Any, rule: int, Y: Floats, known: Bools, weights: 
     arrays.label_cov[rule] = symmetric(product - total * mean * mean.T)
 
 
-def prior_planes(Y: Floats, n_features: int) -> Floats:
+def prior_planes(Y: Floats, n_features: int, amounts: Floats | None = None) -> Floats:
     """Return W_prior of a batch fit: flat planes at the label means."""
     planes = np.zeros((Y.shape[1], n_features + 1))
-    planes[:, -1] = label_means(Y)
+    planes[:, -1] = label_means(Y, amounts)
     return planes
 
 
@@ -137,14 +137,19 @@ def set_weights(
 
 
 def errors_without_own_row(
-    rules: RuleBase, X: Floats, Y: Floats, settings: Any, held: HeldErrors | None = None
+    rules: RuleBase,
+    X: Floats,
+    Y: Floats,
+    settings: Any,
+    held: HeldErrors | None = None,
+    amounts: Floats | float = 1.0,
 ) -> Floats:
     """Return what the rules would get wrong at each row, had their planes not learned it.
 
     NaN where a label is unknown. The planes of a rule that has learned a row keep a share of the
     error that they would make without it. Under alpha > 0 the share is not known, so the errors
     are those that are left. What rules are held to is taken as it is, unless ``held`` says what the
-    row has done to it (model/honest_errors.py).
+    row has done to it (model/honest_errors.py). ``amounts`` are the weights of rows.
     """
     blending = activations(rules, X, settings.replace(activation_floor=0.0))
     learned = np.where(blending < settings.activation_floor, 0.0, blending)
@@ -159,7 +164,8 @@ def errors_without_own_row(
             if not (settings.corrects and alpha > 0.0):
                 if held is not None:
                     error += held.pull(rules, r)
-                error = divide_by_kept(error, learned[:, r], shapes, beta * settings.corrects)
+                own = amounts * learned[:, r]
+                error = divide_by_kept(error, own, shapes, beta * settings.corrects)
             part += blending[:, r, None] * error
     return np.hstack([np.where(known, part, np.nan) for part in parts])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from efcml.model import batch
 from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
-from efcml.model.evolving import NOT_YET, EvolvingRules
+from efcml.model.evolving import ALL_ALIKE, NOT_YET, EvolvingRules
 from efcml.model.following_scale import FollowingScale
 from efcml.model.honest_errors import honest_errors
 from efcml.model.label_layer import LabelLayer
@@ -74,9 +75,14 @@ class BatchLearner(EvolvingRules):
 
     @one_at_a_time
     @one_blas_thread()
-    def fit(self, X: Floats, Y: Floats) -> Self:
-        """Learn an initial batch from nothing (Algorithm 1)."""
+    def fit(self, X: Floats, Y: Floats, amounts: Floats | None = None) -> Self:
+        """Learn an initial batch from nothing (Algorithm 1).
+
+        ``amounts`` are weights of the rows, above 0. They count in the rules, what these are held
+        to, the cases and caution; all else takes rows alike.
+        """
         labelled = ~np.isnan(Y).all(axis=1)
+        amounts = None if amounts is None else amounts[labelled]
         X, Y = X[labelled], Y[labelled]
         self.counts = dict.fromkeys(self.counts, 0)
         self.rows_seen, self.warned, self.held = 0, False, []
@@ -87,21 +93,27 @@ class BatchLearner(EvolvingRules):
         if self.params.scaling == "follow":
             self.following = FollowingScale.from_rows(raw, X, self.n_labels)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
-        self.build(X, Y, *choose_prior_and_share(self._form_rules, X, Y, self.params))
+        prior, share = choose_prior_and_share(self._form_rules, X, Y, self.params)
+        with self._weighed(ALL_ALIKE if amounts is None else amounts):
+            self.build(X, Y, replace(prior, amounts=amounts), share)
         self.cases, self.sequel = self._new_cases(), self._new_sequel()
         self.labels = self._new_labels()
         if self.cases.capacity:
-            self.cases.fill(X, batch.errors_without_own_row(self.rules, X, Y, self.settings))
-        self._learn_from_errors(X, Y)
+            facts = self.rules, X, Y, self.settings
+            own = 1.0 if amounts is None else amounts
+            errors = batch.errors_without_own_row(*facts, amounts=own)
+            self.cases.fill(X, errors, ALL_ALIKE if amounts is None else amounts)
+        self._learn_from_errors(X, Y, amounts)
         return self
 
-    def _learn_from_errors(self, X: Floats, Y: Floats) -> None:
+    def _learn_from_errors(self, X: Floats, Y: Floats, amounts: Floats | None) -> None:
         """Begin what errors teach, by those that the batch would make at rows not learned."""
         if self.labels is None and not self.sequel.is_on:
             return
-        errors = honest_errors(self.rules, self.cases, self.shared, X, Y, self.settings)
+        facts = self.rules, self.cases, self.shared, X, Y, self.settings
+        errors = honest_errors(*facts, amounts)
         if self.sequel.is_on:
-            self.sequel.begin(errors, Y)
+            self.sequel.begin(errors, Y, ALL_ALIKE if amounts is None else amounts)
         if self.labels is not None:
             self.labels.begin(errors, Y[-len(errors) :])
 
@@ -133,6 +145,8 @@ class BatchLearner(EvolvingRules):
         """Form rules from scaled rows and solve for their consequents."""
         self.cluster(X, Y, prior.strength, split_share)
         psi = batch.activations(self.rules, X, self.settings)
+        if prior.amounts is not None:
+            psi *= prior.amounts[:, None]
         batch.set_statistics(self.rules, X, Y, psi)
         base = prior.planes(X, Y)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)

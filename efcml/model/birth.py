@@ -49,6 +49,16 @@ def give_birth(
     return rule
 
 
+def weigh_birth(rules: RuleBase, rule: int, weight: float) -> None:
+    """Let the row that a rule was born from count for more than one, S_0 with it.
+
+    So the Gaussians are the same if all weights are doubled. Not for less than one: the support of
+    a rule tells how sure it is of its place, and S_0 is not for sure.
+    """
+    support = max(1.0, float(weight))
+    rules.arrays.support[rule] = rules.arrays.prior_share[rule] = support
+
+
 def start_variances(X: Floats, n_labels: int, width: float) -> Floats:
     """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
     spread = np.ptp(X, axis=0) * X.std(axis=0)

@@ -52,12 +52,17 @@ class CaseBase(KeptArrays):
         """The lengths that are in use: of free slots nothing is kept."""
         return self.sizes | {"m": self.n_cases}
 
-    def fill(self, X: Floats, errors: Floats) -> None:
-        """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown."""
-        chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
-        learn_batch(X, chosen, errors.copy(), ~np.isnan(errors), self.arrays)
+    def fill(self, X: Floats, errors: Floats, amounts: Floats) -> None:
+        """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown.
 
-    def errors_without_own_row(self, X: Floats, errors: Floats) -> Floats:
+        ``amounts`` are weights of the rows, none of them if all are 1.
+        """
+        chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(np.int64))
+        learn_batch(X, chosen, errors.copy(), ~np.isnan(errors), amounts, self.arrays)
+
+    def errors_without_own_row(
+        self, X: Floats, errors: Floats, amounts: Floats | float = 1.0
+    ) -> Floats:
         """Return what the cases would leave of the errors of rows that they were filled with.
 
         Each as if that row had not been among them, though it may be a case: a regression on
@@ -69,7 +74,7 @@ class CaseBase(KeptArrays):
             compare_with_cases(x, arrays)
             similar[t], expected[t] = arrays.similar[:n], arrays.expected[: errors.shape[1]]
         covariance = whole(arrays.covariance[:n, :n])
-        learned = (similar @ covariance * similar).sum(axis=1) / arrays.noise
+        learned = amounts * (similar @ covariance * similar).sum(axis=1) / arrays.noise
         return (errors - expected) / np.maximum(1.0 - learned, LEAST_KEPT)[:, None]
 
     def similar_to(self, x: Floats) -> tuple[Floats, Ints, Floats]:

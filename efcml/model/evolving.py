@@ -6,6 +6,8 @@ and they go on with the next row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from efcml.kernels.memory import SPLIT, recent_share
 from efcml.kernels.pairs import find_closest_pair
 from efcml.model import batch
 from efcml.model.arguments import Model
-from efcml.model.birth import give_birth
+from efcml.model.birth import give_birth, weigh_birth
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import warn_of_divergence
 from efcml.model.memories import (
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
 COUNTED = ("births", "merges", "splits", "drops", "drifts", "repairs")
+ALL_ALIKE = np.empty(0)  # in the place of weights
 NOT_YET: Any = None  # in the place of what there is once there are rows
 
 
@@ -84,6 +87,7 @@ class EvolvingRules:
         self.shared: float | None = None  # strength that holds the planes that all rules share
         self.renewal: int | None = None  # number of rows at which these are derived anew
         self.settings: Any = NOT_YET
+        self.amounts = ALL_ALIKE  # weights of the rows that are being learned
         self.warned = False
         self._model: Any = None
 
@@ -105,12 +109,21 @@ class EvolvingRules:
         parts = (
             *(rules.arrays, cases.arrays, self.settings, rules.scratch, self.start_variance),
             *(brief.arrays, brief.scratch, self.recent.arrays, self.recent_trial),
-            self.sequel.arrays,
+            *(self.sequel.arrays, self.amounts),
         )
         old = self._model
         if old is None or any(a is not b for a, b in zip(old.values(), parts, strict=True)):
             self._model = Model(*parts)
         return self._model
+
+    @contextmanager
+    def _weighed(self, amounts: Floats) -> Iterator[None]:
+        """Let rows count for so much while they are learned; kernels find it in the model."""
+        self.amounts = np.array(amounts) if len(amounts) else ALL_ALIKE
+        try:
+            yield
+        finally:
+            self.amounts = ALL_ALIKE
 
     def cluster(self, X: Floats, Y: Floats, delta: float, split_share: float) -> None:
         """One antecedent pass over scaled rows: births, updates, merges."""
@@ -218,6 +231,8 @@ class EvolvingRules:
             rules.reserve(rules.n_rules + 1, self.params.max_rules)
             start = self.rows_seen, self.start_variance, self.prior_precision
             rule = give_birth(rules, z, own, *start)
+            if len(self.amounts):
+                weigh_birth(rules, rule, self.amounts[at])
         events.append((at, "birth", int(self.rules.uid[rule])))
         return rule
 

@@ -339,6 +339,7 @@ FOLLOW_FIELDS = (
     _case("muted", "p", "rows in which it raises no doubt", dtype="i8"),
     _case("rows", "n p", "rows that are held, in the units of the data"),
     _case("labels", "n K", "their labels"),
+    _case("weights", "n", "their weights"),
     _case("count", "5", "in doubt, rows held, rows before, changes of two kinds", dtype="i8"),
 )
 

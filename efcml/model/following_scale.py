@@ -87,10 +87,17 @@ class FollowingScale(KeptArrays):
         count = self.arrays.count
         return int(count[MOVED]), int(count[KEPT])
 
-    def watch(self, X: Floats, scaled: Floats, Y: Floats, clip: float) -> tuple[int, bool]:
+    def watch(
+        self, X: Floats, scaled: Floats, Y: Floats, amounts: Floats, clip: float
+    ) -> tuple[int, bool]:
         """Take in rows; return how many, and whether doubt begins or enough rows are held."""
         X, Y = (np.require(part, requirements=["C", "W"]) for part in (X, Y))
-        return watch_until_event(X, scaled, Y, clip, self.arrays)
+        return watch_until_event(X, scaled, Y, amounts, clip, self.arrays)
+
+    @property
+    def held_amounts(self) -> Floats:
+        """The weights of the held rows."""
+        return self.arrays.weights[: self.arrays.count[HELD]].copy()
 
     @property
     def held(self) -> tuple[Floats, Floats]:
@@ -131,7 +138,7 @@ class FollowingScale(KeptArrays):
     def state(self) -> Arrays:
         """Return all arrays, for saving; behind the held rows there are zeros."""
         state = super().state()
-        for name in ("rows", "labels"):
+        for name in ("rows", "labels", "weights"):
             state[name][state["count"][HELD] :] = 0.0
         return state
 

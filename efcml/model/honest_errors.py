@@ -28,10 +28,19 @@ class HeldErrors:
     """What a row of the batch has done to the planes that all rules are held to.
 
     With ``P_0`` the inverse of ``R'R + Delta_0``, the shared planes would be wrong by
-    ``e_0 = (y - r W_0) / (1 - r'P_0 r)`` at a row r that they had not learned.
+    ``e_0 = (y - r W_0) / (1 - r'P_0 r)`` at a row r that they had not learned. If rows have
+    weights w, it is ``R'w R`` and ``w P_0 r``.
     """
 
-    def __init__(self, rules: RuleBase, shared: float, X: Floats, Y: Floats, most: int) -> None:
+    def __init__(
+        self,
+        rules: RuleBase,
+        shared: float,
+        X: Floats,
+        Y: Floats,
+        most: int,
+        amounts: Floats | None = None,
+    ) -> None:
         R, known = batch.extended(X), ~np.isnan(Y)
         Delta = np.diag(precision(shared, X.shape[1]))
         planes = rules.arrays.W_prior[0, : rules.n_labels]
@@ -40,8 +49,12 @@ class HeldErrors:
         self.errors, self.moves = np.empty_like(left), []
         for group in range(rules.n_groups):
             labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
-            seen = R if rules.n_groups == 1 else R[known[:, group]]
-            moved = np.linalg.solve(seen.T @ seen + Delta, self.rows.T).T  # P_0 r
+            rows = slice(None) if rules.n_groups == 1 else known[:, group]
+            seen = R[rows]
+            weighed = seen if amounts is None else amounts[rows, None] * seen
+            moved = np.linalg.solve(weighed.T @ seen + Delta, self.rows.T).T  # P_0 r
+            if amounts is not None:
+                moved *= amounts[-most:, None]
             kept = np.maximum(1.0 - (self.rows * moved).sum(axis=1), batch.LEAST_KEPT)
             self.errors[:, labels] = left[:, labels] / kept[:, None]
             self.moves.append(moved)
@@ -60,18 +73,25 @@ class HeldErrors:
 
 
 def honest_errors(
-    rules: RuleBase, cases: CaseBase, shared: float | None, X: Floats, Y: Floats, settings: Any
+    rules: RuleBase,
+    cases: CaseBase,
+    shared: float | None,
+    X: Floats,
+    Y: Floats,
+    settings: Any,
+    amounts: Floats | None = None,
 ) -> Floats:
     """Return the errors (n, K) at the newest rows of a batch, each without the own row.
 
     NaN where a label is unknown. Rows are scaled, ``shared`` is the strength that holds shared
     planes. Of several pairs (alpha, beta) the errors are those of the first.
     """
-    held = None if shared is None else HeldErrors(rules, shared, X, Y, MOST_ROWS)
+    held = None if shared is None else HeldErrors(rules, shared, X, Y, MOST_ROWS, amounts)
+    own = 1.0 if amounts is None else amounts[-MOST_ROWS:]
     X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
     first = slice(0, rules.n_labels)
-    found = batch.errors_without_own_row(rules, X, Y, settings, held)[:, first]
+    found = batch.errors_without_own_row(rules, X, Y, settings, held, own)[:, first]
     if cases.n_cases == 0:
         return found
-    filled = batch.errors_without_own_row(rules, X, Y, settings)[:, first]
-    return found - filled + cases.errors_without_own_row(X, filled)
+    filled = batch.errors_without_own_row(rules, X, Y, settings, None, own)[:, first]
+    return found - filled + cases.errors_without_own_row(X, filled, own)

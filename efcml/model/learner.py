@@ -18,6 +18,7 @@ from efcml.model.answers_of_rows import Answer, plain_answer
 from efcml.model.arguments import Asking, Watch
 from efcml.model.batch_learner import BatchLearner
 from efcml.model.clipping import warn_of_clipping
+from efcml.model.evolving import ALL_ALIKE
 from efcml.model.following_scale import decide_scale
 from efcml.model.learner_state import PARTS, copy_learner, restore_learner, save_learner
 from efcml.model.params import DECISIONS, Params
@@ -43,15 +44,19 @@ class Learner(Guarded, BatchLearner):
 
     @one_at_a_time
     @one_blas_thread()
-    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
+    def learn(
+        self, X: Floats, Y: Floats, trace: Trace | None = None, amounts: Floats = ALL_ALIKE
+    ) -> Self:
         """Learn rows in order; any split into calls gives the same state.
+
+        ``amounts`` are weights above 0, one for each row; rows of a warm-up cannot have any.
 
         A trace gets the scores of every row before it is learned, or those of the other rows that
         it brings. An interrupt takes effect between two rows: those before it are learned.
         """
         start = 0 if self.fitted else self._hold(X, Y, trace)
         clipped: list[Floats] = []
-        learn_in_blocks(partial(self._learn_block, clipped), X, Y, trace, start)
+        learn_in_blocks(partial(self._learn_block, clipped), X, Y, trace, start, amounts)
         if self.fitted:
             self._warn_of_divergence()
         if trace is None and start < len(X):
@@ -59,7 +64,12 @@ class Learner(Guarded, BatchLearner):
         return self
 
     def _learn_block(
-        self, clipped: list[Floats], X: Floats, Y: Floats, trace: Trace | None
+        self,
+        clipped: list[Floats],
+        X: Floats,
+        Y: Floats,
+        trace: Trace | None,
+        amounts: Floats = ALL_ALIKE,
     ) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held.
 
@@ -71,7 +81,9 @@ class Learner(Guarded, BatchLearner):
             rows = self.scaler.transform(X[rest])
             if self.following is not None:
                 doubt = self.following.in_doubt
-                done, event = self.following.watch(X[rest], rows, Y[rest], self.scaler.clip)
+                done, event = self.following.watch(
+                    X[rest], rows, Y[rest], amounts[rest], self.scaler.clip
+                )
                 last = first + done
             block = slice(first, last)
             part = None if trace is None else trace.part(block)
@@ -79,7 +91,7 @@ class Learner(Guarded, BatchLearner):
             if part is not None:
                 part.add_clipped(clipped[-1])
             if not doubt:
-                self._learn_scaled(rows[: last - first], Y[block], part)
+                self._learn_scaled(rows[: last - first], Y[block], part, amounts[block])
             else:
                 self._answer(rows[: last - first], part)
             if doubt and event:
@@ -103,23 +115,28 @@ class Learner(Guarded, BatchLearner):
 
     def _learn_held(self, trace: Trace | None) -> None:
         """Decide about the scale and learn the rows that were held for that."""
+        following: Any = self.following
+        amounts = following.held_amounts
         X, Y = decide_scale(self)
         self.sequel.stop_waiting(len(X))
         part = Trace.for_rows(len(X), self.n_planes)
         part.rows = X[:0]  # they have been answered already
-        self._learn_scaled(self.scaler.transform(X), Y, part)
+        self._learn_scaled(self.scaler.transform(X), Y, part, amounts)
         if trace is not None:
             trace.rules[-1] = self.n_rules
             trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
 
-    def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace | None) -> None:
+    def _learn_scaled(
+        self, rows: Floats, Y: Floats, trace: Trace | None, amounts: Floats = ALL_ALIKE
+    ) -> None:
         seen, scores, own, ahead = NOTHING, NOTHING, False, 0
         if trace is not None:
             seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
             scores, own, ahead = trace.scores, trace.rows is None, trace.ahead
         n = 0 if self.labels is None else len(rows)
         learned, kept = np.zeros((n, self.n_planes)), np.ones(n)
-        self._run(rows, Y, trace, Watch(seen, scores, own, ahead, learned, kept))
+        with self._weighed(amounts):
+            self._run(rows, Y, trace, Watch(seen, scores, own, ahead, learned, kept))
         if self.labels is not None:
             shown = learned[:0] if trace is None else scores[: len(seen)]
             decision, Y = DECISIONS[self.params.decision], np.ascontiguousarray(Y)

@@ -39,13 +39,15 @@ class Prior:
 
     strength: float
     shared: float | None = None
+    amounts: Floats | None = None  # weights of the rows
 
     def planes(self, X: Floats, Y: Floats) -> Floats:
         """Return what the planes of every rule are held to."""
-        flat = batch.prior_planes(Y, X.shape[1])
+        flat = batch.prior_planes(Y, X.shape[1], self.amounts)
         if self.shared is None:
             return flat
-        return ridge_weights(one_rule(X, Y), 0, precision(self.shared, X.shape[1]), flat)
+        rules = one_rule(X, Y, self.amounts)
+        return ridge_weights(rules, 0, precision(self.shared, X.shape[1]), flat)
 
 
 def precision(strength: float, n_features: int) -> Floats:
@@ -145,13 +147,14 @@ def trial_scores(rules: RuleBase, rule: int, bases: Sequence[Floats], R_new: Flo
     return scores
 
 
-def one_rule(X: Floats, Y: Floats) -> RuleBase:
+def one_rule(X: Floats, Y: Floats, amounts: Floats | None = None) -> RuleBase:
     """Return a rule base with a single rule that is fully active at every row."""
     rules = RuleBase(X.shape[1], Y.shape[1], capacity=1)
     if Y.shape[1] > 1 and np.isnan(Y).any():
         rules.split_groups()
     rules.append()
-    batch.set_statistics(rules, X, Y, np.ones((len(X), 1)))
+    weights = np.ones(len(X)) if amounts is None else amounts
+    batch.set_statistics(rules, X, Y, weights[:, None])
     return rules
 
 

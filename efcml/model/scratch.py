@@ -21,11 +21,14 @@ def _array(name: str, dims: str, meaning: str, dtype: str = "f8") -> Field:
     return Field(name, tuple(dims.split()), meaning, dtype=dtype)
 
 
+AMOUNT = Field("amount", ("1",), "the weight of the row", fill=1.0)
+
 SCRATCH = (
     # the row
     _array("z", "q", "the joint row [x, y]"),
     _array("row", "d", "r = [x, 1]"),
     _array("known", "K", "which labels are known", "?"),
+    AMOUNT,
     _array("expected", "K", "what the winner expects of the labels"),
     _array("distances", "R", "squared distances in the input space"),
     _array("heights", "R L", "all planes at the row"),
@@ -75,6 +78,7 @@ CASE_SCRATCH = (
     _array("waits", "1", "whether the covariance is to lose the step", "?"),
     _array("expected", "L", "what the cases say of the row"),
     _array("errors", "L", "of the rules at the row"),
+    AMOUNT,
 )
 
 

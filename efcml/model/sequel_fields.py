@@ -55,4 +55,5 @@ SEQUEL_SCRATCH = (
     _array("answers", "4 K", "of the four ways"),
     _array("inputs", "5", "what one label adds to the sums"),
     _array("gain", "J", "P v"),
+    _array("amount", "1", "the weight of the row", fill=1.0),
 )

@@ -29,6 +29,8 @@ MOST_ROWS = 3000  # of a batch; the newest are enough
 WORTH = 30.0  # rows that a batch counts as: its errors are a little better than those to come
 USUAL_VARIANCE = 0.25  # of a label, before any row
 
+NONE = np.empty(0)  # in the place of weights
+
 
 class SequelBase(KeptArrays):
     """How far a model is trusted, and what the last rows say; nothing, if both are off."""
@@ -56,20 +58,23 @@ class SequelBase(KeptArrays):
         """Whether it does anything."""
         return bool(self.arrays.trusts or self.arrays.times)
 
-    def begin(self, errors: Floats, Y: Floats) -> None:
+    def begin(self, errors: Floats, Y: Floats, amounts: Floats = NONE) -> None:
         """Learn a batch: errors (m, K) at its newest rows, each without the row; NaN if unknown.
 
         The rows are no more than a hint, and the last of them is not taken for the row before the
-        next: rows of a batch may come in any order.
+        next: rows of a batch may come in any order. ``amounts`` are weights of the rows, none of
+        them if all are 1.
         """
         arrays, known = self.arrays, ~np.isnan(Y)
         labels = np.where(known, Y, 0.0)
-        arrays.ones[:], arrays.seen[:] = labels.sum(axis=0), known.sum(axis=0)
+        weights = amounts if len(amounts) else np.ones(len(Y))
+        arrays.ones[:], arrays.seen[:] = weights @ labels, weights @ known
         f = (arrays.ones + 0.5) / (arrays.seen + 1.0)
         self._begin_links(float(np.mean(f * (1.0 - f))))
         errors = errors[-MOST_ROWS:]
         known, labels = known[-len(errors) :], labels[-len(errors) :]
-        begin_sequel(np.where(known, labels - errors, 0.0), labels, known, arrays)
+        scores = np.where(known, labels - errors, 0.0)
+        begin_sequel(scores, labels, known, amounts[-len(errors) :], arrays)
         rows = float(known.mean(axis=1).sum())
         self._count_as(WORTH, (1.0 - LOSSES_KEPT**rows) / (1.0 - LOSSES_KEPT))
         for name in ("errors", "labels", "errors_before", "labels_before"):

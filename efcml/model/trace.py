@@ -80,17 +80,22 @@ class Trace:
 
 
 def learn_in_blocks(
-    learn: Callable[[Floats, Floats, Trace | None], object],
+    learn: Callable[..., object],
     X: Floats,
     Y: Floats,
     trace: Trace | None,
     start: int = 0,
+    amounts: Floats | None = None,
 ) -> None:
-    """Call ``learn(X, Y, trace)`` for blocks of rows; interrupts take effect between blocks."""
+    """Call ``learn(X, Y, trace)`` for blocks of rows; interrupts take effect between blocks.
+
+    If there are ``amounts``, those of the rows are passed too.
+    """
     for first in range(start, len(X), BLOCK):
         block = slice(first, first + BLOCK)
         part = None if trace is None else trace.part(block)
         with interrupts_held():
-            learn(X[block], Y[block], part)
+            own = () if amounts is None else (amounts[block],)
+            learn(X[block], Y[block], part, *own)
         if trace is not None and part is not None:
             trace.take_events(part, first)

@@ -215,6 +215,8 @@ def check_following(arrays: Arrays) -> None:
     unlabelled, unused = np.isnan(labels[:held]).all(axis=1), labels[held:] == 0.0
     check_all(~unlabelled, "a row is held that has no label")
     check_all(unused, "labels are held without their rows")
+    check_all(arrays["weights"][:held] > 0.0, "a row is held that has no weight")
+    check_all(arrays["weights"][held:] == 0.0, "weights are held without their rows")
 
 
 def per_label_shapes(facts: Facts, kind: type) -> Shapes:

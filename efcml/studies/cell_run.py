@@ -19,6 +19,7 @@ import numpy as np
 
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded
+from efcml.support.steps import last_step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,8 +134,7 @@ def fit(model: Any, X: Floats, Y: Floats) -> Any:
     from efcml.evaluation import prequential
 
     model = deepcopy(model)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model  # of a pipeline
-    if hasattr(last, "begin_stream"):
+    if hasattr(last_step(model), "begin_stream"):
         return model.fit(X, Y)
     if not hasattr(model, "fit"):
         prequential(model, X, own_shape(model, Y), progress=False)
@@ -146,8 +146,9 @@ def fit(model: Any, X: Floats, Y: Floats) -> Any:
 
 def own_shape(model: Any, Y: Floats) -> Floats:
     """Return labels as a model takes them: a single one flat, unless it is a dictionary's."""
-    flat = Y.shape[1] == 1 and not hasattr(model, "begin_stream")
-    return Y[:, 0] if flat and not hasattr(model, "learn_one") else Y
+    last = last_step(model)
+    flat = Y.shape[1] == 1 and not hasattr(last, "begin_stream")
+    return Y[:, 0] if flat and not hasattr(last, "learn_one") else Y
 
 
 def copy_fitted(model: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from efcml import datasets
 from efcml.datasets import CATALOG, Dataset
 from efcml.studies.variants import is_share, refuse_twice
+from efcml.support.dense import is_sparse
 from efcml.support.states import fingerprint
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def is_table(one: Any) -> bool:
 def is_pair(one: Any) -> bool:
     """Tell whether something is a pair of features and labels."""
     whole = isinstance(one, tuple) and len(one) == PAIR
-    return whole and all(is_table(part) or is_rows(part) for part in one)
+    return whole and all(is_table(part) or is_rows(part) or is_sparse(part) for part in one)
 
 
 def is_rows(part: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from efcml.studies.cell_run import Batch, run_batch
 from efcml.studies.record_folder import RecordFolder, write_record
 from efcml.support.progress import progress_bar
+from efcml.support.steps import last_step
 from efcml.support.watch import busy, ticking
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def split(batches: list[Batch], workers: int) -> list[Batch]:
 
 def prepare(batches: Sequence[Batch], dask: Any, progress: bool | None) -> None:
     """Compile once, not in every process."""
-    ours = [batch for batch in batches if hasattr(batch.model, "begin_stream")]
+    ours = [batch for batch in batches if hasattr(last_step(batch.model), "begin_stream")]
     if dask is None and ours:
         from efcml.model.warm import warmup
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from efcml.support.checks import check_whole
 from efcml.support.states import to_plain
+from efcml.support.steps import last_step
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-LEARNS = ("begin_stream", "partial_fit", "learn_one", "steps")  # a pipeline has steps
+LEARNS = ("begin_stream", "partial_fit", "learn_one")
 ANSWERS = (*LEARNS, "predict", "predict_one")
 ASKING = ("budget", "unit", "criteria", "instability", "adaptation", "step", "window")
 
@@ -31,7 +32,8 @@ class Variant:
     Parameters
     ----------
     model : object
-        New, not fitted. Whatever `prequential` takes.
+        New, not fitted. Whatever `prequential` takes; the steps of a pipeline are fitted on the
+        initial part.
     active : ActiveLearner, optional
         Decides which labels are asked; every run gets a new one with the same options. Without
         ``random_state`` its seed is that of the order.
@@ -61,7 +63,8 @@ class Variant:
         methods = LEARNS if self.learn else ANSWERS
         if isinstance(self.model, type):
             raise TypeError(f"{name!r} is the class {self.model.__name__}: give a model of it.")
-        if not any(hasattr(self.model, method) for method in methods):
+        last = last_step(self.model)
+        if not any(hasattr(last, method) for method in methods):
             kind = type(self.model).__name__
             raise TypeError(
                 f"{name!r} is no model that learns from a stream but of type {kind}: give one with"
@@ -87,7 +90,7 @@ class Variant:
             raise TypeError(f"active of {name!r} must be an ActiveLearner; got {kind}.")
         if self.delay or not self.learn:
             raise ValueError(f"{name!r} asks for labels: leave delay and learn as they are.")
-        if not hasattr(self.model, "begin_stream"):
+        if not hasattr(last_step(self.model), "begin_stream"):
             kind = type(self.model).__name__
             raise TypeError(f"{name!r} asks for labels: that needs an EFCMLClassifier, not {kind}.")
 

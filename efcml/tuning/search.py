@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from efcml.support.checks import check_backend
 from efcml.support.progress import in_words, progress_bar
 from efcml.support.watch import busy, ticking
+from efcml.tuning.fold_steps import check_pipeline_rows, own_params
 from efcml.tuning.grid import SHORT_GRID
 from efcml.tuning.inputs import check_folds, check_grid, check_rows
 from efcml.tuning.search_record import SearchRecord, describe
@@ -44,6 +45,7 @@ def tune(
     grid: Grid = SHORT_GRID,
     folds: int = 5,
     params: Mapping[str, Any] | None = None,
+    pipeline: Any = None,
     jobs: int = 1,
     dask: Any = None,
     checkpoint: PathLike | None = None,
@@ -69,6 +71,10 @@ def tune(
         Number of folds, each a run of neighbouring rows.
     params : dict, optional
         Other parameters of ``EFCMLClassifier``, the same for all points.
+    pipeline : Pipeline, optional
+        Of scikit-learn, with an ``EFCMLClassifier`` as its last step, whose parameters are
+        searched. For every fold copies of the earlier steps are fitted on the other rows, and go
+        on with the fold as in `prequential`. X is whatever they take; the pipeline stays as it is.
     jobs : int
         Processes on this machine; -1 for one on every core.
     dask : str or distributed.Client, optional
@@ -100,16 +106,21 @@ def tune(
     given = dict(params or {})
     check_grid(grid)
     check_backend(jobs, dask)
+    tables: Any  # one for all folds, or one for each
     with busy("loading", progress):
-        settings, X, Y = check_rows(X, Y, given)
+        if pipeline is None:
+            settings, tables, Y = check_rows(X, Y, given)
+        else:
+            given = own_params(pipeline) | given
+            settings, tables, Y = check_pipeline_rows(pipeline, X, Y, folds, given)
         from efcml.support.cluster import find_client
         from efcml.tuning.task import make_tasks
     check_folds(folds, Y)
     if dask is not None:
         find_client()
-    tasks = make_tasks(grid, len(X), folds)
-    rest = settings, grid.pairs, X, Y
-    with SearchRecord(checkpoint, describe(X, Y, settings, grid, folds), tasks) as record:
+    tasks = make_tasks(grid, len(Y), folds)
+    rest = settings, grid.pairs, tables, Y
+    with SearchRecord(checkpoint, describe(tables, Y, settings, grid, folds), tasks) as record:
         try:
             missing = [task for task in tasks if task.key not in record.lines]
             if missing and dask is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,12 +28,15 @@ LISTS = ("right", "ap", "rules", "diverged")  # one entry per pair
 NUMBERS = ("known", "ranked")
 
 
-def describe(X: Floats, Y: Floats, params: Params, grid: Grid, folds: int) -> Facts:
+def describe(
+    X: Floats | Sequence[Floats], Y: Floats, params: Params, grid: Grid, folds: int
+) -> Facts:
     """Return what identifies a search, as JSON gives it back."""
+    tables = X if isinstance(X, list) else [X]
     header = {
         "format": FORMAT,
         "version": __version__,
-        "data": fingerprint(X, Y),
+        "data": fingerprint(*tables, Y),
         "parameters": asdict(params),
         "grid": asdict(grid),
         "folds": folds,

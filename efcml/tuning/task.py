@@ -56,10 +56,16 @@ def make_tasks(grid: Grid, n_rows: int, folds: int) -> list[Task]:
     ]
 
 
-def run_task(task: Task, params: Params, pairs: Pairs, X: Floats, Y: Floats) -> Facts:
-    """Return the record of one task, or raise an error that names the task."""
+def run_task(
+    task: Task, params: Params, pairs: Pairs, X: Floats | Sequence[Floats], Y: Floats
+) -> Facts:
+    """Return the record of one task, or raise an error that names the task.
+
+    A list of tables has the rows as each fold sees them, behind the steps of a pipeline.
+    """
     try:
-        return score_task(task, params, pairs, X, Y)
+        rows = X if isinstance(X, np.ndarray) else X[task.fold]
+        return score_task(task, params, pairs, rows, Y)
     except Exception as error:
         raise RuntimeError(
             f"vigilance {task.vigilance:g} failed on fold {task.fold} (rows {task.start} to"

@@ -25,6 +25,8 @@ def process_posterior(X, errors, X_new, width, noise):
 class NaiveCases:
     """Mean ``u`` (m, K) and covariance ``C`` (m, m) of the errors at the remembered rows."""
 
+    amount = 1.0  # weight of the next row
+
     def __init__(self, p, K, capacity, width, noise):
         self.K, self.capacity, self.width, self.noise = K, capacity, width, noise
         self.rows = np.zeros((0, p))
@@ -70,8 +72,9 @@ class NaiveCases:
         gain = self.C @ q
         variance = q @ gain
         surprise = np.where(known, errors - q @ self.u, 0.0)
-        self.u = self.u + np.outer(gain, surprise) / (variance + self.noise)
-        spread = variance + self.noise * self.K / known.sum()
+        noise = self.noise / self.amount
+        self.u = self.u + np.outer(gain, surprise) / (variance + noise)
+        spread = variance + noise * self.K / known.sum()
         self.C = self.C - np.outer(gain, gain) / spread
 
     def learn(self, x, errors, number, forgetting=1.0):

@@ -108,7 +108,8 @@ class NaiveFollower(NaiveLearner):
         said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
         left = y - said - self.cases.recall(x)
         expected = self.recent.recall(x)
-        self.recent_trial = count(self.recent_trial, left, expected, known, 1.0, RECENT_WINDOW)
+        facts = left, expected, known, self.amount, RECENT_WINDOW
+        self.recent_trial = count(self.recent_trial, *facts)
         self.recent.learn(x, left, self.row, RECENT)
         kept = np.prod([f**p for f, p in zip(factors, psi, strict=True)]) ** (1.0 / len(psi))
         self.cases.learn(x, y - said, self.row, kept)
@@ -116,6 +117,7 @@ class NaiveFollower(NaiveLearner):
     def learn_both(self, i, x, y, known, psi, factor):
         """Compare the two memories of a rule, then let both learn."""
         rule, brief, r = self.rules[i], self.short.rules[i], extend(x)
+        psi = self.amount * psi  # the weight of the row
         error, difference = y - r @ rule.W, r @ brief.W - r @ rule.W
         rule.trial = count(rule.trial, error, difference, known, psi, WINDOW**psi)
         m = self.share(rule)

@@ -77,12 +77,12 @@ def log_determinant(S):
     return value
 
 
-def update_gaussian(center, precision, log_det, k, z):
-    """Take z into a Gaussian of k samples (section 3): S <- (1 - a)(S + a e e'), a = 1/(k + 1).
+def update_gaussian(center, precision, log_det, k, z, w=1.0):
+    """Take z into a Gaussian of k samples (section 3): S <- (1 - a)(S + a e e'), a = w/(k + w).
 
     Returns center, precision, log_det; log_det is of the covariance and is moved by the change.
     """
-    a = 1.0 / (k + 1.0)
+    a = w / (k + w)
     e = z - center
     S = np.linalg.inv(precision)
     S_new = (1.0 - a) * (S + a * np.outer(e, e))
@@ -591,6 +591,15 @@ def unstack_rules(arrays):
 class NaiveLearner:
     """The stream learner of section 4 ("one sample, in this order") over a list of rules."""
 
+    amount = 1.0  # weight of the next row
+
+    def weigh(self, amount):
+        """Let the next row have a weight, for all that learns it."""
+        parts = (self, self.cases, self.sequel, getattr(self, "recent", None))
+        for part in parts:
+            if part is not None:
+                part.amount = amount
+
     def __init__(
         self,
         *,
@@ -733,7 +742,7 @@ class NaiveLearner:
                 self.cases.learn(x, errors, self.row, kept)
             for rule, weight in zip(self.rules, psi, strict=True):
                 if rule is not newborn and weight >= self.activation_floor:
-                    self.learn_consequent(rule, extend(x), y, known, weight)
+                    self.learn_consequent(rule, extend(x), y, known, self.amount * weight)
                     self.hold_prior(rule)
         happened = "birth" if newborn is not None else "update"
         if newborn is None and self.merging:
@@ -819,19 +828,19 @@ class NaiveLearner:
         p, k = self.p, rule.support
         joint_log_det, input_log_det = rule.log_det
         center, rule.joint_precision, joint_log_det = update_gaussian(
-            rule.center, rule.joint_precision, joint_log_det, k, z
+            rule.center, rule.joint_precision, joint_log_det, k, z, self.amount
         )
         _, rule.input_precision, input_log_det = update_gaussian(
-            rule.center[:p], rule.input_precision, input_log_det, k, z[:p]
+            rule.center[:p], rule.input_precision, input_log_det, k, z[:p], self.amount
         )
         rule.center = center
-        rule.support = min(k + 1.0, self.k_max)
-        rule.prior_share *= rule.support / (k + 1.0)
+        rule.support = min(k + self.amount, self.k_max)
+        rule.prior_share *= rule.support / (k + self.amount)
         rule.updates += 1
         rule.last_won = self.row
         if self.variance_floor > 0.0:
             j = rule.updates % self.q
-            amount = self.variance_floor * self.q * self.S_0[j] / rule.support
+            amount = self.amount * self.variance_floor * self.q * self.S_0[j] / rule.support
             rule.joint_precision, joint_log_det = floor_variance(
                 rule.joint_precision, joint_log_det, j, amount
             )
@@ -870,9 +879,9 @@ class NaiveLearner:
             joint_precision=np.diag(1.0 / self.S_0),
             input_precision=np.diag(1.0 / self.S_0[:p]),
             log_det=np.array([np.log(self.S_0).sum(), np.log(self.S_0[:p]).sum()]),
-            support=1.0,
+            support=max(1.0, self.amount),
             updates=0,
-            prior_share=1.0,
+            prior_share=max(1.0, self.amount),
             P=np.array([np.diag(1.0 / self.prior)] * g),
             G=np.zeros((g, d, d)),
             B=np.zeros((d, K)),

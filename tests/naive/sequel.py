@@ -12,6 +12,8 @@ TINY = 1e-9
 class NaiveSequel:
     """Trust and time over the scores ``s`` of rules and cases, a row at a time."""
 
+    amount = 1.0  # weight of the next row
+
     def __init__(self, K, *, trust=True, time=True):
         self.trust, self.time = trust, time
         self.seen, self.ones = np.zeros(K), np.zeros(K)
@@ -99,11 +101,11 @@ class NaiveSequel:
         self.count_decay(s, z, known & (self.ago == 1))
         part = known.mean()
         x = np.array([np.clip(s, 0.0, 1.0) - f, l[0], v[0], l[1], v[1]])[:, known]
-        self.A = KEPT**part * self.A + x @ x.T
-        self.b = KEPT**part * self.b + x @ (z - f)[known]
-        wrong = np.sum((z - np.clip(four, 0.0, 1.0))[:, known] ** 2, axis=1)
+        self.A = KEPT**part * self.A + self.amount * x @ x.T
+        self.b = KEPT**part * self.b + self.amount * x @ (z - f)[known]
+        wrong = self.amount * np.sum((z - np.clip(four, 0.0, 1.0))[:, known] ** 2, axis=1)
         self.error = KEPT**part * self.error + wrong[2]
-        self.weight = KEPT**part * self.weight + part
+        self.weight = KEPT**part * self.weight + self.amount * part
         self.L = LOSSES_KEPT**part * self.L + wrong
         self.L -= self.L.min()
         if self.time:
@@ -112,7 +114,7 @@ class NaiveSequel:
             self.W = np.sqrt(LINKS_KEPT) * self.W
             self.W += np.outer(gain, np.where(known, z - four[3], 0.0))
             self.P = self.P - part * np.outer(gain, self.P @ v[0])
-        self.seen, self.ones = self.seen + known, self.ones + z
+        self.seen, self.ones = self.seen + self.amount * known, self.ones + self.amount * z
         if not self.time:
             return
         last = z - np.clip(s, 0.0, 1.0), z - f
