@@ -355,6 +355,8 @@ def dimensions(
 def allocate(field: Field, sizes: Mapping[str, int], *leading: int) -> Array:
     """Return an array of a field with its fill value; ``leading`` lengths come first."""
     shape = (*leading, *(sizes[dim] for dim in field.dims))
+    if field.fill == 0:
+        return np.zeros(shape, dtype=field.dtype)  # costs nothing until it is written to
     return np.full(shape, field.fill, dtype=field.dtype)
 
 
