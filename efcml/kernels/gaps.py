@@ -118,6 +118,8 @@ def measure_gapped(x, rule, rules, settings, scratch):
     """Write how far one rule is, by what is there; ``e`` is then the deviation as it expects it."""
     center, precision = rules.center[rule], rules.input_precision[rule]
     distance, opened = complete_deviation(x, center, precision, scratch)
+    if scratch.gaps[0] == x.shape[0]:
+        opened = -rules.log_det[rule, INPUT]  # but for rounding, which must not choose a winner
     scratch.marginal[rule] = distance
     scratch.distances[rule] = distance + (opened if settings.density else 0.0)
 
