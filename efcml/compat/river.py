@@ -38,8 +38,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
       as it comes. Before the first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row, or None or NaN there, is what each rule expects of it given the
-      others. New features are taken in until the warm-up ends. Later ones are left out, with one warning, and counted in
-      ``unknown_features_``.
+      others. New features are taken in until the warm-up ends. Later ones are left out, with one
+      warning, and counted in ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is
       known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
       absent.
