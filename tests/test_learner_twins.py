@@ -90,7 +90,7 @@ VARIANTS = {
     "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
-# Of rows that lack features (how_it_works.md 13).
+# Of rows that lack features (how_it_works.md 11).
 GAPPED = {
     "base": {},
     "hardly any feature": {"gaps": 0.9},

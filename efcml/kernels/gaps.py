@@ -1,4 +1,4 @@
-"""Rows of which features are missing (how_it_works.md 13).
+"""Rows of which features are missing (how_it_works.md 11).
 
 A rule is a Gaussian, so it knows how far away a row is by the features ``o`` that are there, and
 what it expects of the missing ones ``m``. With its precision L and e = x - c:
@@ -235,7 +235,7 @@ def update_gapped_winner(winner, start_variance, rules, settings, scratch):
 
     It takes in what it expects of x_m, given x_o and y. That alone would take the missing features
     for surer than they are, so both covariances get ``a L_mm^-1`` there (a the share of the row, L
-    the joint precision before): the expected square of what is left open (how_it_works.md 13).
+    the joint precision before): the expected square of what is left open (how_it_works.md 11).
     """
     z, count, log_det = scratch.z, scratch.gaps[0], rules.log_det[winner]
     joint, marginal = rules.joint_precision[winner], rules.input_precision[winner]

@@ -1,4 +1,4 @@
-"""Rows of a batch with what rules expect of missing features (how_it_works.md 13).
+"""Rows of a batch with what rules expect of missing features (how_it_works.md 11).
 
 Rows without gaps are returned as they are, not copied.
 """

@@ -1,4 +1,4 @@
-"""Slow twin of learners whose rows lack features (how_it_works.md 13), from covariances.
+"""Slow twin of learners whose rows lack features (how_it_works.md 11), from covariances.
 
 A Gaussian marginalises by leaving out rows and columns of its covariance, and expects of the rest
 ``S_mo S_oo^-1 (x_o - c_o)``. No precision is used.
