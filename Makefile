@@ -113,6 +113,7 @@ bench: $(STAMP)  ## benchmarks, about an hour; all data sets must be there
 	$(PY) $(BENCH)/first_fit.py --out $(BENCHED)/first_fit.json
 	EFCML_CACHE=0 $(PY) $(BENCH)/update_speed.py --out $(BENCHED)/update_speed.json
 	$(PY) $(BENCH)/following_speed.py --out $(BENCHED)/following_speed.json
+	$(PY) $(BENCH)/gaps_speed.py --out $(BENCHED)/gaps_speed.json
 	$(PY) $(BENCH)/labels_speed.py --out $(BENCHED)/labels_speed.json
 	$(PY) $(BENCH)/tuning_speed.py --out $(BENCHED)/tuning_speed.json
 	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json

@@ -412,8 +412,7 @@ X_GOOD, Y_GOOD = np.zeros((3, 2)), np.zeros((3, 1))
     ("X", "Y", "options", "words"),
     [
         (X_GOOD, np.zeros((2, 1)), {}, "X has 3 rows and Y has 2"),
-        (np.full((3, 2), np.nan), Y_GOOD, {}, r"X\[0, 0\] is nan: fill or drop"),
-        (np.full((3, 2), np.inf), Y_GOOD, {}, r"X\[0, 0\] is inf"),
+        (np.full((3, 2), np.inf), Y_GOOD, {}, r"X\[0, 0\] is inf: features are finite, or NaN"),
         (X_GOOD, np.full((3, 1), 2), {}, r"Y\[0, 0\] is 2: labels are 0, 1"),
         (X_GOOD, np.zeros(3), {}, r"Y has shape \(3,\)"),
         (np.zeros((0, 2)), np.zeros((0, 1)), {}, r"X has shape \(0, 2\)"),

@@ -12,6 +12,7 @@ from helpers.streams import (
     naive_learner,
     random_rows,
     unscaled_learner,
+    with_gaps,
 )
 from naive.cases import similarity
 from numpy.testing import assert_allclose
@@ -89,6 +90,22 @@ VARIANTS = {
     "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
+# Of rows that lack features (how_it_works.md 11).
+GAPPED = {
+    "base": {},
+    "hardly any feature": {"gaps": 0.9},
+    "one feature": {"p": 1},
+    "partial, time, caution": {"share": 0.6, "time": True, "caution": True, "cases": 6},
+    "distance alone, input space": {"activation": "distance", "product_space": False},
+    "input space": {"product_space": False, "vigilance": 0.4},
+    "forgetting": {"forgetting": 0.9, "cases": 6},
+    "nobody learns a birth row": {"birth_learning": False, "bandwidth": 1.0, "cases": 6},
+    "born with all planes, splits": {"birth_plane": "blend", **SPLIT},
+    "shared planes": SHARED,
+    "follows": {"forgetting": "auto", "cases": 6, "beta": 0.0, "caution": True, "time": True},
+    "follows, partial": {"forgetting": "auto", "share": 0.5, "cases": 4},
+    "follows, many merges": {"forgetting": "auto", "vigilance": 0.5, "merge_overlap": 0.5},
+}
 # What must happen in some of the streams.
 EVENTS = {
     "many merges": ("births", "merges"),
@@ -141,7 +158,9 @@ def assert_same_cases(cases, twin):
         value, wanted = found[field.name], expected[field.name]
         for axis in range(field.dims.count("m")):
             value = value.take(order, axis=axis)
-        if field.name in ("rows", "age", "count"):
+        if field.name == "rows":  # what is missing there is filled in
+            assert_allclose(value, wanted, rtol=1e-7, atol=1e-9, err_msg=field.name)
+        elif field.name in ("age", "count"):
             assert np.array_equal(value, wanted), field.name
         else:
             # Entries of a matrix are as exact as the largest of them allows.
@@ -173,15 +192,17 @@ def assert_same(learner, twin):
         assert_allclose(learner.recent_trial, twin.recent_trial, rtol=1e-6, atol=1e-9)
 
 
-def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, moves=None, **changes):
+def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, moves=None, gaps=0.0, **changes):
     """Learn a stream with both, compare after every row; return learner and twin.
 
-    From row ``moves`` on rows come from elsewhere.
+    From row ``moves`` on rows come from elsewhere. ``gaps`` is the share of missing features.
     """
     rng = np.random.default_rng(seed)
     X, Y = random_rows(rng, rows, p, K, share)
     X[moves:] += 0.0 if moves is None else 40.0
-    learner, twin = unscaled_learner(p, K, **changes), naive_learner(p, K, **changes)
+    X = with_gaps(rng, X, gaps) if gaps else X
+    learner = unscaled_learner(p, K, **changes)
+    twin = naive_learner(p, K, gaps=gaps > 0.0, **changes)
     for x, y in zip(X, Y, strict=True):
         twin.learn_row(x, y)
         learner.learn(x[None], y[None])
@@ -204,6 +225,12 @@ def test_learner_is_the_naive_learner(variant, seed):
     learner, _ = run_both(seed, **VARIANTS[variant])
     for event in EVENTS.get(variant, ()) if COMPILED else ():
         assert learner.counts[event] > 0, event
+
+
+@pytest.mark.parametrize("variant", GAPPED)
+def test_rows_that_lack_features(variant):
+    learner, _ = run_both(4, **({"p": 4, "gaps": 0.3, "rows": ROWS * 2 // 3} | GAPPED[variant]))
+    assert learner.n_rules > 1
 
 
 @pytest.mark.slow

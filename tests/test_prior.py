@@ -26,7 +26,7 @@ def ready_learner(X, K, **changes):
 def choose(learner, X, Y, **changes):
     """What the rows say of the prior, if it is left to them; with ``changes`` of the share too."""
     params = make_params(**asdict(learner.params) | {"prior": "auto"} | changes)
-    chosen, share = prior.choose_prior_and_share(learner._form_rules, X, Y, params)
+    chosen, share = prior.choose_prior_and_share(learner._form_rules, X, Y, params, X)
     return (chosen, share) if changes else chosen
 
 
@@ -86,9 +86,8 @@ def test_losses_are_those_of_held_out_rows(rng, share):
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         rest = np.r_[0:low, high:N]
         new = slice(low, high)
-        losses += prior.fold_losses(
-            learner._form_rules, 1.0, shared, scaled[rest], Y[rest], scaled[new], Y[new]
-        )
+        rows = scaled[rest], Y[rest], scaled[new], Y[new], scaled[rest], scaled[new]
+        losses += prior.fold_losses(learner._form_rules, 1.0, shared, prior.Part(*rows))
     np.testing.assert_allclose(losses.ravel(), expected, rtol=1e-8)
     assert choose(learner, scaled, Y) == priors[int(np.argmin(expected))]
     assert not learner.fitted

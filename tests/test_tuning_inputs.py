@@ -82,7 +82,7 @@ def test_bad_options_leave_no_file(rows, tmp_path, kind):
 
 
 BAD_ROWS = {
-    "NaN in X": (lambda X, Y: (X * np.nan, Y), "X contains NaN or infinity"),
+    "infinity in X": (lambda X, Y: (X + np.inf, Y), "X contains infinity"),
     "other lengths": (lambda X, Y: (X, Y[1:]), "numbers of rows: 12 and 11"),
     "X is flat": (lambda X, Y: (X[:, 0], Y), "X must be 2-D"),
     "counts": (lambda X, Y: (X, 3 * Y), "y must hold 0, 1 or NaN"),

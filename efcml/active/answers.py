@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml.estimators.targets import one_row
 from efcml.model.learner import Learner
-from efcml.support.masks import fill_mask, refuse_mask
+from efcml.support.masks import fill_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
@@ -38,9 +38,11 @@ def read_row(model: Any, learner: Learner, x: Any) -> Floats:
     table = one_row(x, "x")
     if model is not learner:
         return np.array(model.check_features(table), order="C")
-    X = np.array(refuse_mask(table, "x"), dtype=np.float64, order="C")
-    if X.shape != (1, learner.n_features) or not np.isfinite(X).all():
-        raise ValueError(f"x must be one row of {learner.n_features} finite features.")
+    X = np.array(fill_mask(table), dtype=np.float64, order="C")
+    if X.shape != (1, learner.n_features) or np.isinf(X).any():
+        raise ValueError(
+            f"x must be one row of {learner.n_features} finite features, NaN where one is missing."
+        )
     return X
 
 

@@ -13,22 +13,31 @@ NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 
 
 def read_features(x: Mapping[Any, Any]) -> dict[Any, float]:
-    """Return the features as floats; all must be finite numbers.
+    """Return the features that are there as floats; None and NaN are missing.
 
     Examples
     --------
-    >>> read_features({"size": 2, "full": True})
+    >>> read_features({"size": 2, "full": True, "age": None})
     {'size': 2.0, 'full': 1.0}
     """
     features = {}
     for name, value in refuse_others(x, "x", "features").items():
+        if is_missing(value):
+            continue
         features[name] = as_float(value)
         if not isfinite(features[name]):
             raise ValueError(
-                f"feature {name!r} must be a finite number; got {value!r}: fill it in, encode it, "
-                "or leave the feature out of this row."
+                f"feature {name!r} must be a finite number, or None if it is missing; "
+                f"got {value!r}: encode it, or leave the feature out of this row."
             )
     return features
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, or masked."""
+    if value is None or value is np.ma.masked:
+        return True
+    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:
@@ -57,7 +66,7 @@ def read_labels(y: Mapping[Any, Any]) -> dict[Any, float]:
     """
     known = {}
     for name, value in refuse_others(y, "y", "labels").items():
-        if value is None or value is np.ma.masked or (isinstance(value, Real) and value != value):
+        if is_missing(value):
             continue
         if not (isinstance(value, NUMBERS) and value in (0, 1)):
             raise ValueError(

@@ -13,7 +13,6 @@ from efcml.model.answers_of_rows import plain_answer
 from efcml.model.evolving import ALL_ALIKE
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
-from efcml.model.scaler import Scaler
 from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
@@ -39,9 +38,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
       ``provisional=False``). Then they are fitted, rules exist, and every further row is learned
       as it comes. Before the first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
-      that is missing in a row counts as the mean of its scale. New features are taken in
-      until the warm-up ends. Later ones are left out, with one warning, and counted in
-      ``unknown_features_``.
+      that is missing in a row, or None or NaN there, is what each rule expects of it given the
+      others. New features are taken in until the warm-up ends. Later ones are left out, with one
+      warning, and counted in ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is
       known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
       absent.
@@ -94,7 +93,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         Parameters
         ----------
         x : dict
-            Finite numbers by feature.
+            Finite numbers by feature; None and NaN are missing, as is a feature that is not there.
         y : dict
             True or False (or 1 and 0) by label; None and NaN are unknown.
         w : float
@@ -114,10 +113,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
         for name, value in labels.items():
             target[0, self._labels[name]] = value
-        learner = self.learner
-        if not learner.fitted and len(learner.held) + 1 == learner.params.warmup_rows:
-            row = self._fill_gaps(row)
-        learner.learn(row, target, None, ALL_ALIKE if w == 1.0 else np.array([float(w)]))
+        self.learner.learn(row, target, None, ALL_ALIKE if w == 1.0 else np.array([float(w)]))
 
     def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""
@@ -146,26 +142,12 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             self.learner.add_labels(len(new))
 
     def _row(self, features: dict[Any, float]) -> "Floats":
-        """Return the features as an array (1, p); missing ones are means, NaN in the warm-up."""
-        scaler = self.learner.scaler
-        row = np.full(len(self._columns), np.nan) if scaler is None else scaler.mean.copy()
+        """Return the features as an array (1, p); missing ones are NaN."""
+        row = np.full(len(self._columns), np.nan)
         for name, value in features.items():
             if name in self._columns:
                 row[self._columns[name]] = value
         return row[None]
-
-    def _fill_gaps(self, last: "Floats") -> "Floats":
-        """Put means where warm-up rows lack a feature, also in the last one, which is returned."""
-        learner = self.learner
-        X = np.vstack([*(row for row, _ in learner.held), last])
-        for column in np.flatnonzero(np.isnan(X).any(axis=0)):
-            missing = np.isnan(X[:, column])
-            known = Scaler.from_rows(X[~missing, column : column + 1], learner.params.clip)
-            X[missing, column] = known.mean
-        learner.held = [
-            (row, target) for row, (_, target) in zip(X[:-1], learner.held, strict=True)
-        ]
-        return X[-1:]
 
     def take_state(
         self,

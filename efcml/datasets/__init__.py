@@ -153,6 +153,7 @@ def from_arrays(
     Parameters
     ----------
     X : array or DataFrame of shape (n, p)
+        Features, NaN where one is missing.
     Y : array or DataFrame of shape (n, K)
         Labels 0 or 1, NaN where unknown; may be sparse.
     name : str

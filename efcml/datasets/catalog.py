@@ -39,7 +39,7 @@ class Dataset:
     ----------
     name : str
     X : array of shape (n, p)
-        Features, kept as float64 in C order.
+        Features, NaN where one is missing, kept as float64 in C order.
     Y : array of shape (n, K)
         Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
     n_initial : int
@@ -91,10 +91,10 @@ class Dataset:
         Y = as_matrix(self.Y, "Y")
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
-        if not np.isfinite(X).all():
-            row, column = np.argwhere(~np.isfinite(X))[0]
+        if np.isinf(X).any():
+            row, column = np.argwhere(np.isinf(X))[0]
             raise ValueError(
-                f"X[{row}, {column}] is {X[row, column]}: fill or drop missing and infinite values"
+                f"X[{row}, {column}] is {X[row, column]}: features are finite, or NaN where missing"
             )
         wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
         if wrong.any():

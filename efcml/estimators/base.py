@@ -80,7 +80,8 @@ class MultiLabelFace(LightBase):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Finite features.
+            Features; finite, but `EFCMLClassifier`, `OneVsRestEFC` and `ChainEFC` take NaN for a
+            missing value.
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only). May be sparse.
         **refused

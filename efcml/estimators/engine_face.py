@@ -15,6 +15,12 @@ class EngineFace(MultiLabelFace):
     """A face whose parameters are those of the rule engine."""
 
     random_state: Any
+    takes_gaps = True  # NaN in X is a missing feature
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _params(self) -> Params:
         if self.random_state is not None:

@@ -1,4 +1,7 @@
-"""Tables of features as people bring them, turned into finite floats."""
+"""Tables of features as people bring them, turned into floats.
+
+NaN stands for a missing value, in models that know what to do with it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from efcml.estimators.encoding import Encoding, find_encoding
 from efcml.estimators.targets import refuse_complex, refuse_text
 from efcml.support.dense import is_sparse
-from efcml.support.masks import refuse_mask
+from efcml.support.masks import fill_mask, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
@@ -34,6 +37,8 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
     array: Any = None
+    gaps = getattr(estimator, "takes_gaps", False)
+    X = fill_mask(X) if gaps else X
     if not (is_sparse(X) or hasattr(X, "columns")):
         array = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")
         if array.ndim < 2:
@@ -46,9 +51,18 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     else:
         X = read_table(estimator, X, reset=reset)
     if not np.isfinite(X).all():
-        at = "row {}, column {}".format(*np.argwhere(~np.isfinite(X))[0])
-        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+        refuse_values(X, gaps=gaps)
     return X
+
+
+def refuse_values(X: Floats, *, gaps: bool) -> None:
+    """Refuse infinite values, and NaN unless there may be gaps."""
+    wrong = np.argwhere(np.isinf(X) if gaps else ~np.isfinite(X))
+    if len(wrong):
+        at = "row {}, column {}".format(*wrong[0])
+        if gaps:
+            raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
+        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
 
 
 def is_usual(estimator: Any, array: Array, *, reset: bool) -> bool:

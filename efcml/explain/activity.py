@@ -20,6 +20,17 @@ def activate_scaled(learner: Any, scaled: Floats) -> Floats:
     return activations(learner.rules, scaled, learner.settings.replace(activation_floor=0.0))
 
 
+def rows_as_taken(learner: Any, scaled: Floats) -> tuple[list[Floats], Floats]:
+    """Return scaled rows as each rule takes them to be, and as all rules together do.
+
+    They differ where features are missing (NaN) alone. Rules are in the order of the arrays.
+    """
+    from efcml.model.filling import rows_for, rows_for_all  # not above: it loads numba
+
+    own = [rows_for(learner.rules, r, scaled) for r in range(learner.n_rules)]
+    return own, rows_for_all(learner.rules, scaled, learner.settings)
+
+
 def count_effective(activations: Floats) -> Floats:
     """Return how many rules share each answer: exp of the entropy of the activations (n,).
 

@@ -103,11 +103,11 @@ def is_partition(rows: Floats, means: Floats, columns: Sequence[int]) -> bool:
 
 
 def find_flags(X: Floats) -> Bools:
-    """Return which columns hold nothing but 0 and 1 (p,).
+    """Return which columns hold nothing but 0 and 1 (p,); missing values (NaN) do not count.
 
     Examples
     --------
     >>> find_flags(np.array([[0.0, 2.0], [1.0, 1.0]]))
     array([ True, False])
     """
-    return ((X == 0.0) | (X == 1.0)).all(axis=0)
+    return ((X == 0.0) | (X == 1.0) | np.isnan(X)).all(axis=0)

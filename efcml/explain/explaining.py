@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled
+from efcml.explain.activity import activate_scaled, rows_as_taken
 from efcml.explain.afterwards import find_addends
 from efcml.explain.explanation import Explanation
 from efcml.explain.label_answer import answer_labels
@@ -66,18 +66,18 @@ def explain_row(
             np.zeros(learner.n_features, dtype=bool),
         )
     scaled = learner.scaler.transform(x)
-    psi = activate_scaled(learner, scaled)
+    psi, (own, together) = activate_scaled(learner, scaled), rows_as_taken(learner, scaled)
     order = np.argsort(-psi[0], kind="stable")
     psi, rules = psi[0, order], [rules[r] for r in order]
     typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])
     contributions = np.array(
         [
-            share * rule.slopes * (scaled[0] - rule.scaled_center)
-            for share, rule in zip(psi, rules, strict=True)
+            share * rule.slopes * (own[r][0] - rule.scaled_center)
+            for share, rule, r in zip(psi, rules, order, strict=True)
         ]
     )
     clipped = np.abs(scaled[0]) >= learner.scaler.clip
-    cases, case_rows, similarity = remembered_by(learner, scaled[0])
+    cases, case_rows, similarity = remembered_by(learner, together[0])
     by_rule = typical + contributions.sum(axis=2)
     by_rules = by_rule.sum(axis=0)
     return Explanation(
@@ -92,4 +92,5 @@ def explain_row(
         similarity,
         clipped,
         find_addends(learner, by_rules + cases.sum(axis=0)),
+        np.where(np.isnan(x), learner.scaler.mean + learner.scaler.scale * together, x)[0],
     )

@@ -71,6 +71,8 @@ class Explanation:
         Features so far from the initial rows that they count as less far.
     afterwards : dict
         What label frequencies and the last rows add, by name, (K,) each.
+    taken : array of shape (p,), optional
+        The row with what the rules expect of missing features (NaN in ``x``); None in the warm-up.
     """
 
     x: Floats
@@ -84,6 +86,7 @@ class Explanation:
     case_similarity: Floats
     clipped: Bools
     afterwards: Mapping[str, Floats] = field(default_factory=dict)
+    taken: Floats | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -144,12 +147,20 @@ class Explanation:
     def _value(self, thing: Variable) -> str:
         """Return a thing with its value in the row."""
         values = self.x[list(thing.columns)]
+        if np.isnan(values).any():
+            return f"{thing.name} ({self._missing(thing)})"
         if thing.kind == "number":
             return f"{thing.name} ({plain_number(values[0])})"
         if thing.kind == "flag":
             return f"{thing.name} ({'yes' if values[0] >= 0.5 else 'no'})"
         held = [name for name, value in zip(thing.values, values, strict=True) if value >= 0.5]
         return f"{thing.name} ({' and '.join(held) or 'another'})"
+
+    def _missing(self, thing: Variable) -> str:
+        """Say what a thing that is missing in the row was taken for."""
+        if self.taken is None or thing.kind != "number":
+            return "not given"
+        return f"not given; taken as {plain_number(self.taken[thing.columns[0]])}"
 
     @cached_property
     def by_rule(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled, count_effective
+from efcml.explain.activity import activate_scaled, count_effective, rows_as_taken
 from efcml.explain.phrases import count, percent, short
 
 if TYPE_CHECKING:
@@ -93,15 +93,15 @@ def measure_trust(learner: Any, rules: Sequence[Rule], X: Floats, source: str) -
     ``rules`` are in the order of the learner's arrays.
     """
     scores, scaled = learner.score(X), learner.scaler.transform(X)
-    psi = activate_scaled(learner, scaled)
+    psi, (taken, _) = activate_scaled(learner, scaled), rows_as_taken(learner, scaled)
     winner = psi.argmax(axis=1)
     blended, alone, thin = (np.zeros_like(scores) for _ in range(3))
     for r, rule in enumerate(rules):
-        heights = scaled @ rule.slopes.T + rule.scaled_weights[:, -1]
+        heights = taken[r] @ rule.slopes.T + rule.scaled_weights[:, -1]
         blended += psi[:, [r]] * heights
         own = winner == r
         alone[own] = heights[own]
-        thin[own] = rule.answer + (scaled[own] - rule.scaled_center) @ rule.sparse.slopes.T
+        thin[own] = rule.answer + (taken[r][own] - rule.scaled_center) @ rule.sparse.slopes.T
     # All are decided as the model decides, by its thresholds or as whole sets.
     decided, alone, thin, blended_decided = (
         learner.answer_scores(part).decisions for part in (scores, alone, thin, blended)

@@ -89,6 +89,8 @@ def update_winner(winner, start_variance, rules, settings, scratch):
     q = start_variance.shape[0]
     turn = rules.updates[winner] % q
     amount = scratch.amount[0] * (settings.variance_floor * q * start_variance[turn] / support)
+    if scratch.gaps[0] > 0 and scratch.absent[turn]:
+        amount = 0.0  # a variance that no row makes smaller needs no floor
     move_rule(winner, turn, amount, rules, scratch)
     rules.support[winner] = support
     rules.prior_share[winner] *= support / grown

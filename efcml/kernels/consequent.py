@@ -36,11 +36,12 @@ def shrink_inverses(n_rules, prior_slope, rules, scratch):
     ``shrink`` then is ``w = root P r`` with ``root^2 = Psi / (l + Psi r'P r)``, so that P becomes
     ``(P - w w') / l`` and the gain of RFWLS is ``root w``. ``l`` is lambda^Psi.
     """
-    row, gain, Delta, groups = scratch.row, scratch.gain, rules.Delta, rules.P.shape[1]
+    gain, Delta, groups = scratch.gain, rules.Delta, rules.P.shape[1]
     for rule in range(n_rules):
         weight, keep = scratch.weights[rule], scratch.keeps[rule]
         if weight == 0.0:
             continue
+        row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
         for group in range(groups):
             if groups > 1 and not scratch.known[group]:
                 continue
@@ -84,13 +85,14 @@ def learn_planes(n_rules, y, rules, scratch):
     ``scratch.heights`` are the planes at the row. W may carry several planes of every label, one
     for each pair (alpha, beta). D, the gradient of least squares, stays as it is.
     """
-    row, heights, shrink, roots = scratch.row, scratch.heights, scratch.shrink, scratch.roots
+    heights, shrink, roots = scratch.heights, scratch.shrink, scratch.roots
     W, B, known = rules.W, rules.B, scratch.known
-    d, K, groups = row.shape[0], y.shape[0], roots.shape[1]
+    d, K, groups = scratch.row.shape[0], y.shape[0], roots.shape[1]
     for rule in range(n_rules):
         weight = scratch.weights[rule]
         if weight == 0.0:
             continue
+        row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
         for c in range(K):
             if not known[c]:
                 continue

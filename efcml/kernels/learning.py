@@ -25,6 +25,12 @@ from efcml.kernels.consequent import (
 )
 from efcml.kernels.constants import AHEAD, WAITING
 from efcml.kernels.firing import INPUT, activate_rules, find_likeliest, find_winner, look_ahead
+from efcml.kernels.gaps import (
+    choose_gapped_winner,
+    has_gaps,
+    measure_gapped,
+    update_gapped_winner,
+)
 from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.linalg import measure_distance
 from efcml.kernels.memory import (
@@ -40,7 +46,7 @@ from efcml.kernels.pairs import find_due_pair
 from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
 from efcml.kernels.scoring import add_up, answer_row, blend, score_row, view_row
 from efcml.kernels.sequel import is_on, learn_sequel, pass_row
-from efcml.kernels.waiting import bring_all, bring_all_G, queue_row
+from efcml.kernels.waiting import bring_all, bring_all_G, queue_own_rows, queue_row
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -78,6 +84,8 @@ def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
     Joint space when all labels are known, else input space, where the distance is the smallest
     one that any labels could give. ``distances`` are those in the input space.
     """
+    if scratch.gaps[0] > 0:
+        return choose_gapped_winner(all_known, n_rules, rules, settings, scratch)
     if settings.product_space and all_known:
         winner, distance = find_winner(scratch.z, distances, n_rules, rules, settings, scratch.e)
         dimension = float(scratch.z.shape[0])
@@ -86,6 +94,16 @@ def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
         distance = distances[winner]
         dimension = float(rules.input_precision.shape[1])
     return winner, is_novel(distance, dimension, rules.support[winner], settings.vigilance)
+
+
+@kernel
+def move_winner(winner, model):
+    """Let the winner take in the joint row, of which features may be missing."""
+    rules, settings, scratch = model.rules, model.settings, model.scratch
+    if scratch.gaps[0] > 0:
+        update_gapped_winner(winner, model.start_variance, rules, settings, scratch)
+    else:
+        update_winner(winner, model.start_variance, rules, settings, scratch)
 
 
 @kernel
@@ -116,12 +134,13 @@ def cluster_until_event(X, Y, start, newborn, numbers, n_rules, model):
         scratch.amount[0] = amount_of(t, model.amounts)
         complete_joint_row(x, y, known, y, scratch.z)
         look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
+        has_gaps(x, distances[0], n_rules, rules, settings, scratch)
         winner, novel = choose_winner(distances[0], n_known == K, n_rules, rules, settings, scratch)
         if novel:
             return BIRTH, t, winner, -1
         if n_known < K:  # without planes, the center says what a rule expects
             complete_joint_row(x, y, known, center[winner, p:], scratch.z)
-        update_winner(winner, model.start_variance, rules, settings, scratch)
+        move_winner(winner, model)
         rules.last_won[winner] = numbers[t]
         if settings.merging:
             other = find_due_pair(winner, n_rules, rules, settings, scratch.e)
@@ -177,12 +196,15 @@ def find_and_move_winner(X, Y, t, first, last, n_known, n_rules, model):
             for c in range(expected.shape[0]):
                 expected[c] = min(1.0, max(0.0, scratch.answers[winner, c]))
             complete_joint_row(x, y, known, expected, scratch.z)
-        update_winner(winner, model.start_variance, rules, settings, scratch)
+        move_winner(winner, model)
         center, precision = rules.center[winner], rules.input_precision[winner]
         for later in range(t, last):
             distance = measure_distance(X[later], center, precision, scratch.e)
             scratch.ahead[later - first, winner] = distance
-        scratch.distances[winner] = scratch.ahead[t - first, winner]
+        if scratch.gaps[0] > 0:
+            measure_gapped(x, winner, rules, settings, scratch)
+        else:
+            scratch.distances[winner] = scratch.ahead[t - first, winner]
     return winner, novel
 
 
@@ -193,7 +215,10 @@ def learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch,
     ``scratch.factors`` tell how much each forgets; ``corrects``, whether proximal steps follow.
     """
     weigh_rules(scratch.activation, n_rules, newborn, settings, scratch)
-    queue_row(n_rules, scratch)
+    if scratch.gaps[0] > 0:
+        queue_own_rows(n_rules, rules.G, scratch)
+    else:
+        queue_row(n_rules, scratch)
     shrink_inverses(n_rules, settings.prior_slope, rules, scratch)
     if settings.follows or settings.forgetting < 1.0:
         forget_sums(n_rules, rules, scratch)
@@ -236,11 +261,12 @@ def learn_errors_of_rules(x, y, n_known, compared, row_number, n_rules, model):
     blend(scratch.activation, scratch.answers, n_rules, cases.errors)
     for c in range(cases.errors.shape[0]):
         cases.errors[c] = y[c % K] - cases.errors[c]
+    seen = scratch.filled if scratch.gaps[0] > 0 else x
     if not compared:
-        compare_with_cases(x, cases)
+        compare_with_cases(seen, cases)
     if model.recent.rows.shape[0] > 0:
         if not compared:
-            compare_with_cases(x, model.recent)
+            compare_with_cases(seen, model.recent)
         learn_errors_of_cases(n_known, row_number, model)
     kept = measure_forgetting(n_rules, scratch)
     cases.amount[0] = scratch.amount[0]

@@ -98,7 +98,8 @@ def largest_instability(kind, floor, n_rules, rules, scratch):
         activation = scratch.activation[rule]
         if activation >= floor:
             P = rules.P[rule, least_known(rules.label_weight[rule])]
-            found = instability_of(kind, activation, P, scratch.row, scratch.image)
+            row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
+            found = instability_of(kind, activation, P, row, scratch.image)
             largest = max(largest, found)
     return largest
 
@@ -121,8 +122,9 @@ def find_reasons(x, scores, n_ambiguous, draw, n_rules, model, ask, state):
     if ask.novelty:
         nearest = find_likeliest(scratch.distances, INPUT, n_rules, rules, settings)
         support = rules.support[nearest]
-        distance = scratch.distances[nearest]
-        if is_novel(distance, float(x.shape[0]), support, settings.vigilance):
+        gapped, present = scratch.gaps[0] > 0, float(x.shape[0] - scratch.gaps[0])
+        distance = scratch.marginal[nearest] if gapped else scratch.distances[nearest]
+        if is_novel(distance, present, support, settings.vigilance):
             reasons |= NOVELTY
     if ask.ambiguity and n_ambiguous > 0:
         reasons |= AMBIGUITY

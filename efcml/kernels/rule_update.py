@@ -213,11 +213,12 @@ def check_inverses(n_rules, rules, scratch):
                 rules.unchecked[rule, group] = 0
                 bring_P(rule, group, rules.P, scratch)
                 bring_G(rule, group, rules.G, scratch)
+                row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
                 off = inverse_error(
                     rules.P[rule, group],
                     rules.G[rule, group],
                     rules.Delta[rule, group],
-                    scratch.row,
+                    row,
                     scratch.image,
                     scratch.back,
                 )
@@ -235,5 +236,5 @@ def correct_due_rules(row_number, n_rules, rules, settings, scratch):
         weight = scratch.weights[rule]
         rules.uncorrected[rule] += weight
         if weight > 0.0 and rules.uncorrected[rule] >= settings.step_interval:
-            row, known = scratch.row, scratch.known
-            correct_rule(rule, row_number, row, known, rules, settings, scratch)
+            row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
+            correct_rule(rule, row_number, row, scratch.known, rules, settings, scratch)

@@ -52,6 +52,8 @@ def note_row(x, clip, follow):
     level, square, unfit, asleep = follow.level, follow.square, follow.unfit, follow.asleep
     off = False
     for j in range(x.shape[0]):
+        if np.isnan(x[j]):
+            continue  # what is missing says nothing
         misfit = weigh_misfit(x[j], follow.previous[j], clip, asleep[j], follow.lively[j])
         level[j] += (x[j] - level[j]) / MEMORY
         square[j] += (x[j] * x[j] - square[j]) / MEMORY

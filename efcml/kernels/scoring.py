@@ -4,6 +4,7 @@ from efcml._jit import kernel, kernel_fast
 from efcml.kernels.cases import compare_with_cases, recall
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules, look_ahead
+from efcml.kernels.gaps import has_gaps
 from efcml.kernels.memory import mix_answers, recent_share
 from efcml.kernels.sequel import answer_sequel, is_on
 
@@ -40,9 +41,39 @@ def copy_answers(n_rules, scratch):
 
 
 @kernel
+def say_answers(n_rules, model):
+    """Write what each rule says at the row in view, from the heights."""
+    scratch = model.scratch
+    if model.settings.follows:
+        heights, trials = model.brief_scratch.heights, model.rules.trial
+        mix_answers(n_rules, trials, scratch.heights, heights, scratch.answers)
+    else:
+        copy_answers(n_rules, scratch)
+
+
+@kernel
+def measure_gapped_heights(n_rules, model):
+    """Write the heights of all planes, those of each rule at its own row (kernels/gaps.py)."""
+    scratch, brief = model.scratch, model.brief_scratch
+    for r in range(n_rules):
+        own = scratch.own[r]
+        measure_heights(own, model.rules.W[r : r + 1], 1, scratch.heights[r : r + 1])
+        if model.settings.follows:
+            for i in range(own.shape[0]):
+                brief.own[r, i] = own[i]
+            measure_heights(own, model.brief.W[r : r + 1], 1, brief.heights[r : r + 1])
+    brief.gaps[0] = scratch.gaps[0]
+
+
+@kernel
 def view_row(x, distances, n_rules, model):
     """Write what scoring and learning a row both need: distances, r = [x, 1], heights, answers."""
-    scratch = model.scratch
+    rules, settings, scratch = model.rules, model.settings, model.scratch
+    model.brief_scratch.gaps[0] = 0
+    if has_gaps(x, distances, n_rules, rules, settings, scratch):
+        measure_gapped_heights(n_rules, model)
+        say_answers(n_rules, model)
+        return
     for r in range(n_rules):
         scratch.distances[r] = distances[r]
     p, row = x.shape[0], scratch.row
@@ -55,21 +86,19 @@ def view_row(x, distances, n_rules, model):
         for j in range(p + 1):
             brief.row[j] = row[j]
         measure_heights(row, model.brief.W, n_rules, brief.heights)
-        trials, answers = model.rules.trial, scratch.answers
-        mix_answers(n_rules, trials, scratch.heights, brief.heights, answers)
-    else:
-        copy_answers(n_rules, scratch)
+    say_answers(n_rules, model)
 
 
 @kernel
 def add_up(x, n_rules, model, scores):
     """Write what rules and all cases say of the row in view (how_it_works.md 2)."""
     scratch = model.scratch
+    seen = scratch.filled if scratch.gaps[0] > 0 else x
     activate_rules(scratch.distances, n_rules, model.rules, model.settings, scratch.activation)
     blend(scratch.activation, scratch.answers, n_rules, scores)
-    recall(x, model.cases, scores)
+    recall(seen, model.cases, scores)
     if model.recent.rows.shape[0] > 0:
-        compare_with_cases(x, model.recent)
+        compare_with_cases(seen, model.recent)
         share = recent_share(model.recent_trial)
         for c in range(scores.shape[0]):
             scores[c] += share * model.recent.expected[c]
@@ -118,4 +147,7 @@ def activate_rows(X, n_rules, rules, settings, scratch, activations):
     center, precision, distances = rules.center, rules.input_precision, scratch.alone
     for t in range(X.shape[0]):
         look_ahead(X, t, t + 1, center, precision, n_rules, scratch.e, distances)
-        activate_rules(distances[0], n_rules, rules, settings, activations[t])
+        if has_gaps(X[t], distances[0], n_rules, rules, settings, scratch):
+            activate_rules(scratch.distances, n_rules, rules, settings, activations[t])
+        else:
+            activate_rules(distances[0], n_rules, rules, settings, activations[t])

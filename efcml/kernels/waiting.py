@@ -56,7 +56,13 @@ def bring_P(rule, group, P, scratch):
 @kernel
 def queue_row(n_rules, scratch):
     """Let the row wait for G of all rules, with its weight in each label group."""
-    row, slot = scratch.row, scratch.count[0]
+    put_in_queue(scratch.row, n_rules, scratch)
+
+
+@kernel
+def put_in_queue(row, n_rules, scratch):
+    """Take a row into the next slot."""
+    slot = scratch.count[0]
     for i in range(row.shape[0]):
         scratch.rows[slot, i] = row[i]
     groups = scratch.row_weight.shape[1]
@@ -66,6 +72,23 @@ def queue_row(n_rules, scratch):
             scratch.row_weight[rule, group, slot] = scratch.weights[rule] if learns else 0.0
             scratch.row_keep[rule, group, slot] = scratch.keeps[rule] if learns else 1.0
     scratch.count[0] = slot + 1
+
+
+@kernel
+def queue_own_rows(n_rules, G, scratch):
+    """Let the row wait as each rule that learns it sees it (kernels/gaps.py)."""
+    for owner in range(n_rules):
+        if scratch.weights[owner] == 0.0:
+            continue
+        if scratch.count[0] == WAITING:
+            bring_all_G(n_rules, G, scratch)
+        slot = scratch.count[0]
+        put_in_queue(scratch.own[owner], n_rules, scratch)
+        for rule in range(n_rules):
+            if rule != owner:
+                for group in range(scratch.row_weight.shape[1]):
+                    scratch.row_weight[rule, group, slot] = 0.0
+                    scratch.row_keep[rule, group, slot] = 1.0
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from efcml.kernels import descent, proximal
 from efcml.kernels.scoring import activate_rows
 from efcml.model.definite import invert
+from efcml.model.filling import rows_for
 from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
@@ -39,12 +40,15 @@ def extended(X: Floats) -> Floats:
 
 
 def set_statistics(rules: RuleBase, X: Floats, Y: Floats, psi: Floats) -> None:
-    """Fill G, B, weight and the label moments of every rule from weighted rows."""
+    """Fill G, B, weight and the label moments of every rule from weighted rows.
+
+    Missing features are what the rule expects of them.
+    """
     arrays = rules.arrays
-    R = extended(X)
     known = ~np.isnan(Y)
     Y = np.where(known, Y, 0.0)
     for r in range(rules.n_rules):
+        R = extended(rows_for(rules, r, X))
         weighted = psi[:, r, None] * R
         arrays.B[r] = Y.T @ weighted
         arrays.weight[r] = arrays.use[r] = psi[:, r].sum()
@@ -153,10 +157,11 @@ def errors_without_own_row(
     """
     blending = activations(rules, X, settings.replace(activation_floor=0.0))
     learned = np.where(blending < settings.activation_floor, 0.0, blending)
-    R, known = extended(X), ~np.isnan(Y)
+    known = ~np.isnan(Y)
     Y = np.where(known, Y, 0.0)
     parts = np.zeros((rules.n_pairs, *Y.shape))
     for r in range(rules.n_rules):
+        R = extended(rows_for(rules, r, X))
         planes = rules.arrays.W[r].reshape(rules.n_pairs, Y.shape[1], R.shape[1])
         shapes = pull_shapes(rules, r, R)
         for part, W, alpha, beta in zip(parts, planes, settings.alpha, settings.beta, strict=True):

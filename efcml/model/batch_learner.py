@@ -12,11 +12,12 @@ from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
 from efcml.model.evolving import ALL_ALIKE, NOT_YET, EvolvingRules
+from efcml.model.filling import rows_for_all
 from efcml.model.following_scale import FollowingScale
 from efcml.model.honest_errors import honest_errors
 from efcml.model.label_layer import LabelLayer
 from efcml.model.memories import begin_brief
-from efcml.model.prior import choose_prior_and_share
+from efcml.model.prior import COARSE, choose_prior_and_share
 from efcml.model.scaler import Scaler
 from efcml.model.sequelbase import SequelBase
 from efcml.model.sharing import next_renewal
@@ -93,16 +94,18 @@ class BatchLearner(EvolvingRules):
         if self.params.scaling == "follow":
             self.following = FollowingScale.from_rows(raw, X, self.n_labels)
         self.start_variance = start_variances(X, self.n_labels, self.params.birth_width)
-        prior, share = choose_prior_and_share(self._form_rules, X, Y, self.params)
+        whole = self._fill_gaps(X, Y)
+        prior, share = choose_prior_and_share(self._form_rules, X, Y, self.params, whole)
         with self._weighed(ALL_ALIKE if amounts is None else amounts):
-            self.build(X, Y, replace(prior, amounts=amounts), share)
+            self.build(X, Y, replace(prior, amounts=amounts), share, whole)
         self.cases, self.sequel = self._new_cases(), self._new_sequel()
         self.labels = self._new_labels()
         if self.cases.capacity:
             facts = self.rules, X, Y, self.settings
             own = 1.0 if amounts is None else amounts
             errors = batch.errors_without_own_row(*facts, amounts=own)
-            self.cases.fill(X, errors, ALL_ALIKE if amounts is None else amounts)
+            rows = rows_for_all(self.rules, X, self.settings)
+            self.cases.fill(rows, errors, ALL_ALIKE if amounts is None else amounts)
         self._learn_from_errors(X, Y, amounts)
         return self
 
@@ -141,14 +144,26 @@ class BatchLearner(EvolvingRules):
         one, params = self.pairs is None, self.params
         return SequelBase(self.n_labels, trusts=one and params.caution, times=one and params.time)
 
-    def build(self, X: Floats, Y: Floats, prior: Prior, split_share: float) -> None:
-        """Form rules from scaled rows and solve for their consequents."""
+    def _fill_gaps(self, X: Floats, Y: Floats) -> Floats:
+        """Return scaled rows with what rules formed from them expect of missing features."""
+        if not np.isnan(X).any():
+            return X
+        rules, settings = self._form_rules(X, Y, COARSE)
+        return rows_for_all(rules, X, settings)
+
+    def build(
+        self, X: Floats, Y: Floats, prior: Prior, split_share: float, whole: Floats | None = None
+    ) -> None:
+        """Form rules from scaled rows and solve for their consequents.
+
+        ``whole`` are the rows with gaps filled in, if there are any.
+        """
         self.cluster(X, Y, prior.strength, split_share)
         psi = batch.activations(self.rules, X, self.settings)
         if prior.amounts is not None:
             psi *= prior.amounts[:, None]
         batch.set_statistics(self.rules, X, Y, psi)
-        base = prior.planes(X, Y)
+        base = prior.planes(X if whole is None else whole, Y)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
         for rule in diverged:
             self.rules.arrays.stopped[rule] = len(X)

@@ -60,7 +60,13 @@ def weigh_birth(rules: RuleBase, rule: int, weight: float) -> None:
 
 
 def start_variances(X: Floats, n_labels: int, width: float) -> Floats:
-    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1."""
+    """Return S_0 = f * range * std per joint coordinate; constant features count as spread 1.
+
+    Missing values (NaN) do not count.
+    """
     spread = np.ptp(X, axis=0) * X.std(axis=0)
+    for j in np.flatnonzero(np.isnan(spread)):
+        there = X[~np.isnan(X[:, j]), j]
+        spread[j] = np.ptp(there) * there.std() if len(there) else 0.0
     spread = np.where(spread > 1e-6, spread, 1.0)
     return width * np.concatenate([spread, np.full(n_labels, LABEL_SPREAD)])

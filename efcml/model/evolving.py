@@ -29,6 +29,7 @@ from efcml.model.arguments import Model
 from efcml.model.birth import give_birth, weigh_birth
 from efcml.model.casebase import CaseBase
 from efcml.model.divergence import warn_of_divergence
+from efcml.model.filling import row_for
 from efcml.model.memories import (
     follow_antecedents,
     mixed_planes,
@@ -217,6 +218,7 @@ class EvolvingRules:
     def _give_birth(
         self, x: Floats, y: Floats, nearest: int, with_consequents: bool, events: Events, at: int
     ) -> int:
+        x = row_for(self.rules, nearest, x)
         W = [np.zeros(rules.arrays.W.shape[1:]) for rules in self.memories]
         expected = np.full(self.n_labels, 0.5)
         if nearest >= 0 and with_consequents:

@@ -368,7 +368,10 @@ def shapes_of(fields: Iterable[Field], sizes: Mapping[str, int], *leading: int) 
 
 def allocate(field: Field, sizes: Mapping[str, int], *leading: int) -> Array:
     """Return an array of a field with its fill value; ``leading`` lengths come first."""
-    return np.full((*leading, *shape_of(field, sizes)), field.fill, dtype=field.dtype)
+    shape = (*leading, *shape_of(field, sizes))
+    if field.fill == 0:
+        return np.zeros(shape, dtype=field.dtype)  # costs nothing until it is written to
+    return np.full(shape, field.fill, dtype=field.dtype)
 
 
 def markdown_table(fields: Iterable[Field] = FIELDS, shape: str = "shape per rule") -> str:

@@ -72,8 +72,10 @@ class FollowingScale(KeptArrays):
         following = cls(X.shape[1], n_labels)
         following.arrays.asleep[:] = is_resting(X)
         if len(X) > 1:
-            near = np.abs(np.diff(scaled, axis=0)) < NEAR
-            following.arrays.lively[:] = near.mean(axis=0) < MOST_NEAR
+            steps = np.abs(np.diff(scaled, axis=0))
+            there = (~np.isnan(steps)).sum(axis=0)  # of rows in turn that both have the feature
+            near = (steps < NEAR).sum(axis=0) / np.maximum(there, 1)
+            following.arrays.lively[:] = (near < MOST_NEAR) & (there > 0)
         return following
 
     @property
@@ -116,7 +118,8 @@ class FollowingScale(KeptArrays):
             shift = np.abs(new.mean - scaler.mean) / scaler.scale
             ratio = new.scale / scaler.scale
         off = (shift > SURE * FARTHEST) | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
-        wakes = (np.abs(seen) >= STIRRING).mean(axis=0) > AWAKE
+        there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
+        wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
         due = np.where(asleep, wakes, off) & ~is_resting(rows)
         mean = np.where(due, new.mean, scaler.mean)
         scale = np.where(due, new.scale, scaler.scale)

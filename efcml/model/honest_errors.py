@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.model import batch
-from efcml.model.definite import whole
+from efcml.model.definite import whole as both_triangles
+from efcml.model.filling import rows_for_all
 from efcml.model.prior import precision
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class HeldErrors:
         ``r'P Delta P_0 r e_0``, as if there were no penalty beta.
         """
         found = np.empty_like(self.errors)
-        for group, (P, moved) in enumerate(zip(whole(rules.arrays.P[r]), self.moves, strict=True)):
+        for group, (P, moved) in enumerate(
+            zip(both_triangles(rules.arrays.P[r]), self.moves, strict=True)
+        ):
             labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
             share = (self.rows @ P * rules.arrays.Delta[r, group] * moved).sum(axis=1)
             found[:, labels] = share[:, None] * self.errors[:, labels]
@@ -86,12 +89,13 @@ def honest_errors(
     NaN where a label is unknown. Rows are scaled, ``shared`` is the strength that holds shared
     planes. Of several pairs (alpha, beta) the errors are those of the first.
     """
-    held = None if shared is None else HeldErrors(rules, shared, X, Y, MOST_ROWS, amounts)
+    whole = rows_for_all(rules, X, settings)
+    held = None if shared is None else HeldErrors(rules, shared, whole, Y, MOST_ROWS, amounts)
     own = 1.0 if amounts is None else amounts[-MOST_ROWS:]
-    X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
+    X, Y, whole = X[-MOST_ROWS:], Y[-MOST_ROWS:], whole[-MOST_ROWS:]
     first = slice(0, rules.n_labels)
     found = batch.errors_without_own_row(rules, X, Y, settings, held, own)[:, first]
     if cases.n_cases == 0:
         return found
     filled = batch.errors_without_own_row(rules, X, Y, settings, None, own)[:, first]
-    return found - filled + cases.errors_without_own_row(X, filled, own)
+    return found - filled + cases.errors_without_own_row(whole, filled, own)

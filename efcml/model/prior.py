@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from efcml.model import batch
+from efcml.model.filling import rows_for
 from efcml.model.rulebase import RuleBase
 from efcml.support.folds import contiguous_folds, without
 
@@ -50,6 +51,17 @@ class Prior:
         return ridge_weights(rules, 0, precision(self.shared, X.shape[1]), flat)
 
 
+class Part(NamedTuple):
+    """Rows to learn, and new ones; ``whole`` are those rows with gaps filled in."""
+
+    X: Floats
+    Y: Floats
+    X_new: Floats
+    Y_new: Floats
+    whole: Floats
+    whole_new: Floats
+
+
 def precision(strength: float, n_features: int) -> Floats:
     """Return the diagonal of Delta."""
     diagonal = np.full(n_features + 1, float(strength))
@@ -58,13 +70,14 @@ def precision(strength: float, n_features: int) -> Floats:
 
 
 def choose_prior_and_share(
-    form_rules: FormRules, X: Floats, Y: Floats, params: Params
+    form_rules: FormRules, X: Floats, Y: Floats, params: Params, whole: Floats
 ) -> tuple[Prior, float]:
     """Return how planes are held and at which share of the rows rules are split.
 
     What the parameters leave open is chosen by the squared error over contiguous folds of scaled
     rows. Antecedents do not depend on the prior, so every fold forms its rules once for a share:
-    ``form_rules(X, Y, share)`` returns them and their settings. The strength that suits one plane
+    ``form_rules(X, Y, share)`` returns them and their settings. ``whole`` are the rows with gaps
+    filled in, for planes that know no rule. The strength that suits one plane
     for all rows is too much for a rule by about the number of rules.
 
     Rules are split finely if that pays, that is, if regions with planes of their own are clearly
@@ -74,18 +87,20 @@ def choose_prior_and_share(
     if params.splitting == "off":
         shares = (1.0,)
     given: Any = params.prior
-    X, Y = X[-MOST_ROWS:], Y[-MOST_ROWS:]
+    X, Y, whole = X[-MOST_ROWS:], Y[-MOST_ROWS:], whole[-MOST_ROWS:]
     folds = min(FOLDS, len(X) // 2)
     if folds < 2 or (given != "auto" and len(shares) == 1):
         return Prior(1.0 if given == "auto" else given), shares[-1]
     parts = [
-        (without(X, fold), without(Y, fold), X[fold], Y[fold])
+        Part(
+            without(X, fold), without(Y, fold), X[fold], Y[fold], without(whole, fold), whole[fold]
+        )
         for fold in contiguous_folds(len(X), folds)
     ]
-    one_plane: Any = sum(shared_losses(*part) for part in parts)
+    one_plane: Any = sum(shared_losses(part) for part in parts)
     shared = STRENGTHS[int(np.argmin(one_plane))]
     for share in shares:
-        losses: Any = sum(fold_losses(form_rules, share, shared, *part) for part in parts)
+        losses: Any = sum(fold_losses(form_rules, share, shared, part) for part in parts)
         if losses.min() < (1.0 - REGIONS_PAY) * one_plane.min():
             break
     if given != "auto":
@@ -94,34 +109,30 @@ def choose_prior_and_share(
     return Prior(STRENGTHS[strength], shared if base else None), share
 
 
-def shared_losses(X: Floats, Y: Floats, X_new: Floats, Y_new: Floats) -> Floats:
+def shared_losses(part: Part) -> Floats:
     """Return the summed squared error on new rows of the planes for all rows, by strength."""
-    flat = Prior(1.0).planes(X, Y)
-    scores = trial_scores(one_rule(X, Y), 0, [flat], batch.extended(X_new))[0]
-    return np.nansum((scores - Y_new) ** 2, axis=(1, 2))
+    flat = Prior(1.0).planes(part.whole, part.Y)
+    rules = one_rule(part.whole, part.Y)
+    scores = trial_scores(rules, 0, [flat], batch.extended(part.whole_new))[0]
+    return np.nansum((scores - part.Y_new) ** 2, axis=(1, 2))
 
 
-def fold_losses(
-    form_rules: FormRules,
-    share: float,
-    shared: float,
-    X: Floats,
-    Y: Floats,
-    X_new: Floats,
-    Y_new: Floats,
-) -> Floats:
+def fold_losses(form_rules: FormRules, share: float, shared: float, part: Part) -> Floats:
     """Return the summed squared error on new rows by strength, with flat and with shared planes.
 
     ``shared`` is the strength of the shared planes themselves.
     """
+    X, Y, X_new = part.X, part.Y, part.X_new
     rules, settings = form_rules(X, Y, share)
     batch.set_statistics(rules, X, Y, batch.activations(rules, X, settings))
     psi_new = batch.activations(rules, X_new, settings)
-    R_new, bases = batch.extended(X_new), [Prior(1.0, held).planes(X, Y) for held in (None, shared)]
+    bases = [Prior(1.0, held).planes(part.whole, Y) for held in (None, shared)]
     scores = sum(
-        psi_new[:, r, None] * trial_scores(rules, r, bases, R_new) for r in range(rules.n_rules)
+        psi_new[:, r, None]
+        * trial_scores(rules, r, bases, batch.extended(rows_for(rules, r, X_new)))
+        for r in range(rules.n_rules)
     )
-    return np.nansum((scores - Y_new) ** 2, axis=(2, 3))
+    return np.nansum((scores - part.Y_new) ** 2, axis=(2, 3))
 
 
 def trial_scores(rules: RuleBase, rule: int, bases: Sequence[Floats], R_new: Floats) -> Floats:

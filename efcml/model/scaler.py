@@ -36,12 +36,27 @@ class Scaler:
     def from_rows(cls, X: Floats, clip: float) -> Self:
         """Learn mean and standard deviation per feature; wild values are left out.
 
-        A constant feature is centered and divided by its magnitude.
+        A constant feature is centered and divided by its magnitude. Missing values (NaN) do not
+        count; a feature without any value keeps its unit.
         """
+        missing = np.isnan(X)
+        if missing.any():
+            return cls._from_columns(X, missing, clip)
         mean, scale = standardise(X)
         wild = find_wild(X)
         for j in np.flatnonzero(wild.any(axis=0)):
             mean[[j]], scale[[j]] = standardise(X[~wild[:, j], j][:, None])
+        return cls(mean, scale, float(clip))
+
+    @classmethod
+    def _from_columns(cls, X: Floats, missing: Bools, clip: float) -> Self:
+        """Learn each feature from the rows that have it."""
+        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        for j in range(X.shape[1]):
+            there = X[~missing[:, j], j][:, None]
+            if len(there):
+                one = cls.from_rows(there, clip)
+                mean[j], scale[j] = one.mean[0], one.scale[0]
         return cls(mean, scale, float(clip))
 
     def transform(self, X: Floats) -> Floats:
@@ -86,8 +101,9 @@ def standardise_nearby(x: Floats, magnitude: float) -> tuple[float, float]:
 
 
 def is_resting(X: Floats) -> Bools:
-    """Tell which features do not vary, but for rounding (p,)."""
-    low, high = X.min(axis=0), X.max(axis=0)
+    """Tell which features do not vary, but for rounding (p,); missing values do not count."""
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    low, high = np.nan_to_num(low), np.nan_to_num(high)  # NaN: no value at all
     resting: Bools = high / 2.0 - low / 2.0 <= ROUNDING * np.maximum(np.abs(low), np.abs(high))
     return resting
 

@@ -40,6 +40,17 @@ SCRATCH = (
     # other rows
     _array("alone", "1 R", "distances of a row that is looked at alone"),
     _array("ahead", "ahead R", "distances of the next rows"),
+    # features that are missing (kernels/gaps.py); all rows are the same if none is
+    _array("gaps", "1", "how many features of the row in view are missing", "i8"),
+    _array("missing", "p", "which ones", "i8"),
+    _array("absent", "q", "whether each is; labels never are", "?"),
+    _array("marginal", "R", "squared distances over the features that are there"),
+    _array("own", "R d", "r = [x, 1] as each rule fills it in"),
+    _array("filled", "p", "x as all rules together fill it in"),
+    _array("block", "p p", "precision of the missing features, and its factor"),
+    _array("held", "p p", "likewise, of the winner before it learns"),
+    _array("right", "p", "of a system with it: the right side"),
+    _array("lines", "p q", "what the winner's precision loses"),
     # within a kernel
     _array("e", "q", "deviation from a center"),
     _array("v", "q", "of an update: precision times e, scaled"),

@@ -130,19 +130,18 @@ def read_params(facts: Facts) -> Params:
     return Params(**{name: from_plain(value) for name, value in facts.items()})
 
 
-def check_learner(facts: Facts, arrays: Arrays, *, gaps: bool = False) -> None:
-    """Refuse values that no `Learner` can have; with ``gaps`` held rows may lack features."""
+def check_learner(facts: Facts, arrays: Arrays) -> None:
+    """Refuse values that no `Learner` can have; rows that are held may lack features."""
     p = facts["n_features"]
     features, labels = arrays["held"][:, :p], arrays["held"][:, p:]
-    good = np.isfinite(features) | (gaps & np.isnan(features))
-    check_all(good, "held rows hold NaN or infinity")
+    check_all(~np.isinf(features), "held rows hold infinity")
     check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
     if facts["rules"] is None:
         return
     check_whole(arrays)
     # Without a limit, planes under a printed formula run away, and a real model can hold NaN.
     limited = from_plain(facts["params"]["weight_limit"]) < np.inf
-    gaps_allowed = ("held", "follow/labels")
+    gaps_allowed = ("held", "follow/labels", "follow/rows")
     check_finite(arrays, but=gaps_allowed if limited else (*gaps_allowed, *PLANES))
     check_positive(arrays, "scale", "start_variance", "prior_precision", "rules/support")
     check_definite(arrays, "rules/joint_precision", "rules/input_precision")
@@ -208,6 +207,7 @@ def check_labels(arrays: Arrays) -> None:
 def check_following(arrays: Arrays) -> None:
     """Refuse what no scale that follows its stream can remember."""
     labels = arrays["labels"]
+    check_all(~np.isinf(arrays["rows"]), "held rows hold infinity")
     check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
     doubt, held = arrays["count"][[scale_watch.DOUBT, scale_watch.HELD]].tolist()
     if doubt not in (0, 1) or not 0 <= held < (MOST_HELD if doubt else 1):

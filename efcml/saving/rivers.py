@@ -65,7 +65,7 @@ def check_names(names: Sequence[Any], what: str, count: int | None = None) -> No
 def check(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that no model can have; held rows may lack features."""
     if facts["learned"] is not None:
-        check_learner(facts["learned"]["learner"], pick(arrays, "learner"), gaps=True)
+        check_learner(facts["learned"]["learner"], pick(arrays, "learner"))
 
 
 def unpack(facts: Facts, arrays: Arrays) -> Any:

@@ -8,6 +8,7 @@ import os
 import numpy as np
 from naive import learner as naive
 from naive.following import NaiveFollower
+from naive.gaps import NaiveGapped, NaiveGappedFollower
 from numpy.testing import assert_allclose
 
 from efcml.model import merging
@@ -109,6 +110,13 @@ def random_rows(rng, n, p, K, share=1.0):
     return X, np.where(rng.uniform(size=Y.shape) <= share, Y, np.nan)
 
 
+def with_gaps(rng, X, share=0.3):
+    """Rows without a share of their values; every eleventh row has none at all."""
+    X = np.where(rng.uniform(size=X.shape) < share, np.nan, X)
+    X[7::11] = np.nan
+    return X
+
+
 def random_covariance(rng, n):
     A = rng.normal(size=(n, n + 3))
     return A @ A.T / n + 0.1 * np.eye(n)
@@ -153,12 +161,15 @@ def unscaled_learner(p, K, *, capacity=8, shared=None, renewal=None, **changes):
     return learner
 
 
-def naive_learner(p, K, **changes):
-    """The slow twin of `unscaled_learner`."""
+def naive_learner(p, K, *, gaps=False, **changes):
+    """The slow twin of `unscaled_learner`; with ``gaps`` it takes rows that lack features."""
     values = PARAMETERS | changes
     values = {name: value for name, value in values.items() if name not in NOT_IN_NAIVE}
     values["prior_intercept"] = 0.01 * values["prior"]
-    kind = NaiveFollower if values["forgetting"] == "auto" else naive.NaiveLearner
+    kinds = NaiveGapped, NaiveGappedFollower
+    if not gaps:
+        kinds = naive.NaiveLearner, NaiveFollower
+    kind = kinds[values["forgetting"] == "auto"]
     return kind(p=p, K=K, S_0=start_variance(p, K), **values)
 
 
@@ -217,7 +228,8 @@ def assert_identical(actual, expected):
     """Compare two states of `state_of` bit for bit."""
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        same = np.array_equal(actual[name], value, equal_nan=name == "follow/labels")
+        gaps = name in ("held", "follow/labels", "follow/rows")
+        same = np.array_equal(actual[name], value, equal_nan=gaps)
         assert same, f"{name} differs"
 
 

@@ -65,8 +65,11 @@ class NaiveFollower(NaiveLearner):
             return np.zeros(self.K)
         psi = self.activations(x)
         said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
-        trust = share_of(self.recent_trial, RECENT_HELD)
-        return said + self.cases.recall(x) + trust * self.recent.recall(x)
+        return said + self.cases.recall(x) + self.recent_share() * self.recent.recall(x)
+
+    def recent_share(self):
+        """How much the recent cases are trusted."""
+        return share_of(self.recent_trial, RECENT_HELD)
 
     def learn_row(self, x, y):
         """Learn one row, in the order of how_it_works.md 8."""
