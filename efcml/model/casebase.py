@@ -11,7 +11,7 @@ from efcml.model.arguments import Cases
 from efcml.model.batch import LEAST_KEPT
 from efcml.model.definite import whole
 from efcml.model.fields import CASE_FIELDS, allocate
-from efcml.model.scratch import CASE_SCRATCH, blank
+from efcml.model.scratch import ALL_ALIKE, CASE_SCRATCH, blank
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Floats, Ints, Shapes
@@ -53,7 +53,7 @@ class CaseBase:
         """Memory of the state, free slots included."""
         return sum(getattr(self.arrays, field.name).nbytes for field in CASE_FIELDS)
 
-    def fill(self, X: Floats, errors: Floats, amounts: Floats) -> None:
+    def fill(self, X: Floats, errors: Floats, amounts: Floats = ALL_ALIKE) -> None:
         """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown.
 
         ``amounts`` are weights of the rows, none of them if all are 1.

@@ -21,7 +21,7 @@ from efcml.kernels.sequel import (
 from efcml.model.arguments import Sequel
 from efcml.model.definite import whole
 from efcml.model.fields import allocate
-from efcml.model.scratch import blank
+from efcml.model.scratch import ALL_ALIKE, blank
 from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH, sequel_sizes
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ MOST_ROWS = 3000  # of a batch; the newest are enough
 WORTH = 30.0  # rows that a batch counts as: its errors are a little better than those to come
 USUAL_VARIANCE = 0.25  # of a label, before any row
 TRIANGLE = "link_covariance"
-
-NONE = np.empty(0)  # in the place of weights
 
 
 class SequelBase:
@@ -68,7 +66,7 @@ class SequelBase:
         """Whether it trusts, and whether it knows of time."""
         return self.arrays.trusts, self.arrays.times
 
-    def begin(self, errors: Floats, Y: Floats, amounts: Floats = NONE) -> None:
+    def begin(self, errors: Floats, Y: Floats, amounts: Floats = ALL_ALIKE) -> None:
         """Learn a batch: errors (m, K) at its newest rows, each without the row; NaN if unknown.
 
         The rows are no more than a hint, and the last of them is not taken for the row before the
