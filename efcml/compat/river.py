@@ -10,9 +10,9 @@ import numpy as np
 from efcml.compat.dicts import check_weight, in_order, read_features, read_labels
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.answers_of_rows import plain_answer
-from efcml.model.evolving import ALL_ALIKE
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
+from efcml.model.scratch import ALL_ALIKE
 from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time

@@ -239,7 +239,8 @@ def update_gapped_winner(winner, start_variance, rules, settings, scratch):
     """
     z, count, log_det = scratch.z, scratch.gaps[0], rules.log_det[winner]
     joint, marginal = rules.joint_precision[winner], rules.input_precision[winner]
-    share = 1.0 / (rules.support[winner] + 1.0)
+    weight = scratch.amount[0]
+    share = weight / (rules.support[winner] + weight)
     opened = complete_deviation(z, rules.center[winner], joint, scratch)[1]
     for a in range(count):
         m = scratch.missing[a]

@@ -11,7 +11,7 @@ from efcml.model import batch
 from efcml.model.beginning import Beginning
 from efcml.model.birth import start_variances
 from efcml.model.casebase import CaseBase
-from efcml.model.evolving import ALL_ALIKE, NOT_YET, EvolvingRules
+from efcml.model.evolving import NOT_YET, EvolvingRules
 from efcml.model.filling import rows_for_all
 from efcml.model.following_scale import FollowingScale
 from efcml.model.honest_errors import honest_errors
@@ -19,6 +19,7 @@ from efcml.model.label_layer import LabelLayer
 from efcml.model.memories import begin_brief
 from efcml.model.prior import COARSE, choose_prior_and_share
 from efcml.model.scaler import Scaler
+from efcml.model.scratch import ALL_ALIKE
 from efcml.model.sequelbase import SequelBase
 from efcml.model.sharing import next_renewal
 from efcml.support.blas import one_blas_thread

@@ -12,7 +12,7 @@ from efcml.model.batch import LEAST_KEPT
 from efcml.model.definite import whole
 from efcml.model.fields import CASE_FIELDS
 from efcml.model.kept_arrays import KeptArrays
-from efcml.model.scratch import CASE_SCRATCH
+from efcml.model.scratch import ALL_ALIKE, CASE_SCRATCH
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, Ints, Sizes
@@ -52,7 +52,7 @@ class CaseBase(KeptArrays):
         """The lengths that are in use: of free slots nothing is kept."""
         return self.sizes | {"m": self.n_cases}
 
-    def fill(self, X: Floats, errors: Floats, amounts: Floats) -> None:
+    def fill(self, X: Floats, errors: Floats, amounts: Floats = ALL_ALIKE) -> None:
         """Remember rows of a batch, evenly spread, and learn the errors of all; NaN if unknown.
 
         ``amounts`` are weights of the rows, none of them if all are 1.

@@ -40,6 +40,7 @@ from efcml.model.merging import MergeTest, compare, may_merge, merge, polish, so
 from efcml.model.prior import precision
 from efcml.model.repair import repair_stale
 from efcml.model.rulebase import RuleBase
+from efcml.model.scratch import ALL_ALIKE
 from efcml.model.sequelbase import SequelBase
 from efcml.model.sharing import next_renewal, share_planes, shared_planes
 from efcml.model.splitting import split
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
 CAP_OVERLAP = 0.5  # share of `merge_overlap` that is enough to merge when there is no room
 COUNTED = ("births", "merges", "splits", "drops", "drifts", "repairs")
-ALL_ALIKE = np.empty(0)  # in the place of weights
 NOT_YET: Any = None  # in the place of what there is once there are rows
 
 

@@ -32,6 +32,7 @@ from efcml.model.fields import FOLLOW_FIELDS
 from efcml.model.kept_arrays import KeptArrays
 from efcml.model.memories import follow_antecedents
 from efcml.model.scaler import Scaler, is_resting
+from efcml.model.scratch import ALL_ALIKE
 from efcml.model.sequelbase import SequelBase
 from efcml.model.units import ChangeOfUnits, re_express, re_express_cases, renew_start_variance
 from efcml.support.label_means import label_means
@@ -90,7 +91,7 @@ class FollowingScale(KeptArrays):
         return int(count[MOVED]), int(count[KEPT])
 
     def watch(
-        self, X: Floats, scaled: Floats, Y: Floats, amounts: Floats, clip: float
+        self, X: Floats, scaled: Floats, Y: Floats, clip: float, amounts: Floats = ALL_ALIKE
     ) -> tuple[int, bool]:
         """Take in rows; return how many, and whether doubt begins or enough rows are held."""
         X, Y = (np.require(part, requirements=["C", "W"]) for part in (X, Y))

@@ -18,10 +18,10 @@ from efcml.model.answers_of_rows import Answer, plain_answer
 from efcml.model.arguments import Asking, Watch
 from efcml.model.batch_learner import BatchLearner
 from efcml.model.clipping import warn_of_clipping
-from efcml.model.evolving import ALL_ALIKE
 from efcml.model.following_scale import decide_scale
 from efcml.model.learner_state import PARTS, copy_learner, restore_learner, save_learner
 from efcml.model.params import DECISIONS, Params
+from efcml.model.scratch import ALL_ALIKE
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded, one_at_a_time
@@ -82,7 +82,7 @@ class Learner(Guarded, BatchLearner):
             if self.following is not None:
                 doubt = self.following.in_doubt
                 done, event = self.following.watch(
-                    X[rest], rows, Y[rest], amounts[rest], self.scaler.clip
+                    X[rest], rows, Y[rest], self.scaler.clip, amounts[rest]
                 )
                 last = first + done
             block = slice(first, last)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from efcml.kernels.constants import AHEAD, WAITING
 from efcml.model.fields import Field, allocate
 
@@ -21,6 +23,7 @@ def _array(name: str, dims: str, meaning: str, dtype: str = "f8") -> Field:
     return Field(name, tuple(dims.split()), meaning, dtype=dtype)
 
 
+ALL_ALIKE = np.empty(0)  # in the place of weights of rows
 AMOUNT = Field("amount", ("1",), "the weight of the row", fill=1.0)
 
 SCRATCH = (

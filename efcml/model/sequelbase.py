@@ -20,6 +20,7 @@ from efcml.kernels.sequel import (
 )
 from efcml.model.arguments import Sequel
 from efcml.model.kept_arrays import KeptArrays
+from efcml.model.scratch import ALL_ALIKE
 from efcml.model.sequel_fields import SEQUEL_FIELDS, SEQUEL_SCRATCH
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 3000  # of a batch; the newest are enough
 WORTH = 30.0  # rows that a batch counts as: its errors are a little better than those to come
 USUAL_VARIANCE = 0.25  # of a label, before any row
-
-NONE = np.empty(0)  # in the place of weights
 
 
 class SequelBase(KeptArrays):
@@ -58,7 +57,7 @@ class SequelBase(KeptArrays):
         """Whether it does anything."""
         return bool(self.arrays.trusts or self.arrays.times)
 
-    def begin(self, errors: Floats, Y: Floats, amounts: Floats = NONE) -> None:
+    def begin(self, errors: Floats, Y: Floats, amounts: Floats = ALL_ALIKE) -> None:
         """Learn a batch: errors (m, K) at its newest rows, each without the row; NaN if unknown.
 
         The rows are no more than a hint, and the last of them is not taken for the row before the
