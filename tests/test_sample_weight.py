@@ -9,6 +9,7 @@ from helpers.streams import (
     random_rows,
     state_of,
     unscaled_learner,
+    with_gaps,
 )
 from helpers.study_files import model, rows
 from numpy.testing import assert_allclose
@@ -33,6 +34,8 @@ TWINS = {
     "follows, cases, partial, splits": {**SPLIT, "forgetting": "auto", "cases": 6, "share": 0.6},
     "shared planes, many merges": {**SHARED, "vigilance": 0.5, "merge_overlap": 0.5},
     "caution and time": {"caution": True, "time": True, "cases": 6},
+    "gaps": {"gaps": True, "cases": 6},
+    "gaps, follows, partial": {"gaps": True, "forgetting": "auto", "cases": 6, "share": 0.6},
 }
 
 
@@ -41,7 +44,9 @@ def test_weights_of_a_stream_are_those_of_the_twin(variant):
     changes = dict(TWINS[variant])
     rng, n = np.random.default_rng(0), 120 if COMPILED else 40
     table, labels = random_rows(rng, n, 2, 3, changes.pop("share", 1.0))
-    learner, twin = unscaled_learner(2, 3, **changes), naive_learner(2, 3, **changes)
+    gaps = changes.pop("gaps", False)
+    table = with_gaps(rng, table) if gaps else table
+    learner, twin = unscaled_learner(2, 3, **changes), naive_learner(2, 3, gaps=gaps, **changes)
     for x, y, w in zip(table, labels, rng.uniform(0.2, 3.0, n), strict=True):
         twin.weigh(w)
         twin.learn_row(x, y)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Floats, PathLike
 
-GAPS_ARE_TAKEN = False  # whether models take NaN among the features
+GAPS_ARE_TAKEN = True  # whether models take NaN among the features
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 
 

@@ -86,17 +86,17 @@ class Gapped:
 
     def move(self, rule, z):
         """Take a joint row with gaps into the Gaussian of its winner."""
-        p, k, S = self.p, rule.support, rule.joint_covariance()
-        a, e = 1.0 / (k + 1.0), marginal(z, rule.center, S)[2] - rule.center
+        p, k, S, w = self.p, rule.support, rule.joint_covariance(), self.amount
+        a, e = w / (k + w), marginal(z, rule.center, S)[2] - rule.center
         S = (1.0 - a) * (S + a * np.outer(e, e)) + a * left_open(z, S)
         rule.center = rule.center + a * e
-        rule.support = min(k + 1.0, self.k_max)
-        rule.prior_share *= rule.support / (k + 1.0)
+        rule.support = min(k + w, self.k_max)
+        rule.prior_share *= rule.support / (k + w)
         rule.updates += 1
         rule.last_won = self.row
         j = rule.updates % self.q
         if not np.isnan(z[j]):
-            S[j, j] += self.variance_floor * self.q * self.S_0[j] / rule.support
+            S[j, j] += w * self.variance_floor * self.q * self.S_0[j] / rule.support
         rule.joint_precision, rule.input_precision = np.linalg.inv(S), np.linalg.inv(S[:p, :p])
         rule.log_det = np.array([log_determinant(S), log_determinant(S[:p, :p])])
 
@@ -147,7 +147,7 @@ class Gapped:
             self.cases.learn(seen, errors, self.row, self.forgetting ** (1.0 / len(self.rules)))
         for rule, weight, row in zip(self.rules, psi, own, strict=True):
             if rule is not newborn and weight >= self.activation_floor:
-                self.learn_consequent(rule, extend(row), y, known, weight)
+                self.learn_consequent(rule, extend(row), y, known, self.amount * weight)
                 self.hold_prior(rule)
 
 
