@@ -125,7 +125,6 @@ def test_csv_written_by_pandas_comes_back(tmp_path, rng):
         ("x,,y\n1,2,0\n", ", line 1", "column 2 has no name: give it one"),
         ("x,y\n1,0\n2\n", ", line 3", "1 fields for 2 columns: the row is cut"),
         ("x,y\n1,0,\n", ", line 2", "3 fields for 2 columns"),
-        ("x,y\n1,0\n,0\n", ", line 3", "feature 'x' is empty: fill it or drop the row"),
         ("x,y\nred,0\n", "", "no features are left (x: left out, it is always 'red'): give other"),
         ("x,y\n1,0\n2,maybe\n", ", line 3", "label 'y' is 'maybe': labels are 0 or 1, yes or no"),
         ("x,y\ninf,1\n", ", line 2", "'inf' in column 'x' is no number"),
@@ -258,7 +257,6 @@ def test_columns_without_numbers_are_named(values, of_a_label, of_a_feature):
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        ({"x": [1, None], "y": [0, 1]}, "row 1: feature 'x' is empty: fill it or drop the row"),
         ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
         ({"x": [None, None], "y": [0, 1]}, "no features are left (x: left out, it is empty)"),
         ({"x": [1, 2], "y": [0, 2]}, "row 1: label 'y' is '2': labels are 0 or 1, yes or no"),

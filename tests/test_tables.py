@@ -151,7 +151,14 @@ def test_gaps_among_words_are_a_value(read):
 GAPPY = {"a": ["1", "NA", "3", "?", "5", "none"], "g": ["u", "v"] * 3}
 
 
-def test_gaps_among_numbers_are_refused_until_models_take_them(read):
+def test_gaps_among_numbers_are_refused_where_models_do_not_take_them(read, monkeypatch):
+    monkeypatch.setattr(encoder, "GAPS_ARE_TAKEN", False)
+    one = problems(read, {"x": ["1", "", "3"]})
+    assert one.endswith("table.csv, line 3: feature 'x' is empty: fill it or drop the row")
+    frame = pandas.DataFrame({"x": [1, None], "y": [0, 1]})
+    assert problems(datasets.from_frame, frame, "y") == (
+        "the frame, row 1: feature 'x' is empty: fill it or drop the row"
+    )
     message = problems(read, GAPPY)
     assert (
         "line 3: feature 'a' is 'NA' here and in 2 other rows: fill it or drop the row" in message
