@@ -1,12 +1,13 @@
 """What rules know of missing features, against filling them in; published splits, in file order.
 
 ``python experiments/decisions/missing_features.py`` takes values out of the four small sets, fits
-the initial part, runs the stream test-then-train, and prints a table of PA / AP. Values are missing
-at random, 10, 30 or 50 % of all, or a sensor is gone: a quarter of the columns in the middle third
-of the stream. ``native`` leaves the gaps to the rules; ``mean`` puts the mean of the initial part
-there; ``iterative`` is scikit-learn's IterativeImputer, fitted to the initial part. ``none`` is the
-set without gaps. Records are appended to ``experiments/results/decisions/missing-features.jsonl``,
-and what is there is not run again. Nothing is chosen here.
+the initial part, runs the stream test-then-train, and prints PA / AP (docs/results has the table,
+by ``make docs-tables``). Values are missing at random, 10, 30 or 50 % of all, or a sensor is gone:
+a quarter of the columns in the middle third of the stream. ``native`` leaves the gaps to the rules;
+``mean`` puts the mean of the initial part there; ``iterative`` is scikit-learn's IterativeImputer,
+fitted to the initial part. ``none`` is the set without gaps. Records are appended to
+``experiments/results/decisions/missing-features.jsonl``, and what is there is not run again.
+Nothing is chosen here.
 
 ``--only SET ...`` runs a part, ``--seed N`` draws other gaps.
 """
@@ -71,22 +72,6 @@ def run(name, pattern, way, seed):
     return line | record_of(result)
 
 
-def as_table(records):
-    """Return PA / AP, means over the seeds, by set, pattern and way."""
-    lines = [f"| set | missing | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 2) + "|"]
-    for name in SETS:
-        for pattern in ("none", *PATTERNS):
-            cells = []
-            for way in WAYS:
-                key = name, pattern, way
-                here = [r for r in records if (r["set"], r["pattern"], r["way"]) == key]
-                means = [np.mean([r[measure] for r in here]) for measure in ("pa", "ap") if here]
-                cells.append(" / ".join(f"{mean:.4f}" for mean in means))
-            if any(cells):
-                lines.append(f"| {name} | {pattern} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def main(arguments=None, out=OUT):
     parser = argparse.ArgumentParser(description="Take features out, and let models answer.")
     parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
@@ -102,7 +87,8 @@ def main(arguments=None, out=OUT):
                 record = run(name, pattern, way, seed)
                 with out.open("a") as file:
                     file.write(json.dumps(record) + "\n")
-    print(as_table(read(out)))
+                marks = f"{record['pa']:.4f} / {record['ap']:.4f}"
+                print(f"{name}, {pattern}, {way}: {marks}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,18 @@
+"""The table of the page on missing features."""
+
+import pytest
+from helpers.tool_files import load_tool
+
+
+@pytest.mark.plain
+def test_ways_stand_side_by_side_and_draws_are_averaged():
+    records = [
+        {"set": "s", "pattern": "none", "way": "native", "pa": 0.9, "ap": 0.8},
+        {"set": "s", "pattern": "30 %", "way": "native", "pa": 0.8, "ap": 0.7},
+        {"set": "s", "pattern": "30 %", "way": "native", "pa": 0.6, "ap": 0.5},
+        {"set": "s", "pattern": "30 %", "way": "mean", "pa": 0.5, "ap": 0.4},
+    ]
+    lines = load_tool("write_docs").missing_features_table(records).splitlines()
+    assert lines[0] == "| set | missing | native | mean | iterative |"
+    assert lines[2] == "| s | none | 0.9000 / 0.8000 |  |  |"
+    assert lines[3] == "| s | 30 % | 0.7000 / 0.6000 | 0.5000 / 0.4000 |  |"
