@@ -151,25 +151,16 @@ def test_gaps_among_words_are_a_value(read):
 GAPPY = {"a": ["1", "NA", "3", "?", "5", "none"], "g": ["u", "v"] * 3}
 
 
-def test_gaps_among_numbers_are_refused_where_models_do_not_take_them(read, monkeypatch):
-    monkeypatch.setattr(encoder, "GAPS_ARE_TAKEN", False)
-    one = problems(read, {"x": ["1", "", "3"]})
-    assert one.endswith("table.csv, line 3: feature 'x' is empty: fill it or drop the row")
-    frame = pandas.DataFrame({"x": [1, None], "y": [0, 1]})
-    assert problems(datasets.from_frame, frame, "y") == (
-        "the frame, row 1: feature 'x' is empty: fill it or drop the row"
-    )
-    message = problems(read, GAPPY)
-    assert (
-        "line 3: feature 'a' is 'NA' here and in 2 other rows: fill it or drop the row" in message
-    )
-    assert "drop the column or take it as a category" in message
+def test_gaps_among_numbers_are_missing(read):
+    frame = pandas.DataFrame({"x": [1, None, 2], "y": [0, 1, 0]})
+    for ds in (read({"x": ["1", "", "2"]}), datasets.from_frame(frame, "y")):
+        assert_array_equal(ds.X, [[1], [math.nan], [2]])
+    assert_array_equal(np.isnan(read(GAPPY).X[:, 0]), [0, 1, 0, 1, 0, 1])
     names = read(GAPPY, n_initial=2, text_as_category="a").feature_names
     assert names == ("a=1", "a=missing", "g=u", "g=v")
 
 
-def test_gaps_are_nan_once_models_take_them(monkeypatch):
-    monkeypatch.setattr(encoder, "GAPS_ARE_TAKEN", True)
+def test_gaps_of_every_kind_of_column():
     raw = encoder.RawTable(
         "here",
         ["a", "f", "d", "g", "y"],

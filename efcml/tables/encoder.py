@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Floats, PathLike
 
-GAPS_ARE_TAKEN = True  # whether models take NaN among the features
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 
 
@@ -110,26 +109,17 @@ class TableEncoder:
 def find_wrong(
     column: TableColumn, raw: RawTable, read: dict[str, list[float] | None], otherwise: str
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the fields of a column: words out of place, and gaps."""
+    """Yield what is wrong with the fields of a column: words out of place."""
     if column.name in raw.odd:
         yield raw.odd[column.name]
         return
     texts = raw.column(column.name)
     strange = {text for text, features in read.items() if features is None}
-    gaps = set() if GAPS_ARE_TAKEN else {text for text in read if column.is_gap(text)}
-    for some in (strange, gaps):
-        if not some:
-            continue
-        rows = [row for row, text in enumerate(texts) if text in some]
-        text = texts[rows[0]]
+    if strange:
+        rows = [row for row, text in enumerate(texts) if text in strange]
         others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
         others = others if len(rows) > 1 else ""
-        if some is gaps:
-            what = f"is {short(text)}" if text else "is empty"
-            said = f"feature {short(column.name)} {what}{others}: fill it or drop the row"
-            said += IN_ANOTHER_WAY if otherwise and others else ""
-        else:
-            said = f"{column.refuse(text)}{others}: replace it{otherwise}"
+        said = f"{column.refuse(texts[rows[0]])}{others}: replace it{otherwise}"
         yield Problem(raw.place(rows[0]), said)
 
 

@@ -44,10 +44,6 @@ class TableColumn:
         """
         return _READERS[self.kind](self, text)
 
-    def is_gap(self, text: str) -> bool:
-        """Tell whether a field would be a gap among the features."""
-        return self.kind != CATEGORY and is_no_number(text)
-
     def refuse(self, text: str) -> str:
         """Return why a field cannot be taken."""
         wanted = {DATE: f"no date ({self.how})", FLAG: "neither yes nor no"}
