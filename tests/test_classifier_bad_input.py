@@ -222,11 +222,12 @@ def test_label_names_in_another_order(state):
 def test_refused_frames_leave_no_names(state):
     pd = pytest.importorskip("pandas")
     clf = state(Y)
-    frame = pd.DataFrame(put(X, np.nan), columns=list("abc"))
+    frame = pd.DataFrame(put(X, np.inf), columns=list("abc"))
     refuse(clf, lambda: clf.fit(frame, Y), "row 2, column 1")
     assert not hasattr(clf, "feature_names_in_")
-    refuse(clf, lambda: clf.fit(frame.fillna(0.0), 2 * Y), "must hold 0, 1 or NaN")
-    refuse(clf, lambda: clf.fit(frame.fillna(0.0), pd.DataFrame(2 * Y)), "must hold 0, 1 or NaN")
+    frame.loc[2, "b"] = 0.0
+    refuse(clf, lambda: clf.fit(frame, 2 * Y), "must hold 0, 1 or NaN")
+    refuse(clf, lambda: clf.fit(frame, pd.DataFrame(2 * Y)), "must hold 0, 1 or NaN")
     frame["b"] = "word"
     refuse(clf, lambda: clf.fit(frame, Y), "row 0, column 1 .b. is 'word'")
 
@@ -272,7 +273,7 @@ def test_a_refused_first_call_leaves_the_model_unfitted():
 @pytest.mark.parametrize("state", [warming_up, fitted])
 @pytest.mark.parametrize(
     "case",
-    ["NaN in X", "infinity in X", "None in X", "strings in X", "complex X", "1-D X", "3-D X"],
+    ["infinity in X", "strings in X", "complex X", "1-D X", "3-D X"],
 )
 def test_bad_questions(case, state, method):
     rows, _, match = BAD_ROWS[case]

@@ -14,7 +14,6 @@ that rows count for in rules: one for each, or none if all count once.
 import numpy as np
 
 from efcml._jit import kernel, kernel_part
-from efcml.kernels.antecedent import is_novel, update_winner
 from efcml.kernels.cases import bring_covariance, compare_with_cases, learn_case
 from efcml.kernels.consequent import (
     forget_sums,
@@ -24,12 +23,10 @@ from efcml.kernels.consequent import (
     weigh_rules,
 )
 from efcml.kernels.constants import AHEAD, WAITING
-from efcml.kernels.firing import INPUT, activate_rules, find_likeliest, find_winner, look_ahead
+from efcml.kernels.firing import activate_rules, look_ahead
 from efcml.kernels.gaps import (
-    choose_gapped_winner,
     has_gaps,
     measure_gapped,
-    update_gapped_winner,
 )
 from efcml.kernels.growth import find_idle, is_too_large
 from efcml.kernels.linalg import measure_distance
@@ -47,6 +44,7 @@ from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_w
 from efcml.kernels.scoring import add_up, answer_row, blend, score_row, view_row
 from efcml.kernels.sequel import is_on, learn_sequel, pass_row
 from efcml.kernels.waiting import bring_all, bring_all_G, queue_own_rows, queue_row
+from efcml.kernels.winning import choose_winner, complete_joint_row, move_winner
 
 DONE, BIRTH, SPLIT_GROUPS, PAUSE = 0, 1, 2, 3  # statuses of the drivers
 
@@ -65,45 +63,6 @@ def note_known(y, known):
 def amount_of(t, amounts):
     """Return the weight of row t; rows count once where no weights are given."""
     return amounts[t] if t < amounts.shape[0] else 1.0
-
-
-@kernel
-def complete_joint_row(x, y, known, expected, z):
-    """Fill ``z`` with [x, y]; an unknown label is what is expected of it."""
-    p = x.shape[0]
-    for j in range(p):
-        z[j] = x[j]
-    for c in range(y.shape[0]):
-        z[p + c] = y[c] if known[c] else expected[c]
-
-
-@kernel
-def choose_winner(distances, all_known, n_rules, rules, settings, scratch):
-    """Return the rule that wins the joint row, and whether the row is novel to it.
-
-    Joint space when all labels are known, else input space, where the distance is the smallest
-    one that any labels could give. ``distances`` are those in the input space.
-    """
-    if scratch.gaps[0] > 0:
-        return choose_gapped_winner(all_known, n_rules, rules, settings, scratch)
-    if settings.product_space and all_known:
-        winner, distance = find_winner(scratch.z, distances, n_rules, rules, settings, scratch.e)
-        dimension = float(scratch.z.shape[0])
-    else:
-        winner = find_likeliest(distances, INPUT, n_rules, rules, settings)
-        distance = distances[winner]
-        dimension = float(rules.input_precision.shape[1])
-    return winner, is_novel(distance, dimension, rules.support[winner], settings.vigilance)
-
-
-@kernel
-def move_winner(winner, model):
-    """Let the winner take in the joint row, of which features may be missing."""
-    rules, settings, scratch = model.rules, model.settings, model.scratch
-    if scratch.gaps[0] > 0:
-        update_gapped_winner(winner, model.start_variance, rules, settings, scratch)
-    else:
-        update_winner(winner, model.start_variance, rules, settings, scratch)
 
 
 @kernel
