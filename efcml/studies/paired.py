@@ -112,13 +112,14 @@ def drawn_differences(sums: Floats, seed: int, value_of: ValueOf) -> list[Floats
     """Return the differences of all resamples, from sums of blocks (2, orders, blocks, 2, L)."""
     counts = draw_counts(sums.shape[2], seed)
     shares = draw_orders(sums.shape[1], seed)
-    table = np.moveaxis(sums, 2, 0)
-    flat = table.reshape(len(table), -1)
+    tables = np.moveaxis(sums, 2, 1)  # (2, blocks, orders, 2, L)
     found = []
     for at in range(0, RESAMPLES, CHUNK):
-        totals = counts[at : at + CHUNK].astype(float) @ flat
-        values = value_of(totals.reshape(-1, *table.shape[1:]))  # (chunk, 2, orders)
-        found.append(((values[:, 1] - values[:, 0]) * shares[at : at + CHUNK]).sum(axis=1))
+        drawn = counts[at : at + CHUNK].astype(float)
+        # Each model by a product of its own: equal tallies then give equal values to the last bit.
+        totals = [drawn @ table.reshape(len(table), -1) for table in tables]
+        first, second = (value_of(part.reshape(-1, *tables.shape[2:])) for part in totals)
+        found.append(((second - first) * shares[at : at + CHUNK]).sum(axis=1))
     return found
 
 
