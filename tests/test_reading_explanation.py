@@ -216,7 +216,7 @@ def test_a_row_without_names_is_enough_for_a_model_with_names():
         (np.zeros((2, 4)), "x must be one row; got 2 rows"),
         (np.zeros((0, 4)), "x must be one row; got 0 rows"),
         (np.zeros(3), "3 features"),
-        ([0.0, np.nan, 0.0, 0.0], "NaN"),
+        ([0.0, np.inf, 0.0, 0.0], "infinity"),
     ],
 )
 def test_bad_rows_are_refused(x, reason):

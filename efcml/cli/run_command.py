@@ -81,7 +81,7 @@ def run(options: Namespace) -> None:
     start(stream, checkpoint, ds)
     with StopLater() as stop:
         run_to_the_end(stream, checkpoint.write_now_and_then, stop)
-        warn_of_clipping(stream.clipped, stream.done)
+        warn_of_clipping(stream.clipped, stream.done, ds.feature_names)
         if stop.wanted and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         checkpoint.write()
