@@ -108,7 +108,9 @@ def take_rows(ds: Dataset, rows: Ints) -> Dataset:
     """Return a data set of some rows of another; the first ones are still its initial part."""
     import numpy as np
 
+    from efcml.support.row_files import take_from_file
+
     if np.array_equal(rows, np.arange(len(ds))):
         return ds
     n_initial = int((rows < ds.n_initial).sum())
-    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=n_initial, marks={})
+    return replace(ds, X=take_from_file(ds.X, rows), Y=ds.Y[rows], n_initial=n_initial, marks={})

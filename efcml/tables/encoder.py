@@ -149,10 +149,18 @@ def learn_table(
             problems.append(found)
         else:
             columns.append(found)
+    table = TableEncoder(tuple(name_features(columns)))
+    return table, *encode_labelled(table, raw, labels, problems)
+
+
+def encode_labelled(
+    table: TableEncoder, raw: RawTable, labels: Sequence[str], known: Sequence[Problem]
+) -> tuple[Floats, Floats]:
+    """Return the features and labels of a table as text, or these problems and all others."""
+    problems, X = list(known), np.empty((len(raw), 0))
     Y = np.full((len(raw), len(labels)), np.nan)
     for k, name in enumerate(labels):
         problems += read_label(raw, name, Y[:, k])
-    table = TableEncoder(tuple(name_features(columns)))
     names = Counter(table.feature_names)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -160,14 +168,13 @@ def learn_table(
     if not (names or problems):
         left = short("; ".join(table.lines), 150)[1:-1]
         problems.append(Problem("", f"no features are left ({left}): give other columns"))
-    X = np.empty((len(raw), 0))
     try:
         X = table.encode_raw(raw, IN_ANOTHER_WAY) if table.used else X
     except TableProblems as error:
         problems += error.problems[len(raw.problems) :]
     if problems:
         raise TableProblems(raw.where, problems)
-    return table, X, Y
+    return X, Y
 
 
 def read_label(raw: RawTable, name: str, out: Floats) -> Iterator[Problem]:
