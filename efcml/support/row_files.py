@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ class RowFile:
     def __init__(self, n_columns: int) -> None:
         self.shape = (0, n_columns)
         self.file: Any = tempfile.TemporaryFile()
+        weakref.finalize(self, self.file.close)  # also of one that was given up
 
     def append(self, rows: Floats) -> None:
         """Write rows after the others."""
@@ -36,10 +38,11 @@ class RowFile:
         self.shape = (self.shape[0] + len(rows), self.shape[1])
 
     def array(self) -> Floats:
-        """Return all rows as an array that is read from the file where it is looked at."""
-        self.file.flush()
-        # Not read-only: kernels would be compiled once more for such an array.
-        return np.memmap(self.file, dtype=np.float64, mode="r+", shape=self.shape)
+        """Return all rows, to which none is added any more, as an array that lies in the file."""
+        with self.file:
+            self.file.flush()
+            # Not read-only: kernels would be compiled once more for such an array.
+            return np.memmap(self.file, dtype=np.float64, mode="r+", shape=self.shape)
 
 
 def is_in_file(X: Any) -> bool:

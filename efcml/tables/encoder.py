@@ -86,6 +86,10 @@ class TableEncoder:
         problems, blocks = list(raw.problems), []
         for column in self.used:
             texts = raw.column(column.name)
+            quickly = all_numbers(texts) if column.kind == NUMBER else None
+            if quickly is not None and column.name not in raw.odd:
+                blocks.append(quickly[:, None])
+                continue
             read = {text: column.read(text) for text in dict.fromkeys(texts)}
             wrong = [*find_wrong(column, raw, read, otherwise)]
             problems += wrong
@@ -105,6 +109,21 @@ class TableEncoder:
         plain = [column.name for column in self.columns if column.said == NUMBER]
         told = [str(column) for column in self.columns if column.said != NUMBER]
         return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+
+
+def all_numbers(texts: Sequence[str]) -> Floats | None:
+    """Return what `to_number` makes of every field, in a fraction of the time; None if not all are.
+
+    Examples
+    --------
+    >>> all_numbers(["1", "2e-1"]), all_numbers(["1", ""]), all_numbers(["1_0"])
+    (array([1. , 0.2]), None, None)
+    """
+    try:
+        values = np.array([float(text) for text in texts])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
 
 
 def find_wrong(
