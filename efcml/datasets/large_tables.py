@@ -5,7 +5,6 @@ The first rows say what each column is. Features are kept in a file, labels in m
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +105,7 @@ def read_csv(
     enough = FIRST_ROWS * 10 // 3 + 1  # of which the initial part is not larger any more
     n_learned = initial_of(n_initial, source.count_lines(enough))
     if not isinstance(n_learned, (int, np.integer)) or n_learned < 0:  # told before all is read
-        check_initial(n_learned, source.count_lines(sys.maxsize))
+        check_initial(n_learned, source.count_lines())
     blocks = source.blocks(FIRST_ROWS, later_rows(len(source.names)))
     rows, Y = read_blocks(source.path, table, blocks, n_learned)
     return make_dataset(table, rows, Y, name, n_initial, description)

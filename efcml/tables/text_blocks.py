@@ -62,10 +62,10 @@ class CsvBlocks:
     def __exit__(self, *exc_info: Any) -> None:
         self.within.__exit__(*exc_info)
 
-    def count_lines(self, most: int) -> int:
+    def count_lines(self, most: int | None = None) -> int:
         """Return the number of lines after the header, or as many as are enough to know."""
         with open_file(self.path) as file:
-            return sum(1 for _ in islice(file, self.line, self.line + most))
+            return sum(1 for _ in islice(islice(file, self.line, None), most))
 
     def blocks(self, first: int, later: int) -> Iterator[CsvBlock]:
         """Yield blocks of so many lines; each must be read before the next."""
