@@ -166,19 +166,28 @@ def from_frame(
             f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
             " other tables"
         )
+    said = drop, text_as_category, date
+    return read_frame(frame, "the frame", label_columns, said, name, n_initial, description)
+
+
+def read_frame(
+    frame: DataFrame,
+    where: str,
+    label_columns: Sequence[str] | str | int,
+    said: tuple[Columns, Columns, Columns | Mapping[str, str]],
+    name: str,
+    n_initial: int | None,
+    description: str,
+) -> Dataset:
+    """Return the data set of a data frame that comes from somewhere."""
     names = [str(column) for column in frame.columns]
-    check_names(names, "the frame")
-    labels = find_labels(names, label_columns, "the frame")
-    choices = read_choices(names, drop, text_as_category, date)
-    if not choices and len(frame):
-        try:
-            columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(len(names))]
-        except ValueError:  # not only numbers
-            columns = []
-        if columns:
-            values = np.column_stack(columns)
-            return _split(values, names, labels, name, n_initial, description)
-    return _learn(raw_frame(frame), labels, choices, name, n_initial, description)
+    check_names(names, where)
+    labels = find_labels(names, label_columns, where)
+    choices = read_choices(names, *said)
+    values = None if choices else frame_numbers(frame, labels)
+    if values is not None:
+        return _split(values, names, labels, name, n_initial, description)
+    return _learn(raw_frame(frame, where), labels, choices, name, n_initial, description)
 
 
 def _learn(
@@ -315,6 +324,15 @@ def _read_word(path: Path, line: int, field: str, name: str, is_label: bool) -> 
             " by a number or drop the column"
         )
     return value
+
+
+def frame_numbers(frame: Any, labels: Sequence[int]) -> Floats | None:
+    """Return the rows of a data frame if they hold only numbers, else None."""
+    try:
+        columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(frame.shape[1])]
+    except ValueError:
+        return None
+    return np.column_stack(columns) if len(frame) else None
 
 
 def _as_numbers(column: Any, is_label: bool) -> Floats:

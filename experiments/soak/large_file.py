@@ -90,6 +90,7 @@ def run_watched(path, learned):
         if self.done >= learned:
             signal.raise_signal(signal.SIGINT)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     stream_run.StreamRun.go_on, run_command.read_source = stop_in_time, read_source
     watch.start()
     with tempfile.TemporaryDirectory() as folder:
