@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -61,7 +61,7 @@ def from_parquet(
     """
     with extra_for("a Parquet file"):
         import pandas  # noqa: F401  pyarrow makes data frames with it
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, Table, parquet
 
     path = Path(path)
     name = path.stem if name is None else name
@@ -84,7 +84,7 @@ def from_parquet(
             n_learned = large_tables.initial_of(n_initial, n_rows)
             check_initial(n_learned, n_rows)
             table = large_tables.LargeTable(names, labels, choices)
-            blocks = read_batches(path, file, names)
+            blocks = read_batches(path, file, names, Table.from_batches)
             rows, Y = large_tables.read_blocks(path, table, blocks, n_learned)
         except ArrowException as error:
             reason = str(error).partition("\n")[0]
@@ -108,10 +108,10 @@ class FrameBlock:
         return raw_frame(self.frame, str(self.path), self.first)
 
 
-def read_batches(path: Path, file: Any, names: list[str]) -> Iterator[FrameBlock]:
+def read_batches(
+    path: Path, file: Any, names: list[str], join: Callable[[list[Any]], Any]
+) -> Iterator[FrameBlock]:
     """Yield blocks of rows, the first one as large as that of a CSV file at least."""
-    from pyarrow import Table
-
     size = large_tables.later_rows(len(names))
     batches = file.iter_batches(batch_size=size, columns=names)
     begun: list[Any] = []
@@ -119,6 +119,6 @@ def read_batches(path: Path, file: Any, names: list[str]) -> Iterator[FrameBlock
         begun.append(batch)
     done = 0
     for part in chain([begun], ([batch] for batch in batches)):
-        frame = Table.from_batches(part).to_pandas(ignore_metadata=True)
+        frame = join(part).to_pandas(ignore_metadata=True)
         yield FrameBlock(path, frame, done)
         done += len(frame)
