@@ -161,9 +161,10 @@ def test_a_value_that_comes_later_is_other(blocks, tmp_path):
             assert ds.X[198, ds.feature_names.index("genre=other")] == 1.0
 
 
-def test_gaps_that_come_later_are_gaps(blocks, tmp_path):
+@pytest.mark.parametrize("gap", ["n/a", "nan", ""])
+def test_gaps_that_come_later_are_gaps(gap, blocks, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text(with_field(number_text(), 200, 3, "n/a"))
+    path.write_text(with_field(number_text(), 200, 3, gap))
     ds = datasets.from_csv(path, NUMBERS)
     assert np.argwhere(np.isnan(ds.X)).tolist() == [[198, 2]]
     assert ds.table.lines == ["w, x, y, z: number"]  # by which later files may have gaps, too
@@ -184,6 +185,29 @@ def test_all_problems_of_a_block_are_told_with_their_lines(blocks, tmp_path):
     assert [problem.place for problem in error.problems] == ["line 202", "line 203", "line 201"]
     assert "'many' in column 'w' is no number: replace it" in error.problems[2].text
     assert "'b' is '7'" in error.problems[1].text
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "said"),
+    [
+        (0, "inf", "'inf' in column 'w' is no number"),
+        (1, "1e999", "'1e999' in column 'x' is no number"),
+        (3, "1_0", "'1_0' in column 'y' is no number"),
+        (2, "2", "label 'a' is '2'"),
+        (5, "-1", "label 'b' is '-1'"),
+    ],
+)
+@pytest.mark.parametrize("line", [4, 200])
+def test_numbers_that_are_none(column, field, said, line, blocks, tmp_path):
+    error = refusal(tmp_path / "t.csv", with_field(number_text(), line, column, field))
+    assert f"line {line}: {said}" in str(error)
+
+
+def test_lines_are_counted_after_quoted_lines_and_blank_ones(blocks, tmp_path):
+    text = mixed_text(N).replace("rock", '"hard\nrock, and\nroll"').replace("pop", '"pop\n\n"')
+    text += "\n" * 20 + text.split("\n")[-2] + ",7\n"
+    error = refusal(tmp_path / "t.csv", text, LABELS, n_initial=30)
+    assert f", line {len(text.splitlines())}: 11 fields for 10 columns" in str(error)
 
 
 def test_a_word_in_a_later_block_of_a_mixed_table(blocks, tmp_path):
@@ -217,8 +241,9 @@ def test_rows_that_come_while_the_file_is_read_do_not_count(blocks, tmp_path, mo
     append = RowFile.append
 
     def grow(self, rows):
-        with path.open("a") as file:
-            file.write("1,2,0,3,4,1\n")
+        if self.shape[0] < N:
+            with path.open("a") as file:
+                file.write("1,2,0,3,4,1\n" * 40)
         append(self, rows)
 
     monkeypatch.setattr(RowFile, "append", grow)
@@ -244,6 +269,14 @@ def test_rows_are_taken_in_a_file(both, options, monkeypatch):
     whole, large = both(number_text(), n_initial=60)
     rows = choose_rows(whole, **options)
     check_same(take_rows(whole, rows), take_rows(large, rows))
+
+
+def test_infinite_features_are_found_part_by_part(monkeypatch):
+    monkeypatch.setattr(row_files, "NUMBERS_AT_ONCE", 4)
+    X = np.zeros((10, 2))
+    X[7, 1] = np.inf
+    with pytest.raises(ValueError, match=r"X\[7, 1\] is inf"):
+        datasets.Dataset("t", X, np.ones((10, 1)), 1, "xy", "a")
 
 
 def test_row_files():
