@@ -17,6 +17,7 @@ from test_cli_run import interrupt_after, small_blocks
 import efcml
 from efcml.cli import checkpoint, main, outcome
 from efcml.cli import stream_run as stream
+from efcml.datasets import large_tables
 from efcml.saving import read_archive, write_archive
 
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
@@ -81,6 +82,21 @@ def test_goes_on_bit_for_bit(options, block, songs, tmp_path, capsys, monkeypatc
         assert main(parts) == 0
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
     assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
+
+
+@pytest.mark.parametrize("options", [[], OPTIONS["shuffled"]], ids=["plain", "shuffled"])
+def test_goes_on_with_a_file_that_is_read_in_blocks(options, songs, tmp_path, monkeypatch):
+    assert main(run_arguments(songs, *options, "--out", tmp_path / "whole")) == 0
+    for name, value in {"MOST_AT_ONCE": 0, "FIRST_ROWS": 25, "FIELDS_AT_ONCE": 24}.items():
+        monkeypatch.setattr(large_tables, name, value)
+    parts = run_arguments(songs, *options, "--out", tmp_path / "parts")
+    parts += ["--checkpoint", str(tmp_path / "c.npz")]
+    with monkeypatch.context() as patched:
+        small_blocks(patched, 5)
+        interrupt_after(patched, 1)
+        assert main(parts) == 130
+    assert main(parts) == 0
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
 
 
 def test_says_where_it_goes_on(songs, tmp_path, capsys, monkeypatch):

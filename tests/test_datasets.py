@@ -357,10 +357,10 @@ def test_labels_and_files_that_do_not_fit_are_refused(tmp_path):
 
 
 def test_unreadable_file_is_refused(tmp_path, monkeypatch):
-    def refuse(path):
+    def refuse(path, *arguments):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ValueError, match="tiny.xml: Permission denied: make the file readable"):
         datasets.from_arff(TINY_ARFF, TINY_XML)
 

@@ -53,7 +53,7 @@ def test_the_columns_are_told(tmp_path, capsys, monkeypatch):
     assert main([*arguments, "--date", "played=%d"]) == 2
     assert "column 'played' has no date of the format %d" in capsys.readouterr().err
     assert main(["run", "stationary-clusters", "--drop", "x0"]) == 2
-    assert "--drop is for CSV files" in capsys.readouterr().err
+    assert "--drop is for CSV and Parquet files" in capsys.readouterr().err
 
 
 def test_rules_read_well(folder, capsys):

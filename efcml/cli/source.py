@@ -1,4 +1,4 @@
-"""Where the rows come from: a named data set, or a CSV or ARFF file of one's own."""
+"""Where the rows come from: a named data set, or a CSV, Parquet or ARFF file of one's own."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ TABLE_OPTIONS = {
     "text_as_category": "that are taken as words, also if they are numbers",
     "date": "that are dates; A=%%d.%%m.%%Y gives the format",
 }
+TABLES = (".csv", ".parquet")
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
 def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool = False) -> None:
     """Add the arguments that name the data."""
-    where = "a name of `efcml datasets list`, or a .csv or .arff file"
+    where = "a name of `efcml datasets list`, or a .csv, .parquet or .arff file"
     if optional:
         where += f" ({BUILT_IN} if not given)"
     number: Any = {"nargs": "?", "default": BUILT_IN} if optional else {}
@@ -34,12 +35,12 @@ def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool 
     parser.add_argument(
         "--labels",
         metavar="A,B",
-        help="label columns of a CSV file: names, or"
+        help="label columns of a CSV or Parquet file: names, or"
         " the number of labels if they are the last columns",
     )
     for option, what in TABLE_OPTIONS.items():
         flag = f"--{option.replace('_', '-')}"
-        parser.add_argument(flag, metavar="A,B", help=f"columns of a CSV file {what}")
+        parser.add_argument(flag, metavar="A,B", help=f"columns of such a file {what}")
     parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
@@ -49,20 +50,22 @@ def read_source(options: Namespace) -> Dataset:
     from efcml import datasets  # not above: numpy takes longer to import than help to print
 
     path = Path(options.data)
-    if path.suffix.lower() == ".csv":
+    kind = path.suffix.lower()
+    if kind in TABLES:
         if options.labels is None:
             raise ValueError(f"which columns of {path} are labels? Name them with --labels.")
         labels = int(options.labels) if options.labels.isdigit() else options.labels
         given = {name: value for name in TABLE_OPTIONS if (value := getattr(options, name))}
-        ds = datasets.from_csv(path, labels, n_initial=options.initial, **given)
+        read = datasets.from_csv if kind == ".csv" else datasets.from_parquet
+        ds = read(path, labels, n_initial=options.initial, **given)
         tell_columns(ds)
         return ds
     for name in TABLE_OPTIONS:
         if getattr(options, name) is not None:
             raise ValueError(
-                f"--{name.replace('_', '-')} is for CSV files, not for {options.data}."
+                f"--{name.replace('_', '-')} is for CSV and Parquet files, not for {options.data}."
             )
-    if path.suffix.lower() == ".arff":
+    if kind == ".arff":
         if options.xml is None:
             raise ValueError(f"which attributes of {path} are labels? Name their file with --xml.")
         return datasets.from_arff(path, options.xml, n_initial=options.initial)
@@ -108,7 +111,9 @@ def take_rows(ds: Dataset, rows: Ints) -> Dataset:
     """Return a data set of some rows of another; the first ones are still its initial part."""
     import numpy as np
 
+    from efcml.support.row_files import take_from_file
+
     if np.array_equal(rows, np.arange(len(ds))):
         return ds
     n_initial = int((rows < ds.n_initial).sum())
-    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=n_initial, marks={})
+    return replace(ds, X=take_from_file(ds.X, rows), Y=ds.Y[rows], n_initial=n_initial, marks={})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from efcml.cli.backend import add_backend, read_jobs
 from efcml.cli.settings import OFFERED, add_set, parameter_names, read_setting, read_value
-from efcml.cli.source import add_source, read_source
+from efcml.cli.source import TABLES, add_source, read_source
 from efcml.studies import USUAL
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def make_study(options: Namespace, varied: dict[str, list[Any]], records: Path) 
 
 def read_one(options: Namespace, name: str) -> Any:
     """Return one of the data sets; a name stays one, so that a built-in stream is made anew."""
-    files = [one for one in options.data if Path(one).suffix.lower() in (".csv", ".arff")]
+    files = [one for one in options.data if Path(one).suffix.lower() in (*TABLES, ".arff")]
     if name in files or not files or options.initial is not None:
         ds = read_source(Namespace(**vars(options) | {"data": name}))
         return ds if name in files or options.initial is not None else name

@@ -22,6 +22,7 @@ from . import catalog as _catalog
 from .built_in import GENERATORS
 from .catalog import CATALOG, Dataset, DatasetNotFound, FetchError, Record
 from .csv_tables import from_csv, from_frame
+from .parquet_tables import from_parquet
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,6 +43,7 @@ __all__ = [
     "from_arrays",
     "from_csv",
     "from_frame",
+    "from_parquet",
     "load",
 ]
 

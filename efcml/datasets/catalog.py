@@ -14,6 +14,7 @@ import numpy as np
 from efcml.support.dense import densify
 from efcml.support.extras import extra_for
 from efcml.support.masks import fill_mask
+from efcml.support.row_files import parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -91,11 +92,13 @@ class Dataset:
         Y = as_matrix(self.Y, "Y")
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
-        if np.isinf(X).any():
-            row, column = np.argwhere(np.isinf(X))[0]
-            raise ValueError(
-                f"X[{row}, {column}] is {X[row, column]}: features are finite, or NaN where missing"
-            )
+        for part in parts_of(*X.shape):  # X may be larger than memory
+            if np.isinf(X[part]).any():
+                row, column = np.argwhere(np.isinf(X[part]))[0] + (part.start, 0)
+                raise ValueError(
+                    f"X[{row}, {column}] is {X[row, column]}: features are finite, or NaN where"
+                    " missing"
+                )
         wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
         if wrong.any():
             row, column = np.argwhere(wrong)[0]

@@ -15,7 +15,10 @@ from efcml.tables import learn_table
 from efcml.tables.column_finding import Choices
 from efcml.tables.csv_rows import check_names, numbered_rows, read_header
 from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
+from efcml.tables.text_blocks import CsvBlocks
+from efcml.tables.words import TRUE_OR_FALSE
 
+from . import large_tables
 from .catalog import Dataset, check_initial, initial_rows
 
 if TYPE_CHECKING:
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from efcml.tables.raw_tables import RawTable
 
 Columns: TypeAlias = Sequence[str] | str
-
-_WORDS = {"true": 1.0, "false": 0.0}
 
 
 def from_csv(
@@ -46,6 +47,8 @@ def from_csv(
     Fields may be quoted. An empty field is an unknown label. A file of numbers is taken as it is.
     In any other, dates, words, and yes and no become features, and columns that say nothing are
     left out; ``ds.table`` has what became of each column (docs/your_own_table.md).
+    A file of more than 64 MB is read in blocks: its first 10 000 rows say what each column is, and
+    X is an array in a temporary file.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ def from_csv(
     name : str, optional
         The file name without its ending if not given.
     n_initial : int, optional
-        Rows of the initial part; 30 % of the rows if not given.
+        Rows of the initial part; 30 % of the rows if not given, 10 000 at most where the file is
+        read in blocks.
     description : str
     drop, text_as_category, date : list of str, or names separated by commas
         Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
@@ -83,12 +87,25 @@ def from_csv(
            [nan,  1.]])
     """
     path = Path(path)
-    text = read_text(path)  # once: it may grow meanwhile
     name = path.stem if name is None else name
+    if path.is_file() and path.stat().st_size > large_tables.MOST_AT_ONCE:
+
+        def read(encoding: str) -> Dataset:
+            with CsvBlocks(path, delimiter, encoding) as source:
+                labels = find_labels(source.names, label_columns, path)
+                choices = read_choices(source.names, drop, text_as_category, date)
+                table = large_tables.LargeTable(source.names, labels, choices)
+                return large_tables.read_csv(source, table, name, n_initial, description)
+
+        try:
+            return read("utf-8-sig")
+        except UnicodeDecodeError:
+            return read("latin-1")
+    text = read_text(path)  # once: it may grow meanwhile
     rows = numbered_rows(path, text, delimiter)
     names = read_header(path, rows, delimiter)
-    labels = _find_labels(names, label_columns, path)
-    choices = _read_choices(names, drop, text_as_category, date)
+    labels = find_labels(names, label_columns, path)
+    choices = read_choices(names, drop, text_as_category, date)
     chosen = set(labels)
     is_label = [column in chosen for column in range(len(names))]
     if not choices:
@@ -149,19 +166,28 @@ def from_frame(
             f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
             " other tables"
         )
+    said = drop, text_as_category, date
+    return read_frame(frame, "the frame", label_columns, said, name, n_initial, description)
+
+
+def read_frame(
+    frame: DataFrame,
+    where: str,
+    label_columns: Sequence[str] | str | int,
+    said: tuple[Columns, Columns, Columns | Mapping[str, str]],
+    name: str,
+    n_initial: int | None,
+    description: str,
+) -> Dataset:
+    """Return the data set of a data frame that comes from somewhere."""
     names = [str(column) for column in frame.columns]
-    check_names(names, "the frame")
-    labels = _find_labels(names, label_columns, "the frame")
-    choices = _read_choices(names, drop, text_as_category, date)
-    if not choices and len(frame):
-        try:
-            columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(len(names))]
-        except ValueError:  # not only numbers
-            columns = []
-        if columns:
-            values = np.column_stack(columns)
-            return _split(values, names, labels, name, n_initial, description)
-    return _learn(raw_frame(frame), labels, choices, name, n_initial, description)
+    check_names(names, where)
+    labels = find_labels(names, label_columns, where)
+    choices = read_choices(names, *said)
+    values = None if choices else frame_numbers(frame, labels)
+    if values is not None:
+        return _split(values, names, labels, name, n_initial, description)
+    return _learn(raw_frame(frame, where), labels, choices, name, n_initial, description)
 
 
 def _learn(
@@ -186,7 +212,7 @@ def _learn(
     )
 
 
-def _read_choices(
+def read_choices(
     names: list[str], drop: Columns, as_category: Columns, date: Columns | Mapping[str, str]
 ) -> Choices:
     """Return what a person says of the columns."""
@@ -228,7 +254,7 @@ def _split(
     )
 
 
-def _find_labels(
+def find_labels(
     names: list[str], label_columns: Sequence[str] | str | int, where: object
 ) -> list[int]:
     """Return the positions of the label columns, in the order they were asked for."""
@@ -291,13 +317,22 @@ def _read_word(path: Path, line: int, field: str, name: str, is_label: bool) -> 
         raise ValueError(
             f"{path}, line {line}: feature {short(name)} is empty: fill it or drop the row"
         )
-    value = _WORDS.get(field.lower())
+    value = TRUE_OR_FALSE.get(field.lower())
     if value is None:
         raise ValueError(
             f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it"
             " by a number or drop the column"
         )
     return value
+
+
+def frame_numbers(frame: Any, labels: Sequence[int]) -> Floats | None:
+    """Return the rows of a data frame if they hold only numbers, else None."""
+    try:
+        columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(frame.shape[1])]
+    except ValueError:
+        return None
+    return np.column_stack(columns) if len(frame) else None
 
 
 def _as_numbers(column: Any, is_label: bool) -> Floats:

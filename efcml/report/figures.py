@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.explain import RuleList
     from efcml.plots.style import Marks
-    from efcml.support.aliases import Floats, TableLike
+    from efcml.support.aliases import Floats, Ints, TableLike
 
 FIGURES = (  # of a run
     *("trends", "rules", "memberships", "cards", "importance", "reliability", "spending"),
@@ -32,6 +32,7 @@ LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times 
 # More cannot be seen, and vector files would grow with the stream.
 MOST_POINTS = 2000  # per line
 MOST_TICKS = 200  # or dots of one kind; each takes more room than a point of a line
+ROWS_AT_ONCE = 10_000  # whose activations are in memory
 
 
 def draw_run(
@@ -80,7 +81,7 @@ def draw_run(
         figures["rules"] = draw_counts_and_winners(
             result,
             rules,
-            activations_of(classifier, X),
+            winners_of(classifier, X),
             first_row=first_row,
             marks=marks,
             cap=classifier.max_rules,
@@ -101,12 +102,14 @@ def draw_run(
     return figures
 
 
-def activations_of(classifier: EFCMLClassifier, X: TableLike) -> Floats:
-    """Return the activations at the rows of a run, which may have got their names after it."""
+def winners_of(classifier: EFCMLClassifier, X: Any) -> Ints:
+    """Return the rule that decides each row of a run, which may have got its names after it."""
     if not hasattr(X, "columns"):
         classifier = copy(classifier)
         vars(classifier).pop("feature_names_in_", None)  # scikit-learn would warn, and be loaded
-    return classifier.activations(X)
+    begins = range(0, max(len(X), 1), ROWS_AT_ONCE)
+    parts = [X[begin : begin + ROWS_AT_ONCE] for begin in begins]
+    return np.concatenate([classifier.activations(part).argmax(axis=1) for part in parts])
 
 
 def name_rows(first_row: int) -> str:

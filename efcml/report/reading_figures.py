@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.explain import RuleList
     from efcml.plots.style import Marks
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Ints
 
 MOST_CURVES = 7  # rules, as many as there are colours
 MOST_CARDS = 4
@@ -56,7 +56,7 @@ def draw_cards(rules: RuleList) -> Figure:
 def draw_counts_and_winners(
     result: PrequentialResult,
     rules: RuleList,
-    activations: Floats,
+    winners: Ints,
     *,
     first_row: int,
     marks: Marks | None,
@@ -72,6 +72,6 @@ def draw_counts_and_winners(
     )
     above.set_xlabel("")
     names = [f"rule {rule.uid}" for rule in rules]
-    plots.draw_winners(activations.argmax(axis=1), names, first_row=first_row, ax=below)
+    plots.draw_winners(winners, names, first_row=first_row, ax=below)
     below.set_ylim(len(rules) - shown - 0.5, None)
     return figure

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 EXTRAS = {
     "pandas": "pandas",
+    "pyarrow": "parquet",
     "river": "river",
     "dask": "distributed",
     "distributed": "distributed",

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that a person has named, or say why that cannot be."""
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
 
 
 def read_text(path: Path) -> str:
     """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
+    with open_file(path) as file:
+        content = file.read()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

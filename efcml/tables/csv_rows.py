@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from efcml.support.file_text import short, to_number
 
 
-def numbered_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the stripped fields of every row of a file that is not blank."""
+def numbered_rows(
+    path: Path, text: str | Iterable[str], delimiter: str, before: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the stripped fields of every row that is not blank.
+
+    They are those of the text of a file, or of lines that follow ``before`` others.
+    """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise ValueError(f"delimiter is {delimiter!r}: give one character, such as ';' or '\\t'")
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        io.StringIO(text, newline="") if isinstance(text, str) else text,
         delimiter=delimiter,
         skipinitialspace=delimiter != " ",
         strict=True,
@@ -25,10 +30,11 @@ def numbered_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, 
         for row in reader:
             fields = [field.strip() for field in row]
             if fields not in ([], [""]):
-                yield reader.line_num, fields
+                yield before + reader.line_num, fields
     except csv.Error as error:
+        line = before + reader.line_num
         raise ValueError(
-            f"{path}, line {reader.line_num}: no well-formed CSV ({error}): correct the quotes"
+            f"{path}, line {line}: no well-formed CSV ({error}): correct the quotes"
         ) from None
 
 

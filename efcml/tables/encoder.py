@@ -85,6 +85,10 @@ class TableEncoder:
         problems, blocks = list(raw.problems), []
         for column in self.used:
             texts = raw.column(column.name)
+            quickly = all_numbers(texts) if column.kind == NUMBER else None
+            if quickly is not None and column.name not in raw.odd:
+                blocks.append(quickly[:, None])
+                continue
             read = {text: column.read(text) for text in dict.fromkeys(texts)}
             wrong = [*find_wrong(column, raw, read, otherwise)]
             problems += wrong
@@ -104,6 +108,21 @@ class TableEncoder:
         plain = [column.name for column in self.columns if column.said == NUMBER]
         told = [str(column) for column in self.columns if column.said != NUMBER]
         return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+
+
+def all_numbers(texts: Sequence[str]) -> Floats | None:
+    """Return what `to_number` makes of every field, in a fraction of the time; None if not all are.
+
+    Examples
+    --------
+    >>> all_numbers(["1", "2e-1"]), all_numbers(["1", ""]), all_numbers(["1_0"])
+    (array([1. , 0.2]), None, None)
+    """
+    try:
+        values = np.array([float(text) for text in texts])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
 
 
 def find_wrong(
@@ -139,10 +158,18 @@ def learn_table(
             problems.append(found)
         else:
             columns.append(found)
+    table = TableEncoder(tuple(name_features(columns)))
+    return table, *encode_labelled(table, raw, labels, problems)
+
+
+def encode_labelled(
+    table: TableEncoder, raw: RawTable, labels: Sequence[str], known: Sequence[Problem]
+) -> tuple[Floats, Floats]:
+    """Return the features and labels of a table as text, or these problems and all others."""
+    problems, X = list(known), np.empty((len(raw), 0))
     Y = np.full((len(raw), len(labels)), np.nan)
     for k, name in enumerate(labels):
         problems += read_label(raw, name, Y[:, k])
-    table = TableEncoder(tuple(name_features(columns)))
     names = Counter(table.feature_names)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -150,14 +177,13 @@ def learn_table(
     if not (names or problems):
         left = short("; ".join(table.lines), 150)[1:-1]
         problems.append(Problem("", f"no features are left ({left}): give other columns"))
-    X = np.empty((len(raw), 0))
     try:
         X = table.encode_raw(raw, IN_ANOTHER_WAY) if table.used else X
     except TableProblems as error:
         problems += error.problems[len(raw.problems) :]
     if problems:
         raise TableProblems(raw.where, problems)
-    return table, X, Y
+    return X, Y
 
 
 def read_label(raw: RawTable, name: str, out: Floats) -> Iterator[Problem]:

@@ -82,6 +82,19 @@ def raw_csv(path: Path, text: str, delimiter: str, least: int = 2) -> RawTable:
     """Return the rows of a file that has been read; rows that are cut are left out and noted."""
     rows = numbered_rows(path, text, delimiter)
     names = read_header(path, rows, delimiter, least)
+    raw = raw_rows(path, names, rows)
+    if not (raw.places or raw.problems):
+        raise no_rows(path)
+    return raw
+
+
+def no_rows(path: Path) -> ValueError:
+    """Return the error of a file that ends after its header."""
+    return ValueError(f"{path}: no rows after the header: the file is cut, get it again")
+
+
+def raw_rows(path: Path, names: list[str], rows: Iterable[tuple[int, list[str]]]) -> RawTable:
+    """Return numbered rows as a table; rows that are cut are left out and noted."""
     columns: list[list[str]] = [[] for _ in names]
     places, problems = [], []
     for line, row in rows:
@@ -91,8 +104,6 @@ def raw_csv(path: Path, text: str, delimiter: str, least: int = 2) -> RawTable:
         places.append(line)
         for column, value in zip(columns, row, strict=True):
             column.append(value)
-    if not (places or problems):
-        raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
     return RawTable(str(path), names, columns, places, problems=problems)
 
 
@@ -104,13 +115,13 @@ def wrong_length(row: Sequence[str], names: Sequence[str]) -> str:
     )
 
 
-def raw_frame(frame: Any) -> RawTable:
-    """Return a data frame as the file would be that it comes from."""
+def raw_frame(frame: Any, where: str = "the frame", first: int = 0) -> RawTable:
+    """Return a data frame as the file would be that it comes from; say where its rows stand."""
     pandas = sys.modules["pandas"]
     names = [str(column) for column in frame.columns]
-    check_names(names, "the frame")
+    check_names(names, where)
     if not len(frame):
-        raise ValueError("the frame has no rows: give at least one")
+        raise ValueError(f"{where} has no rows: give at least one")
     columns, odd = [], {}
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
@@ -121,9 +132,10 @@ def raw_frame(frame: Any) -> RawTable:
                 f"column {short(name)} of type {column.dtype} holds other things than numbers,"
                 " words and dates: encode it or drop it"
             )
-            odd[name] = Problem(f"row {texts.index(None)}", said)
+            odd[name] = Problem(f"row {first + texts.index(None)}", said)
         columns.append([text or "" for text in texts])
-    return RawTable("the frame", names, columns, range(len(frame)), "row", odd=odd)
+    places = range(first, first + len(frame))
+    return RawTable(where, names, columns, places, "row", odd=odd)
 
 
 def cell_text(cell: Any, pandas: Any) -> str | None:

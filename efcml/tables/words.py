@@ -4,6 +4,7 @@ from __future__ import annotations
 
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"))
 NO_NUMBERS = GAPS | {"none"}  # among words "none" is one of them, among numbers it is a gap
+TRUE_OR_FALSE = {"true": 1.0, "false": 0.0}  # in a table of numbers
 ANSWERS_YES_OR_NO = {
     **dict.fromkeys(("1", "true", "yes", "y", "t", "on"), 1.0),
     **dict.fromkeys(("0", "false", "no", "n", "f", "off"), 0.0),

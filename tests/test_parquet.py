@@ -1,0 +1,122 @@
+"""Data sets from Parquet files, at once and in blocks."""
+
+import io
+
+import numpy as np
+import pytest
+from helpers.cli_files import QUICK
+from helpers.mixed_tables import LABELS, mixed_text
+from numpy.testing import assert_array_equal
+
+from efcml import datasets
+from efcml.datasets import large_tables
+from efcml.support.row_files import is_in_file
+
+pytestmark = pytest.mark.plain
+
+pandas = pytest.importorskip("pandas")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+N = 230
+
+
+def number_frame(n=N):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(n, 3)), columns=["x", "y", "z"])
+    frame["count"] = rng.integers(0, 9, n)
+    frame["a"], frame["b"] = frame["x"] > 0, (frame["y"] > 0).astype(float)
+    frame.loc[7, "b"] = np.nan
+    return frame
+
+
+def mixed_frame(n=N):
+    frame = pandas.read_csv(io.StringIO(mixed_text(n)), parse_dates=["played"])
+    frame["genre"] = frame["genre"].astype("category")
+    return frame
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    monkeypatch.setattr(large_tables, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(large_tables, "FIRST_ROWS", 70)
+    monkeypatch.setattr(large_tables, "FIELDS_AT_ONCE", 180)
+
+
+def write(frame, folder, **options):
+    path = folder / "table.parquet"
+    frame.to_parquet(path, **options)
+    return path
+
+
+def refusal(*arguments, **options):
+    with pytest.raises(ValueError) as caught:
+        datasets.from_parquet(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def check_same(one, other):
+    assert one.X.tobytes() == other.X.tobytes()
+    assert_array_equal(one.Y, other.Y)
+    assert (one.feature_names, one.label_names) == (other.feature_names, other.label_names)
+    assert one.n_initial == other.n_initial
+
+
+@pytest.mark.parametrize(
+    ("make", "labels"), [(number_frame, "a,b"), (mixed_frame, LABELS)], ids=["numbers", "mixed"]
+)
+def test_at_once_and_in_blocks(make, labels, tmp_path, request):
+    path = write(make(), tmp_path, row_group_size=100)
+    known = datasets.from_frame(make(), labels, n_initial=60)
+    at_once = datasets.from_parquet(path, labels, n_initial=60)
+    check_same(at_once, known)
+    assert (at_once.name, at_once.table) == ("table", known.table)
+    request.getfixturevalue("blocks")
+    large = datasets.from_parquet(path, labels, n_initial=60)
+    assert is_in_file(large.X) and not is_in_file(at_once.X)
+    check_same(large, known)
+
+
+def test_numbers_of_rows_are_no_feature(tmp_path):
+    path = write(number_frame()[::-1], tmp_path)
+    assert datasets.from_parquet(path, "a,b").feature_names == ("x", "y", "z", "count")
+
+
+def test_problems_are_told_with_their_rows(blocks, tmp_path):
+    frame = mixed_frame().astype({"tempo": object})
+    frame["tempo"] = frame["tempo"].astype(str)
+    frame.loc[200, "tempo"] = "fast"
+    frame["liked"] = frame["liked"].astype(float)
+    frame.loc[201, "liked"] = 7
+    said = refusal(write(frame, tmp_path), LABELS)
+    assert "row 200: 'fast' in column 'tempo' is no number" in said
+    assert "row 201: label 'liked' is '7'" in said
+    frame = number_frame()
+    frame["x"] = [[1.0]] * N
+    assert "row 0: column 'x' of type object holds other things" in refusal(
+        write(frame, tmp_path), "a,b"
+    )
+
+
+@pytest.mark.parametrize("most", [0, 2**20])
+def test_files_that_cannot_be_read(most, tmp_path, monkeypatch):
+    monkeypatch.setattr(large_tables, "MOST_AT_ONCE", most)
+    path = write(number_frame(), tmp_path)
+    assert f"{path} has no column 'c'" in refusal(path, "c")
+    assert "0 to 230" in refusal(path, "a", n_initial=231)
+    assert "no such file" in refusal(tmp_path / "none.parquet", "a")
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "cannot be read as Parquet" in refusal(path, "a")
+    assert "has no rows" in refusal(write(number_frame()[:0], tmp_path), "a")
+
+
+def test_at_the_command_line(tmp_path, capsys, monkeypatch):
+    from efcml.cli import main, outcome
+
+    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    path = write(number_frame(40), tmp_path)
+    arguments = ["run", str(path), *QUICK, "--initial", "25", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--labels", "a,b", "--drop", "count"]) == 0
+    assert "count: left out as you say" in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert "Name them with --labels" in capsys.readouterr().err
