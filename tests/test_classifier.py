@@ -144,7 +144,7 @@ def test_tags_say_what_is_supported():
     assert tags.target_tags.required
     assert not tags.classifier_tags.multi_class
     assert not tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan
 
 
 def test_defaults_are_those_of_the_learner():
