@@ -57,7 +57,7 @@ def test_no_prefix_passes_the_budget(seed, n, K, budget, unit, criteria, adaptat
 @pytest.mark.parametrize("unit", ["samples", "labels"])
 @pytest.mark.parametrize("criteria", [EVERY, ("ambiguity",), ("instability",), ("random",)])
 def test_a_long_stream_uses_the_budget(criteria, budget, unit, adaptation):
-    learner, X, Y = stream(1, 4000, K=3, vigilance=0.4)
+    learner, X, Y = stream(1, 4000 if budget < 0.1 else 1500, K=3, vigilance=0.4)
     active = ActiveLearner(budget, unit, criteria, adaptation=adaptation, random_state=0)
     _, queried, _ = run(active, learner, X, Y)
     found = shares(queried)
