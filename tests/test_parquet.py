@@ -1,12 +1,14 @@
 """Data sets from Parquet files, at once and in blocks."""
 
 import io
+import os
 
 import numpy as np
 import pytest
 from helpers.cli_files import QUICK
 from helpers.mixed_tables import LABELS, mixed_text
 from numpy.testing import assert_array_equal
+from test_large_tables import measure
 
 from efcml import datasets
 from efcml.datasets import large_tables
@@ -15,6 +17,7 @@ from efcml.support.row_files import is_in_file
 pytestmark = pytest.mark.plain
 
 pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 N = 230
@@ -108,6 +111,24 @@ def test_files_that_cannot_be_read(most, tmp_path, monkeypatch):
     path.write_bytes(path.read_bytes()[:-100])
     assert "cannot be read as Parquet" in refusal(path, "a")
     assert "has no rows" in refusal(write(number_frame()[:0], tmp_path), "a")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="Linux tells of memory")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    path, rng = tmp_path / "t.parquet", np.random.default_rng(0)
+    part = pyarrow.table(
+        {**{f"x{j}": rng.normal(size=20_000) for j in range(50)}, "a": [1] * 20_000}
+    )
+    grown = []
+    for parts in (3, 15):
+        with parquet.ParquetWriter(path, part.schema) as file:
+            for _ in range(parts):
+                file.write_table(part)
+        rows, megabytes, growth = measure(path)
+        assert (rows, megabytes) == (20_000 * parts, pytest.approx(parts * 7.63, rel=0.01))
+        grown.append(growth)
+    assert grown[1] < grown[0] + 50
 
 
 def test_at_the_command_line(tmp_path, capsys, monkeypatch):

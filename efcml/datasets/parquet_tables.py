@@ -20,6 +20,7 @@ from .csv_tables import Columns, find_labels, frame_numbers, read_choices, read_
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike
 
+BUFFER = 2**16  # bytes of a column that are read ahead
 INDEX = "__index_level_"  # how pandas names the numbers of rows that it has written
 
 
@@ -67,7 +68,8 @@ def from_parquet(
     name = path.stem if name is None else name
     with open_file(path) as content:
         try:
-            file = parquet.ParquetFile(content)
+            # Otherwise what has been read stays in memory until the last row.
+            file = parquet.ParquetFile(content, pre_buffer=False, buffer_size=BUFFER)
             names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
             n_rows = file.metadata.num_rows
             if not n_rows:
@@ -113,7 +115,8 @@ def read_batches(
 ) -> Iterator[FrameBlock]:
     """Yield blocks of rows, the first one as large as that of a CSV file at least."""
     size = large_tables.later_rows(len(names))
-    batches = file.iter_batches(batch_size=size, columns=names)
+    # One thread: each further one would hold memory of its own.
+    batches = file.iter_batches(batch_size=size, columns=names, use_threads=False)
     begun: list[Any] = []
     while sum(map(len, begun)) < large_tables.FIRST_ROWS and (batch := next(batches, None)):
         begun.append(batch)
