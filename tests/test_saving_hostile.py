@@ -509,6 +509,8 @@ def test_arrays_that_lie_are_refused(name, models, path):
         for lie in [None, *(array_lies(array) if array.size else [array[None]])]:
             if lie is not None and lie.shape == array.shape and np.array_equal(lie, array):
                 continue
+            if key == "open/x" and lie is not None and np.isnan(lie).all():
+                continue  # features may be missing
             write_lie(path, content, others if lie is None else arrays | {key: lie})
             assert isinstance(try_to_load(path), str), (key, lie)
             refused += 1

@@ -136,6 +136,7 @@ def check_learner(facts: Facts, arrays: Arrays) -> None:
     features, labels = arrays["held"][:, :p], arrays["held"][:, p:]
     check_all(~np.isinf(features), "held rows hold infinity")
     check_all(np.isnan(labels) | np.isin(labels, (0.0, 1.0)), "held labels are not 0, 1 or NaN")
+    check_all(~np.isnan(labels).all(axis=1), "a row is held that has no label")
     if facts["rules"] is None:
         return
     check_whole(arrays)
@@ -215,6 +216,7 @@ def check_following(arrays: Arrays) -> None:
     unlabelled, unused = np.isnan(labels[:held]).all(axis=1), labels[held:] == 0.0
     check_all(~unlabelled, "a row is held that has no label")
     check_all(unused, "labels are held without their rows")
+    check_all(arrays["rows"][held:] == 0.0, "rows are there that are not held")
     check_all(arrays["weights"][:held] > 0.0, "a row is held that has no weight")
     check_all(arrays["weights"][held:] == 0.0, "weights are held without their rows")
 
