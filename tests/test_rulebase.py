@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.testing import assert_allclose
 
-from efcml.model.fields import FIELDS, markdown_table
+from efcml.model.fields import FIELDS, markdown_table, shape_of
 from efcml.model.rulebase import RuleBase
 from efcml.model.scratch import LENGTHS, SCRATCH
 
@@ -176,7 +176,7 @@ class Growing(RuleBasedStateMachine):
     def memory_is_that_of_the_table(self):
         if hasattr(self, "base"):
             sizes = self.base.sizes
-            per_rule = sum(8 * int(np.prod([sizes[dim] for dim in field.dims])) for field in FIELDS)
+            per_rule = sum(8 * int(np.prod(shape_of(field, sizes))) for field in FIELDS)
             assert self.base.nbytes == self.base.capacity * per_rule
 
 
@@ -233,8 +233,8 @@ def test_scratch_arrays_follow_the_sizes(rng):
         sizes = base.sizes | LENGTHS
         for field in SCRATCH:
             array = getattr(base.scratch, field.name)
-            assert array.shape == tuple(sizes[dim] for dim in field.dims), field.name
-            assert not array.any(), field.name
+            assert array.shape == shape_of(field, sizes), field.name
+            assert (array == field.fill).all(), field.name
 
 
 def test_a_newborn_counts_as_tested_with_everybody(rng):
