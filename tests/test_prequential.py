@@ -260,7 +260,7 @@ def test_input_is_not_touched():
     [
         (np.empty((0, 3)), np.empty((0, 3)), "the stream has no rows"),
         ([], [], "the stream has no rows"),
-        (np.full((4, 3), np.nan), np.ones((4, 3)), "Input X contains NaN"),
+        (np.full((4, 3), np.inf), np.ones((4, 3)), "Input X contains infinity"),
         (np.ones((4, 2)), np.ones((4, 3)), "X has 2 features"),
         (np.ones((4, 3)), np.ones((4, 2)), "y has 2 labels, but 3 are expected"),
         (np.ones((4, 3)), np.ones((5, 3)), "inconsistent numbers of rows: 4 and 5"),
