@@ -170,7 +170,6 @@ def test_names_must_fit(fitted):
         ),
         (csv_text(0), "no rows after the header"),
         ('tempo,"loud, very"\n1,x\n', "'x' in column 'loud, very' is no number"),
-        ('tempo,"loud, very"\n1,\n', "feature 'loud, very' is empty"),
         ('tempo,"loud, very"\n1,2,3\n', "3 fields for 2 columns"),
         ("1,2\n1,2\n", "numbers instead of names"),
         ("", "the file is empty"),
@@ -184,6 +183,15 @@ def test_bad_rows(text, message, model_file, tmp_path, capsys):
     assert captured.out == ""
     assert message in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_an_empty_field_is_a_missing_feature(model_file, tmp_path, capsys):
+    path = tmp_path / "new.csv"
+    path.write_text('tempo,"loud, very"\n1,\n')
+    assert main(["predict", str(model_file), str(path)]) == 0
+    row = next(csv.DictReader(capsys.readouterr().out.splitlines()))
+    score = efcml.load(model_file).learner_.score(np.array([[1.0, np.nan]]))[0, 0]
+    assert float(row["calm.score"]) == pytest.approx(score, abs=1e-12)
 
 
 def test_missing_values_in_arff(model_file, tmp_path):

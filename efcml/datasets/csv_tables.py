@@ -113,8 +113,9 @@ def from_csv(
             table = [read_row(path, line, row, names, is_label) for line, row in rows]
         except ValueError:  # not only numbers
             table = []
-        if table:
-            return _split(np.array(table), names, labels, name, n_initial, description)
+        values = np.array(table)
+        if table and not np.isnan(values[:, ~np.array(is_label)]).any():
+            return _split(values, names, labels, name, n_initial, description)
     raw = raw_csv(path, text, delimiter)
     return _learn(raw, labels, choices, name, n_initial, description)
 
@@ -290,7 +291,7 @@ def read_row(
     is_label: Sequence[bool],
     taken: Sequence[int] | None = None,
 ) -> Floats:
-    """Return the numbers of a row, or of the columns taken of it."""
+    """Return the numbers of a row, or of the columns taken of it, NaN where a field is empty."""
     if len(row) != len(names):
         raise ValueError(f"{path}, line {line}: {wrong_length(row, names)}")
     taken = range(len(row)) if taken is None else taken
@@ -299,7 +300,7 @@ def read_row(
         field = row[i]
         value = to_number(field)
         if value is None:
-            value = _read_word(path, line, field, names[i], is_label[i])
+            value = _read_word(path, line, field, names[i])
         if is_label[i] and value not in (0, 1) and field:
             raise ValueError(
                 f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or"
@@ -309,14 +310,10 @@ def read_row(
     return values
 
 
-def _read_word(path: Path, line: int, field: str, name: str, is_label: bool) -> float:
+def _read_word(path: Path, line: int, field: str, name: str) -> float:
     """Return the value of a field that is no number."""
-    if not field and is_label:
-        return math.nan
     if not field:
-        raise ValueError(
-            f"{path}, line {line}: feature {short(name)} is empty: fill it or drop the row"
-        )
+        return math.nan
     value = TRUE_OR_FALSE.get(field.lower())
     if value is None:
         raise ValueError(

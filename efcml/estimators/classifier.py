@@ -101,7 +101,7 @@ class EFCMLClassifier(EngineFace, Parameters):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Finite features.
+            Finite features, or NaN where one is missing.
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only). May be sparse.
         sample_weight : array-like of shape (n,), optional
