@@ -190,7 +190,7 @@ def test_an_empty_field_is_a_missing_feature(model_file, tmp_path, capsys):
     path.write_text('tempo,"loud, very"\n1,\n')
     assert main(["predict", str(model_file), str(path)]) == 0
     row = next(csv.DictReader(capsys.readouterr().out.splitlines()))
-    score = efcml.load(model_file).learner_.score(np.array([[1.0, np.nan]]))[0, 0]
+    score = efcml.load(model_file).learner_.score(np.array([[np.nan, 1.0]]))[0, 0]  # loud, tempo
     assert float(row["calm.score"]) == pytest.approx(score, abs=1e-12)
 
 
