@@ -31,7 +31,7 @@ define install
 	@echo "installing $(2) into $(VENV)"
 	@$(PY) -m pip install --quiet "hatchling>=1.27"
 	@$(PY) -m pip install --quiet --no-build-isolation --editable "$(1)"
-	@$(PY) -c "import efcml; efcml.warmup()"
+	@$(PY) -c "import efcml; efcml.warmup(rare=False)"
 endef
 
 $(STAMP): pyproject.toml

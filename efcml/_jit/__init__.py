@@ -10,7 +10,14 @@ not at the kernels that it calls, so after an edit the cache can hold old code.
 
 from efcml._jit import bundle_types  # noqa: F401  (kernels take bundles)
 from efcml._jit.compiling import on_first_compilation
-from efcml._jit.decorators import kernel, kernel_fast, kernel_fused, kernel_numpy, kernel_part
+from efcml._jit.decorators import (
+    kernel,
+    kernel_fast,
+    kernel_fused,
+    kernel_numpy,
+    kernel_part,
+    kernel_rare,
+)
 
 __all__ = [
     "kernel",
@@ -18,5 +25,6 @@ __all__ = [
     "kernel_fused",
     "kernel_numpy",
     "kernel_part",
+    "kernel_rare",
     "on_first_compilation",
 ]

@@ -10,13 +10,17 @@ Compiled code comes from the cache with the names in it, so a kernel that is loa
 that it calls loaded: numba runs what stands in ``reload_init`` before.
 """
 
+import _thread
+import ctypes
 import hashlib
+import threading
+import traceback
 from dataclasses import dataclass
 from importlib import import_module
 
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import config, njit, types
-from numba.core import cgutils
+from numba.core import cgutils, sigutils, typing
 from numba.core.codegen import CodeLibrary
 from numba.core.imputils import lower_builtin, lower_constant
 from numba.extending import models, register_model
@@ -66,21 +70,29 @@ class Kernel:
 
         Returns its name there and the signature.
         """
+        address, sig = self._compile(args)
+        name = self._name_for(sig)
+        binding.add_symbol(name, address)
+        return name, sig
+
+    def _compile(self, args):
+        """Return the address of the kernel for arguments of these types, and the signature."""
         if args not in self.dispatcher.overloads:
             self.dispatcher.compile(args)
         result = self.dispatcher.overloads[args]
-        digest = hashlib.sha256(str(result.signature).encode()).hexdigest()[:16]
-        name = f"{self.__module__}.{self.__name__}.{digest}"
         address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-        binding.add_symbol(name, address)
-        return name, result.signature
+        return address, result.signature
+
+    def _name_for(self, sig):
+        digest = hashlib.sha256(str(sig).encode()).hexdigest()[:16]
+        return f"{self.__module__}.{self.__name__}.{digest}"
 
     def _write_call(self, context, builder, sig, args):
         """Write a call into the code of another kernel, and what loading that code needs."""
         name, sig = self.place(sig.args)
         convention = context.call_conv
         kind = convention.get_function_type(sig.return_type, sig.args)
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        function = self._write_way(context, builder, kind, name)
         placing = Placing(self.__module__, self.__name__, sig.args, name)
         context.active_code_library._reload_init.add(placing)
         status, value = convention.call_function(builder, function, sig.return_type, sig.args, args)
@@ -88,12 +100,76 @@ class Kernel:
             convention.return_status_propagate(builder, status)
         return value
 
+    def _write_way(self, context, builder, kind, name):
+        """Write how a caller comes to the kernel; it is known to the linker by this name."""
+        return cgutils.get_or_insert_function(builder.module, kind, name)
 
-def compile_by_address(function, options):
-    """Return a function as a kernel that is called by its address; uncompiled, if numba is off."""
+
+class RareKernel(Kernel):
+    """A kernel that is compiled when it is first run, not when its callers are.
+
+    The linker knows a function of Python that returns where it is. Each caller asks it once.
+    """
+
+    def __init__(self, function, options, returns):
+        super().__init__(function, options)
+        self.returns = sigutils.normalize_signature(f"{returns}()")[1]
+        self.finders = {}
+
+    def place(self, args):
+        """Tell the linker who finds the kernel; return that name and the signature."""
+        sig = typing.signature(self.returns, *args)
+        name = f"{self._name_for(sig)}.find"
+        if name not in self.finders:  # what the linker knows must stay
+            self.finders[name] = _FINDER(lambda: self._find(sig))
+        binding.add_symbol(name, ctypes.cast(self.finders[name], ctypes.c_void_p).value)
+        return name, sig
+
+    def _find(self, sig):
+        """Return the address of the compiled kernel, or 0; nothing can be raised from here."""
+        interrupted = False
+        while True:
+            try:
+                address, found = self._compile(sig.args)
+                if found.return_type != sig.return_type:
+                    raise TypeError(f"it returns {found.return_type}, not {sig.return_type}")
+                break
+            except KeyboardInterrupt:  # a row that has begun is learned; then it is raised
+                interrupted = True
+            except Exception:
+                traceback.print_exc()
+                return 0
+        if interrupted:
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        return address
+
+    def _write_way(self, context, builder, kind, name):
+        word = ir.IntType(64)
+        find = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, ()), name)
+        kept = cgutils.add_global_variable(builder.module, word, f"{name}.kept")
+        kept.linkage, kept.initializer = "internal", word(0)
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(kept))):
+            address = builder.call(find, ())
+            with cgutils.if_unlikely(builder, cgutils.is_null(builder, address)):
+                message = f"{self.__name__} could not be compiled"
+                context.call_conv.return_user_exc(builder, RuntimeError, (message,))
+            builder.store(address, kept)
+        return builder.inttoptr(builder.load(kept), ir.PointerType(kind))
+
+
+_FINDER = ctypes.CFUNCTYPE(ctypes.c_size_t)
+
+
+def compile_by_address(function, options, returns=None):
+    """Return a function as a kernel that is called by its address; uncompiled, if numba is off.
+
+    With what it ``returns``, a type of numba in words, it waits until it is run.
+    """
     if config.DISABLE_JIT:
         return function
-    return Kernel(function, options) if POSSIBLE else njit(**options)(function)
+    if not POSSIBLE:
+        return njit(**options)(function)
+    return Kernel(function, options) if returns is None else RareKernel(function, options, returns)
 
 
 @dataclass(frozen=True)

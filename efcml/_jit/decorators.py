@@ -56,6 +56,14 @@ def kernel_part(function: Function) -> Function:
     return njit(**_OPTIONS, **_NO_COUNTING)(function)
 
 
+def kernel_rare(returns: str = "void") -> Callable[[Function], Function]:
+    """Compile like `kernel`, but not before it is run: for what most streams never need.
+
+    Callers must know what it ``returns``, in numba's words, before it is compiled.
+    """
+    return lambda function: compile_by_address(function, _OPTIONS | _NO_COUNTING, returns)
+
+
 def kernel_numpy(function: Function) -> Function:
     """Compile like `kernel`, for what numpy's own functions do: they may make arrays."""
     return compile_by_address(function, _OPTIONS | _COUNTING)

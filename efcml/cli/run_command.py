@@ -137,9 +137,8 @@ def start(run: StreamRun, checkpoint: Checkpoint, ds: Dataset) -> None:
                 run.model.fit(*ds.initial)
             checkpoint.write()
         bar.update()
-        warmup(
-            asks=run.active is not None
-        )  # here, so that compiling does not count as time per sample
+        # Here, so that compiling does not count as time per sample.
+        warmup(asks=run.active is not None, rare=False)
         bar.update()
     if taken_up:
         rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"

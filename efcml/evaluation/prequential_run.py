@@ -118,14 +118,14 @@ def prequential(
         return run_active(model, X, Y, active, options, progress)
     if hasattr(model, "begin_stream"):
         learner, X, Y = model.begin_stream(X, Y, learn=learn)
-        compile_before(learner)
+        compile_before(learner, X, Y)
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_learner(learner, X, Y, bar=bar, **options)
     else:
         kind = find_adapter(model, learn=learn)
         stream = Stream.read(X, Y, any_kind=hasattr(model, "steps"))
         adapter, Y = kind(model, stream), stream.Y
-        compile_before(getattr(last_step(model), "learner", None))  # RiverEFCML has one
+        compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
         with progress_bar(len(Y), "prequential", show=progress) as bar:
             trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
     return finish(model, trace, Y, np.full(len(Y), bool(learn)), seconds)
@@ -159,19 +159,21 @@ def run_active(
     if not hasattr(model, "begin_stream"):
         raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     learner, X, Y = model.begin_stream(X, Y, learn=False)
-    compile_before(learner, asks=True)
+    compile_before(learner, X, Y, asks=True)
     with progress_bar(len(Y), "prequential", show=progress) as bar:
         trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
     return finish(model, trace, Y, queried, seconds)
 
 
-def compile_before(learner: Any, *, asks: bool = False) -> None:
-    """Compile what a stream needs, so that this does not count as time per sample."""
+def compile_before(learner: Any, *arrays: Any, asks: bool = False) -> None:
+    """Compile what a stream of these arrays needs: it must not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
-        compile_once(asks)
+        with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
+            rare = any(np.isnan(np.sum(array)) for array in arrays)
+        compile_once(asks, rare or learner.params.decision != "hamming")
 
 
 @cache
-def compile_once(asks: bool) -> None:
-    """Compile the kernels of streams, with those that choose questions; nothing the second time."""
-    warmup(asks=asks)
+def compile_once(asks: bool, rare: bool) -> None:
+    """Compile the kernels of streams; nothing the second time."""
+    warmup(asks=asks, rare=rare)

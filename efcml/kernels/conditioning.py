@@ -7,7 +7,7 @@ would be given all at once. Of the matrix the lower triangle is kept.
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_rare
 from efcml.kernels.triangle import read_line
 
 LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is rounding
@@ -31,7 +31,7 @@ def settle(label, value, left, scores, matrix, line):
                     row[j] -= share * line[j]
 
 
-@kernel
+@kernel_rare()
 def condition(y, covariance, left, scores, matrix, line):
     """Turn scores into those given the labels that are not NaN in ``y``.
 
@@ -47,7 +47,7 @@ def condition(y, covariance, left, scores, matrix, line):
             settle(i, y[i], left, scores, matrix, line)
 
 
-@kernel
+@kernel_rare()
 def measure_sharpness(covariance, left, matrix, sharpness):
     """Write by how much the deviation of each label was larger before others were known."""
     for i in range(sharpness.shape[0]):

@@ -8,7 +8,7 @@ forgetting leaves it.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_rare
 from efcml.kernels.linalg import dot
 from efcml.kernels.triangle import multiply
 from efcml.kernels.waiting import multiply_P
@@ -141,7 +141,7 @@ def absorb_labels(y, activation, keep, label_weight, label_mean, label_cov, old)
             label_cov[k, c] = co
 
 
-@kernel
+@kernel_rare()
 def absorb_label_pairs(y, known, activation, keep, label_weight, label_mean, label_cov):
     """Update the co-moments of every pair of labels that are both known (pair form).
 

@@ -16,7 +16,7 @@ triangle.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_part
+from efcml._jit import kernel, kernel_part, kernel_rare
 from efcml.kernels.memory import brief_share, count_trial
 from efcml.kernels.triangle import invert, multiply, scale_and_add_outer
 
@@ -65,7 +65,7 @@ def ask_others(errors, precision, size, product, said):
         said[i] = errors[i] - product[i] / precision[i, i]
 
 
-@kernel
+@kernel_rare()
 def ask_known_others(errors, known, together):
     """Do `ask_others` for a row that knows some labels: cubic in their number."""
     size, part, places = 0, together.part, together.places

@@ -14,7 +14,7 @@ that is complete.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_fast, kernel_part
+from efcml._jit import kernel, kernel_fast, kernel_part, kernel_rare
 from efcml.kernels.antecedent import is_novel, update_winner
 from efcml.kernels.firing import INPUT, JOINT, activate_rules, find_likeliest, size_of
 from efcml.kernels.linalg import quadratic_form
@@ -113,7 +113,7 @@ def complete_deviation(z, center, A, scratch):
     return max(0.0, quadratic_form(A, e[:n])), opened
 
 
-@kernel
+@kernel_rare()
 def measure_gapped(x, rule, rules, settings, scratch):
     """Write how far one rule is, by what is there; ``e`` is then the deviation as it expects it."""
     center, precision = rules.center[rule], rules.input_precision[rule]
@@ -133,7 +133,7 @@ def fill_own_row(x, rule, rules, scratch):
     own[p] = 1.0
 
 
-@kernel
+@kernel_rare()
 def view_gaps(x, n_rules, rules, settings, scratch):
     """Write distances of a row with gaps, the row as each rule and as all together expect it."""
     own, filled, missing, count = scratch.own, scratch.filled, scratch.missing, scratch.gaps[0]
@@ -178,7 +178,7 @@ def find_joint_winner(n_rules, rules, settings, scratch):
     return winner, distance
 
 
-@kernel
+@kernel_rare("Tuple((int64, boolean))")
 def choose_gapped_winner(all_known, n_rules, rules, settings, scratch):
     """Return the rule that wins the joint row with gaps, and whether the row is novel to it."""
     if settings.product_space and all_known:
@@ -229,7 +229,7 @@ def open_block(A, scratch):
     return log_det
 
 
-@kernel
+@kernel_rare()
 def update_gapped_winner(winner, start_variance, rules, settings, scratch):
     """Move the winner towards a joint row with gaps.
 

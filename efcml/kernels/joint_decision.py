@@ -8,7 +8,7 @@ taken. Labels that are known stay.
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_rare
 from efcml.kernels.conditioning import condition, settle
 from efcml.kernels.linalg import quadratic_form
 from efcml.kernels.triangle import multiply, read_line
@@ -72,7 +72,7 @@ def flip_while_better(y, scores, form, labels, gaps, slope, line):
             slope[i] += turn * line[i]
 
 
-@kernel
+@kernel_rare()
 def decide_set(y, scores, together, labels):
     """Write the most likely set of labels, given those that are not NaN in ``y``."""
     K, form, gaps = labels.shape[0], together.form, together.part

@@ -9,7 +9,7 @@ with the recall r of all labels together and what they say for each true one, q:
 positives is held to the others by h of them. The threshold with the largest F1 is taken.
 """
 
-from efcml._jit import kernel, kernel_part
+from efcml._jit import kernel, kernel_part, kernel_rare
 
 N_THRESHOLDS = 41
 LOWEST, STEP = -0.1, 0.025
@@ -72,7 +72,7 @@ def pool_counts(counts, recall, effort):
         recall[place], effort[place] = hits / true, said / true
 
 
-@kernel
+@kernel_rare()
 def find_thresholds(counts, thresholds):
     """Write the threshold of every label; the lowest of those that are equally good."""
     recall, effort = counts.recall, counts.effort

@@ -6,7 +6,7 @@ labels of it are known.
 
 import numpy as np
 
-from efcml._jit import kernel, kernel_part
+from efcml._jit import kernel, kernel_part, kernel_rare
 from efcml.kernels.consequent import inverse_error
 from efcml.kernels.linalg import mirror, multiply_into
 from efcml.kernels.proximal import (
@@ -174,7 +174,7 @@ def correct_rule(rule, row_number, row, known, rules, settings, scratch):
             return
 
 
-@kernel
+@kernel_rare()
 def settle_group(rule, group, rules, scratch):
     """Put the planes of a label group back to least squares."""
     first, last = group_span(group, rules.P.shape[1], rules.B.shape[1])

@@ -1,6 +1,6 @@
 """Scores and activations of whole blocks of rows; the state is only read."""
 
-from efcml._jit import kernel, kernel_fast
+from efcml._jit import kernel, kernel_fast, kernel_rare
 from efcml.kernels.cases import compare_with_cases, recall
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.firing import activate_rules, look_ahead
@@ -51,7 +51,7 @@ def say_answers(n_rules, model):
         copy_answers(n_rules, scratch)
 
 
-@kernel
+@kernel_rare()
 def measure_gapped_heights(n_rules, model):
     """Write the heights of all planes, those of each rule at its own row (kernels/gaps.py)."""
     scratch, brief = model.scratch, model.brief_scratch

@@ -13,7 +13,7 @@ stream is cut cannot matter. Outside the driver (kernels/learning.py) nothing wa
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_rare
 from efcml.kernels.constants import WAITING
 from efcml.kernels.triangle import (
     add_four_outer,
@@ -74,7 +74,7 @@ def put_in_queue(row, n_rules, scratch):
     scratch.count[0] = slot + 1
 
 
-@kernel
+@kernel_rare()
 def queue_own_rows(n_rules, G, scratch):
     """Let the row wait as each rule that learns it sees it (kernels/gaps.py)."""
     for owner in range(n_rules):

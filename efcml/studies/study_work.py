@@ -103,7 +103,7 @@ def prepare(batches: Sequence[Batch], dask: Any, progress: bool | None) -> None:
 
         asks = any(one.variant.active is not None for batch in ours for one in batch.passes)
         with busy("compiling, if it is the first time", progress):
-            warmup(asks=asks)
+            warmup(asks=asks, rare=False)
 
 
 @contextmanager

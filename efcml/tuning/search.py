@@ -153,7 +153,7 @@ def prepare(progress: bool | None) -> None:
     from efcml.model.warm import warmup
 
     with busy("compiling, if it is the first time", progress):
-        warmup(asks=False)
+        warmup(asks=False, rare=False)
 
 
 def foretell(
