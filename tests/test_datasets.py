@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 from sklearn.cluster import KMeans
 
 from efcml import EFCMLClassifier, datasets
@@ -268,7 +269,6 @@ HEADER = "@relation a\n@attribute x numeric\n@attribute b {0,1}\n"
         (HEADER + "@data\n1_0,0\n", 5, "'1_0' as value of 'x' is no number"),
         (HEADER + "@data\n1,2\n", 5, "2 is not a declared value of 'b'"),
         (HEADER + "@data\n{0 1}\n", 5, "sparse rows"),
-        (HEADER + "@data\n1,0\n?,1\n", 6, "feature 'x' is missing ('?')"),
         (HEADER.replace("{0,1}", "numeric") + "@data\n1,3\n", 5, "label 'b' is 3"),
         (HEADER + "@data\n% nothing\n", None, "no rows after @data"),
     ],
@@ -282,6 +282,15 @@ def test_malformed_arff_is_refused_with_file_line_and_advice(tmp_path, text, lin
     message = one_line(excinfo)
     assert words in message
     assert message.startswith(f"{path}, line {line}: " if line else f"{path}: ")
+
+
+def test_question_marks_are_missing_features_and_unknown_labels(tmp_path):
+    path, xml = tmp_path / "gaps.arff", tmp_path / "b.xml"
+    path.write_text(HEADER + "@data\n1,0\n?,1\n3,?\n")
+    xml.write_text('<labels><label name="b"/></labels>')
+    ds = datasets.from_arff(path, xml)
+    assert_equal(ds.X, [[1.0], [np.nan], [3.0]])
+    assert_equal(ds.Y, [[0.0], [1.0], [np.nan]])
 
 
 def test_every_cut_of_a_file_is_read_or_refused_with_one_line(tmp_path):

@@ -272,9 +272,9 @@ def _read_split(record: Record, train: Path, test: Path, xml: Path) -> Loaded:
 
 
 def _read_amounts(record: Record, path: Path) -> Loaded:
-    names, values, lines = _arff.read_arff(path)
+    names, values, _ = _arff.read_arff(path)
     is_label = np.arange(len(names)) >= len(names) - record.K
-    X, abundance, features, labels = _arff.split_columns(path, names, values, lines, is_label)
+    X, abundance, features, labels = _arff.split_columns(names, values, is_label)
     return X, abundance > 0, features, labels
 
 

@@ -100,8 +100,7 @@ def read_label_names(path: PathLike) -> list[str]:
 def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str], list[str]]:
     """Read features and labels of an ARFF file whose labels are listed in a MULAN XML file.
 
-    Labels keep the order of the ARFF columns. A '?' is an unknown label (NaN), but is refused in
-    a feature.
+    Labels keep the order of the ARFF columns. A '?' is an unknown label or a missing feature (NaN).
 
     Parameters
     ----------
@@ -125,7 +124,7 @@ def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str]
     is_label = np.isin(np.arange(len(names)), [places[label] for label in listed])
     if is_label.all():
         raise ValueError(f"{arff}: {xml} lists every attribute as a label: no features are left")
-    X, Y, feature_names, label_names = split_columns(arff, names, values, lines, is_label)
+    X, Y, feature_names, label_names = split_columns(names, values, is_label)
     wrong = ~((Y == 0) | (Y == 1) | np.isnan(Y))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -137,20 +136,13 @@ def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str]
 
 
 def split_columns(
-    arff: PathLike, names: Sequence[str], values: Floats, lines: Sequence[int], is_label: Bools
+    names: Sequence[str], values: Floats, is_label: Bools
 ) -> tuple[Floats, Floats, list[str], list[str]]:
-    """Split the columns into features and labels, refusing missing features."""
+    """Split the columns into features and labels."""
     X = np.ascontiguousarray(values[:, ~is_label])
     Y = np.ascontiguousarray(values[:, is_label])
     feature_names = [name for name, label in zip(names, is_label, strict=True) if not label]
     label_names = [name for name, label in zip(names, is_label, strict=True) if label]
-    missing = np.isnan(X)
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        raise ValueError(
-            f"{arff}, line {lines[row]}: feature {short(feature_names[column])} is missing ('?'):"
-            " fill it or drop the row"
-        )
     return X, Y, feature_names, label_names
 
 

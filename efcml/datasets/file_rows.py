@@ -11,7 +11,7 @@ import numpy as np
 from efcml.support.file_text import read_text, short
 from efcml.tables.csv_rows import numbered_rows, read_header
 
-from .arff import read_arff, split_columns
+from .arff import read_arff
 from .csv_tables import read_row
 
 if TYPE_CHECKING:
@@ -53,10 +53,9 @@ def read_rows(
     """
     path = Path(path)
     if path.suffix.lower() == ".arff":
-        names, values, lines = read_arff(path)
+        names, values, _ = read_arff(path)
         taken = _find_columns(path, names, feature_names)
-        chosen, none = [names[i] for i in taken], np.zeros(len(taken), dtype=bool)
-        X, *_ = split_columns(path, chosen, values[:, taken], lines, none)
+        X = np.ascontiguousarray(values[:, taken])
     else:
         rows = numbered_rows(path, read_text(path), ",")
         names = read_header(path, rows, ",", least=1)
