@@ -1,4 +1,6 @@
-"""The table of docs/results/missing_features.md."""
+"""The tables of docs/results/missing_features.md."""
+
+from statistics import mean, stdev
 
 from following_tables import read
 
@@ -10,8 +12,7 @@ def cell(records):
     """Return PA / AP, means over the draws of gaps; nothing where there is no record."""
     if not records:
         return ""
-    means = (sum(record[name] for record in records) / len(records) for name in MEASURES)
-    return " / ".join(f"{mean:.4f}" for mean in means)
+    return " / ".join(f"{mean(record[name] for record in records):.4f}" for name in MEASURES)
 
 
 def missing_features_table(records=None):
@@ -22,4 +23,29 @@ def missing_features_table(records=None):
         here = [r for r in records if (r["set"], r["pattern"]) == (name, pattern)]
         cells = [cell([r for r in here if r["way"] == way]) for way in WAYS]
         lines.append(f"| {name} | {pattern} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def advantage(records, name, rival):
+    """Return by how many points native is ahead, the mean over draws of gaps and its error."""
+    by_way = {
+        way: {r["seed"]: 100 * r[name] for r in records if r["way"] == way}
+        for way in ("native", rival)
+    }
+    gaps = [by_way["native"][seed] - there for seed, there in sorted(by_way[rival].items())]
+    error = f" ± {stdev(gaps) / len(gaps) ** 0.5:.2f}" if len(gaps) > 1 else ""
+    return f"{mean(gaps):+.2f}{error}"
+
+
+def missing_features_differences(records=None):
+    """Return how far rules are ahead of each other way, by set and by what is missing."""
+    records = read("missing-features.jsonl") if records is None else records
+    heads = [f"{name.upper()} to {rival}" for rival in WAYS[1:] for name in MEASURES]
+    lines = [f"| set | missing | draws | {' | '.join(heads)} |", "|---" * (len(heads) + 3) + "|"]
+    for name, pattern in dict.fromkeys((record["set"], record["pattern"]) for record in records):
+        here = [r for r in records if (r["set"], r["pattern"]) == (name, pattern)]
+        if pattern != "none":
+            cells = [advantage(here, which, rival) for rival in WAYS[1:] for which in MEASURES]
+            draws = sum(r["way"] == "native" for r in here)
+            lines.append(f"| {name} | {pattern} | {draws} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from following_tables import detection_table, forgetting_table, time_table
-from gaps_tables import missing_features_table
+from gaps_tables import missing_features_differences, missing_features_table
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
 from together_tables import PARTS as TOGETHER_PARTS
@@ -265,7 +265,10 @@ TABLES = {
     },
     "docs/results/labels_together.md": dict(TOGETHER_PARTS),
     "docs/decisions/0026-what-errors-teach.md": {"ablation": TOGETHER_PARTS["ablation"]},
-    "docs/results/missing_features.md": {"missing-features": missing_features_table},
+    "docs/results/missing_features.md": {
+        "missing-features": missing_features_table,
+        "gaps-differences": missing_features_differences,
+    },
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),
