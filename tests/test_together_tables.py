@@ -118,6 +118,18 @@ def test_the_ablation_has_what_the_default_has_more(tables):
     assert line == f"| birds | 0.8000 / 0.7000 | {' | '.join(gains)} |"
 
 
+def test_ways_to_fill_in_labels_are_compared_draw_by_draw(tables):
+    def record(draw, gain):
+        marks = {"winner": 0.8, "known": 0.8 + gain, "learned": 0.8 - gain}
+        ways = {way: {"pa": value, "ap": value - 0.1} for way, value in marks.items()}
+        errors = {"squared_error": {"winner": 0.2, "known": 0.1}}
+        return {"set": "yeast", "unknown": 0.3, "draw": draw} | errors | ways
+
+    line = tables.filled_table([record(1, 0.001), record(2, 0.003)]).splitlines()[-1]
+    gains = ["+2.0 [+1.0, +3.0]"] * 2 + ["-2.0 [-3.0, -1.0]"] * 2
+    assert line == f"| yeast | 30% | 0.200, 0.100 | 0.8000 / 0.7000 | {' | '.join(gains)} |"
+
+
 def test_costs_are_ratios_of_learned_rows_and_times_of_answers(tables, tmp_path):
     assert tables.learning_cost_table(tmp_path).startswith("Not measured yet")
     assert tables.answering_cost_table(tmp_path).startswith("Not measured yet")

@@ -1,5 +1,6 @@
 """Tables of docs/results/labels_together.md: what errors teach of labels, marks, ablation, cost."""
 
+from statistics import mean
 from typing import NamedTuple
 
 from following_tables import ROOT, read
@@ -124,6 +125,30 @@ def probability_table(records=None):
         above = ", ".join(f"{1e3 * value:+.1f}" for value in above_drawn(part))
         cells = [as_change(part[measure]) for measure in ("log_loss", "brier_score")]
         rows.append([name, as_change(line), drawn, above, *cells])
+    return markdown(head, rows)
+
+
+def filled_table(records=None):
+    """Return what other ways to fill in unknown labels give beyond the answer of the winner.
+
+    Means of the draws, and in brackets the least and the largest.
+    """
+    head = ["set", "unknown", "squared error of the filled", "winner, PA / AP"]
+    head += [
+        f"{way}, {TITLES[measure]}" for way in ("known", "learned") for measure in ("pa", "ap")
+    ]
+    records = read("filled-labels.jsonl") if records is None else records
+    rows = []
+    for name, share in dict.fromkeys((r["set"], r["unknown"]) for r in records):
+        here = [r for r in records if (r["set"], r["unknown"]) == (name, share)]
+        off = [mean([r["squared_error"][way] for r in here]) for way in ("winner", "known")]
+        marks = [mean([r["winner"][measure] for r in here]) for measure in ("pa", "ap")]
+        cells = ["{:.3f}, {:.3f}".format(*off), "{:.4f} / {:.4f}".format(*marks)]
+        for way in ("known", "learned"):
+            for measure in ("pa", "ap"):
+                gains = [r[way][measure] - r["winner"][measure] for r in here]
+                cells.append(as_gain((mean(gains), min(gains), max(gains))))
+        rows.append([name, f"{share:.0%}", *cells])
     return markdown(head, rows)
 
 

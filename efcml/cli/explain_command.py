@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from efcml.cli.known_labels import add_known, known_labels, read_given
 from efcml.cli.modelfile import check_files, read_features, read_model, tell_rules
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--sample", type=Path, metavar="FILE", help="explain the rows of this CSV or .arff file"
     )
+    add_known(parser)
     parser.add_argument(
         "--all",
         action="store_true",
@@ -35,6 +37,8 @@ def add_command(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Print rules or explanations."""
+    if options.known and options.sample is None:
+        raise ValueError("--known is for the rows of a file: name it with --sample.")
     check_files(*filter(None, (options.model, options.sample)))
     model = read_model(options.model)
     if options.sample is not None:
@@ -58,8 +62,11 @@ def explain_rows(model: Any, options: Namespace) -> None:
             f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
             " answers of one common rule base can be explained."
         )
-    X = read_features(model, options.sample)
-    parts = [str(model.explain(row)) for row in X]
+    given = read_given(model, options.model, options.sample, options.known)
+    X = read_features(model, options.sample, given.columns)
+    known = known_labels(model, given, len(X))
+    labels = [None] * len(X) if known is None else known
+    parts = [str(model.explain(row, told)) for row, told in zip(X, labels, strict=True)]
     if len(parts) > 1:
         parts = [f"row {number}: {part}" for number, part in enumerate(parts)]
     print("\n\n".join(parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -68,8 +68,11 @@ def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | Non
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())
 
 
-def read_features(model: Any, path: Path) -> Array:
-    """Return the rows of a file as the model wants them; tell of columns that are not used."""
+def read_features(model: Any, path: Path, others: Collection[str] = ()) -> Array:
+    """Return the rows of a file as the model wants them; tell of columns that are not used.
+
+    ``others`` are columns that are used for something else.
+    """
     from efcml.datasets.file_rows import read_rows
     from efcml.tables.raw_tables import read_raw
 
@@ -77,7 +80,7 @@ def read_features(model: Any, path: Path) -> Array:
     if table is not None and path.suffix.lower() != ".arff":
         raw = read_raw(path)
         X = table.encode_raw(raw)
-        columns = {column.name for column in table.columns}
+        columns = {column.name for column in table.columns} | {*others}
         tell_ignored(path, [name for name in raw.names if name not in columns])
         return X
     names = getattr(model, "feature_names_in_", None)
@@ -93,7 +96,7 @@ def read_features(model: Any, path: Path) -> Array:
     for column, some in values.items():  # a category may hold numbers
         known = {str(value): value for value in some}
         X[:, column] = [known.get(text, text) for text in X[:, column]]
-    tell_ignored(path, ignored)
+    tell_ignored(path, [name for name in ignored if name not in others])
     return X
 
 

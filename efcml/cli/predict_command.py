@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from efcml.cli.known_labels import add_known, known_labels, read_given
 from efcml.cli.modelfile import (
     check_files,
     label_names,
@@ -38,6 +39,7 @@ def add_command(commands: Any) -> None:
         metavar="FILE",
         help="rows: a CSV file with a header, or an .arff file; label columns may be there",
     )
+    add_known(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")
     parser.add_argument("--json", action="store_true", help="JSON in place of CSV")
     parser.set_defaults(run=run)
@@ -51,9 +53,11 @@ def run(options: Namespace) -> None:
     from efcml.estimators.answering import answer_checked  # not above: it loads numpy
 
     model = read_fitted(options.model)
-    X = to_numbers(model, read_features(model, options.file))
+    given = read_given(model, options.model, options.file, options.known)
+    X = to_numbers(model, read_features(model, options.file, given.columns))
+    known = known_labels(model, given, len(X))
     # The learner takes the rows as they are: they have been checked and put in its order.
-    answer = answer_checked(model.learner_, X, flat=model._binary)
+    answer = answer_checked(model.learner_, X, known, flat=model._binary)
     text = (to_json if options.json else to_csv)(label_names(model), answer)
     if options.out is None:
         sys.stdout.write(text)

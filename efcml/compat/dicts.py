@@ -56,7 +56,7 @@ def check_weight(w: Any, fitted: bool) -> None:
         raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
 
 
-def read_labels(y: Mapping[Any, Any]) -> dict[Any, float]:
+def read_labels(y: Mapping[Any, Any], given: str = "y") -> dict[Any, float]:
     """Return the known labels as 0.0 and 1.0; None and NaN are unknown.
 
     Examples
@@ -65,7 +65,7 @@ def read_labels(y: Mapping[Any, Any]) -> dict[Any, float]:
     {'red': 1.0, 'blue': 0.0}
     """
     known = {}
-    for name, value in refuse_others(y, "y", "labels").items():
+    for name, value in refuse_others(y, given, "labels").items():
         if is_missing(value):
             continue
         if not (isinstance(value, NUMBERS) and value in (0, 1)):

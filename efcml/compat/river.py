@@ -164,22 +164,52 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _answer(self, x: Mapping[Any, Any]) -> "Answer":
+    def _answer(self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None) -> "Answer":
         """Return score, decision and probability of every label, in the order of labels."""
-        features = read_features(x)
+        features, labels = read_features(x), self._known(known)
         if not self._labels:
             return plain_answer(np.empty((1, 0)))
-        return self.learner.answer(self._row(features))
+        return self.learner.answer(self._row(features), labels)
+
+    def _known(self, known: Mapping[Any, Any] | None) -> "Floats | None":
+        """Return labels that are known already as an array (1, K), NaN where they are not."""
+        if known is None:
+            return None
+        if not self.learner.layered:
+            raise ValueError("known needs a model that has learned labels together: not of 0.1.0.")
+        row = np.full((1, len(self._labels)), np.nan)
+        for name, value in read_labels(known, "known").items():
+            if name not in self._labels:
+                raise ValueError(f"known has the label {name!r}, which no row has had so far.")
+            row[0, self._labels[name]] = value
+        return row
 
     @one_at_a_time
-    def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, bool]:
-        """Return True or False for every label that has been seen; ``{}`` before the first."""
-        return dict(zip(self._labels, (self._answer(x).decisions[0] == 1.0).tolist(), strict=True))
+    def predict_one(
+        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
+    ) -> dict[Any, bool]:
+        """Return True or False for every label that has been seen; ``{}`` before the first.
+
+        Parameters
+        ----------
+        x : dict
+            As in `learn_one`.
+        known : dict, optional
+            Labels of the row that are known already, as ``y`` of `learn_one`: these stay, and tell
+            the others.
+        """
+        decided = self._answer(x, known).decisions[0] == 1.0
+        return dict(zip(self._labels, decided.tolist(), strict=True))
 
     @one_at_a_time
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, dict[bool, float]]:
-        """Return for every label the probabilities of True and False; ``{}`` before the first."""
-        probability = self._answer(x).probabilities[0].tolist()
+    def predict_proba_one(
+        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
+    ) -> dict[Any, dict[bool, float]]:
+        """Return for every label the probabilities of True and False; ``{}`` before the first.
+
+        ``known`` is as in `predict_one`.
+        """
+        probability = self._answer(x, known).probabilities[0].tolist()
         return {
             name: {True: value, False: 1.0 - value}
             for name, value in zip(self._labels, probability, strict=True)
@@ -210,12 +240,17 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         return read_rules(self.learner, self.feature_names, self.label_names)
 
     @one_at_a_time
-    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
-        """Return why the model says what it says of one row: an `Explanation`."""
+    def explain_one(
+        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
+    ) -> Explanation:
+        """Return why the model says what it says of one row: an `Explanation`.
+
+        ``known`` is as in `predict_one`.
+        """
         features = read_features(x)
         self._refuse_unlearned()
-        names = self.feature_names, self.label_names
-        return explain_row(self.learner, self._row(features), *names)
+        names, given = (self.feature_names, self.label_names), self._known(known)
+        return explain_row(self.learner, self._row(features), *names, known=given)
 
     def _refuse_unlearned(self) -> None:
         if not self._labels:
