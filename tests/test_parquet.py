@@ -141,3 +141,29 @@ def test_at_the_command_line(tmp_path, capsys, monkeypatch):
     assert "count: left out as you say" in capsys.readouterr().err
     assert main(arguments) == 2
     assert "Name them with --labels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("labels, make", [("a,b", number_frame), (LABELS, mixed_frame)])
+def test_a_model_answers_a_parquet_file_as_a_csv_file(labels, make, tmp_path, capsys, monkeypatch):
+    """Predictions, explanations and known labels, of numbers alone and of an ordinary table."""
+    from efcml.cli import main, outcome
+
+    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    frame = make(60)
+    frame["flag"] = frame.index % 3 == 0
+    labels = labels if isinstance(labels, str) else ",".join(labels)
+    path, out = write(frame, tmp_path), tmp_path / "out"
+    fit = ["run", str(path), *QUICK, "--initial", "40", "--labels", labels, "--out", str(out)]
+    assert main(fit) == 0
+    rows = tmp_path / "rows.csv"
+    numbers = frame.astype({"flag": int}) if make is number_frame else frame
+    numbers.to_csv(rows, index=False)
+    model, known = str(out / "model.npz"), ["--known", labels.split(",")[1]]
+    told = []
+    for file in (path, rows):
+        capsys.readouterr()
+        assert main(["predict", model, str(file), *known]) == 0
+        assert main(["explain", model, "--sample", str(file), *known]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+    assert len(told[0].splitlines()) > 120

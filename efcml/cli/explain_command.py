@@ -22,7 +22,10 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
     parser.add_argument(
-        "--sample", type=Path, metavar="FILE", help="explain the rows of this CSV or .arff file"
+        "--sample",
+        type=Path,
+        metavar="FILE",
+        help="explain the rows of this CSV, .parquet or .arff file",
     )
     add_known(parser)
     parser.add_argument(

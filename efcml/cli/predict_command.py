@@ -37,7 +37,7 @@ def add_command(commands: Any) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="rows: a CSV file with a header, or an .arff file; label columns may be there",
+        help="rows: a CSV file with a header, a .parquet or an .arff file; labels may be there",
     )
     add_known(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")

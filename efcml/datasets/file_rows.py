@@ -1,15 +1,17 @@
-"""Rows without labels, for a model that is there already: from a CSV or an ARFF file."""
+"""Rows without labels, for a model that is there already, from files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from efcml.support.file_text import read_text, short
+from efcml.support.parquet_files import is_parquet, read_parquet
 from efcml.tables.csv_rows import numbered_rows, read_header
+from efcml.tables.raw_tables import raw_frame
 
 from .arff import read_arff
 from .csv_tables import read_row
@@ -28,11 +30,11 @@ def read_rows(
     Parameters
     ----------
     path : str or path
-        An ``.arff`` file, or a CSV file with a header row.
+        An ``.arff`` or a ``.parquet`` file, or a CSV file with a header row.
     feature_names : sequence of str, optional
         The columns to take, which may be in any order in the file. All columns if not given.
     text_names : collection of str
-        Those among them that are kept as they are written, in a CSV file.
+        Those among them that are kept as they are written, not in an ``.arff`` file.
 
     Returns
     -------
@@ -57,8 +59,7 @@ def read_rows(
         taken = _find_columns(path, names, feature_names)
         X = np.ascontiguousarray(values[:, taken])
     else:
-        rows = numbered_rows(path, read_text(path), ",")
-        names = read_header(path, rows, ",", least=1)
+        names, rows = _read_table(path)
         taken = _find_columns(path, names, feature_names)
         table = [_read_mixed(path, line, row, names, taken, text_names) for line, row in rows]
         if not table:
@@ -67,6 +68,17 @@ def read_rows(
     used = set(taken)
     ignored = [name for i, name in enumerate(names) if i not in used]
     return X, ignored
+
+
+def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[int, list[str]]]]:
+    """Return the names of the columns and the rows with their numbers."""
+    if is_parquet(path):
+        frame = read_parquet(path)
+        flags = frame.select_dtypes(bool).columns  # a model of numbers has learned them as such
+        raw = raw_frame(frame.astype(dict.fromkeys(flags, int)), str(path))
+        return raw.names, zip(raw.places, map(list, zip(*raw.columns, strict=True)), strict=True)
+    rows = numbered_rows(path, read_text(path), ",")
+    return read_header(path, rows, ",", least=1), rows
 
 
 def _read_mixed(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.extras import extra_for
-from efcml.support.file_text import open_file
+from efcml.support.parquet_files import open_parquet
 from efcml.tables.csv_rows import check_names
 from efcml.tables.raw_tables import RawTable, raw_frame
 
@@ -19,9 +18,6 @@ from .csv_tables import Columns, find_labels, frame_numbers, read_choices, read_
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike
-
-BUFFER = 2**16  # bytes of a column that are read ahead
-INDEX = "__index_level_"  # how pandas names the numbers of rows that it has written
 
 
 def from_parquet(
@@ -60,37 +56,21 @@ def from_parquet(
     Dataset
         With the names of the columns.
     """
-    with extra_for("a Parquet file"):
-        import pandas  # noqa: F401  pyarrow makes data frames with it
-        from pyarrow import ArrowException, Table, parquet
-
     path = Path(path)
     name = path.stem if name is None else name
-    with open_file(path) as content:
-        try:
-            # Otherwise what has been read stays in memory until the last row.
-            file = parquet.ParquetFile(content, pre_buffer=False, buffer_size=BUFFER)
-            names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
-            n_rows = file.metadata.num_rows
-            if not n_rows:
-                raise ValueError(f"{path} has no rows: give at least one")
-            if 8 * n_rows * len(names) <= large_tables.MOST_AT_ONCE:
-                frame = file.read(columns=names).to_pandas(ignore_metadata=True)
-                said = drop, text_as_category, date
-                return read_frame(
-                    frame, str(path), label_columns, said, name, n_initial, description
-                )
-            check_names(names, path)
-            labels = find_labels(names, label_columns, path)
-            choices = read_choices(names, drop, text_as_category, date)
-            n_learned = large_tables.initial_of(n_initial, n_rows)
-            check_initial(n_learned, n_rows)
-            table = large_tables.LargeTable(names, labels, choices)
-            blocks = read_batches(path, file, names, Table.from_batches)
-            rows, Y = large_tables.read_blocks(path, table, blocks, n_learned)
-        except ArrowException as error:
-            reason = str(error).partition("\n")[0]
-            raise ValueError(f"{path} cannot be read as Parquet ({reason}): get it again") from None
+    with open_parquet(path) as (file, names):
+        n_rows = file.metadata.num_rows
+        if 8 * n_rows * len(names) <= large_tables.MOST_AT_ONCE:
+            frame = file.read(columns=names).to_pandas(ignore_metadata=True)
+            said = drop, text_as_category, date
+            return read_frame(frame, str(path), label_columns, said, name, n_initial, description)
+        check_names(names, path)
+        labels = find_labels(names, label_columns, path)
+        choices = read_choices(names, drop, text_as_category, date)
+        n_learned = large_tables.initial_of(n_initial, n_rows)
+        check_initial(n_learned, n_rows)
+        table = large_tables.LargeTable(names, labels, choices)
+        rows, Y = large_tables.read_blocks(path, table, read_batches(path, file, names), n_learned)
     return large_tables.make_dataset(table, rows, Y, name, n_initial, description)
 
 
@@ -110,10 +90,10 @@ class FrameBlock:
         return raw_frame(self.frame, str(self.path), self.first)
 
 
-def read_batches(
-    path: Path, file: Any, names: list[str], join: Callable[[list[Any]], Any]
-) -> Iterator[FrameBlock]:
+def read_batches(path: Path, file: Any, names: list[str]) -> Iterator[FrameBlock]:
     """Yield blocks of rows, the first one as large as that of a CSV file at least."""
+    from pyarrow import Table
+
     size = large_tables.later_rows(len(names))
     # One thread: each further one would hold memory of its own.
     batches = file.iter_batches(batch_size=size, columns=names, use_threads=False)
@@ -122,6 +102,6 @@ def read_batches(
         begun.append(batch)
     done = 0
     for part in chain([begun], ([batch] for batch in batches)):
-        frame = join(part).to_pandas(ignore_metadata=True)
+        frame = Table.from_batches(part).to_pandas(ignore_metadata=True)
         yield FrameBlock(path, frame, done)
         done += len(frame)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.support.file_text import read_text, short
+from efcml.support.parquet_files import is_parquet, read_parquet
 from efcml.tables.csv_rows import check_names, numbered_rows, read_header
 from efcml.tables.problems import Problem
 
@@ -71,10 +72,12 @@ def frame_like(frame: Any, X: Floats, names: Sequence[str]) -> Any:
 
 
 def read_raw(table: PathLike | DataFrame, delimiter: str = ",") -> RawTable:
-    """Return the text of a CSV file, or of a data frame."""
+    """Return the text of a CSV or a Parquet file, or of a data frame."""
     if is_frame(table):
         return raw_frame(table)
     path = Path(table)
+    if is_parquet(path):
+        return raw_frame(read_parquet(path), str(path))
     return raw_csv(path, read_text(path), delimiter, least=1)
 
 
