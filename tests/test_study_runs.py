@@ -366,3 +366,49 @@ def test_draws_with_two_starts_cannot_be_paired(monkeypatch):
     study = Study(GOOD, data="drifting-clusters", orders=2, start=[None, 0.25]).run()
     with pytest.raises(ValueError, match="has other samples in every order"):
         study.differences()
+
+
+def word_table(n=90):
+    """Return a data frame with a column of words, and labels, one by the words."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"genre": rng.choice(["rock", "pop"], n), "tempo": rng.normal(size=n)})
+    labels = {"liked": table["genre"] == "rock", "fast": table["tempo"] > 0.0}
+    return table, pandas.DataFrame(labels).astype(int)
+
+
+def test_pipelines_see_data_frames_as_they_are(tmp_path):
+    """Words and all; the result is that of `prequential` on the same frames."""
+    from sklearn.base import clone
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    from efcml import prequential
+
+    X, Y = word_table()
+    encode = ColumnTransformer([("words", OneHotEncoder(), ["genre"])], remainder="passthrough")
+    pipeline = make_pipeline(encode, model())
+    study = Study({"ours": pipeline}, {"songs": (X, Y)}, orders=2, folder=tmp_path).run(2)
+    n = 27  # 30 % of the rows
+    alone = prequential(clone(pipeline).fit(X[:n], Y[:n]), X[n:], Y[n:], progress=False)
+    assert np.array_equal(study.result("ours", "songs").scores, alone.scores)
+    again = Study({"ours": pipeline}, {"songs": (X, Y)}, orders=2, folder=tmp_path)
+    assert not again.plan.missing(again.plan.open_folder(tmp_path))[0]
+    others = X.replace("rock", "jazz")
+    with pytest.raises(ValueError, match="records of another study"):
+        Study({"ours": pipeline}, {"songs": (others, Y)}, orders=2, folder=tmp_path)
+    with pytest.raises(RuntimeError, match=r"ours on songs, order 0: .*"):
+        Study({"ours": model()}, {"songs": (X, Y)}, orders=1).run()
+
+
+def test_data_frames_of_numbers_are_the_same_data_as_arrays():
+    X, Y = word_table()
+    numbers = X[["tempo"]]
+    framed, plain = (
+        Study({"ours": model()}, {"songs": data}, orders=2).run()
+        for data in ((numbers, Y), (numbers.to_numpy(), Y.to_numpy()))
+    )
+    one, other = (study.plan.data["songs"].fingerprint for study in (framed, plain))
+    assert one == other
+    assert same(framed, plain)

@@ -57,13 +57,6 @@ def follow(step: Any, X: Any, progress: bool | None) -> Any:
     return stack(passed)
 
 
-def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows, by their numbers, of a table of any kind."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
-
-
 def stack(rows: list[Any]) -> Any:
     """Return tables, such as single rows, as one table of their kind."""
     if hasattr(rows[0], "iloc"):

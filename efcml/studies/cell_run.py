@@ -20,6 +20,7 @@ import numpy as np
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded
 from efcml.support.steps import last_step
+from efcml.support.table_rows import take_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ class Batch:
     n_initial: int
     passes: tuple[Pass, ...]
     source: tuple[str, int]  # data set and seed, to find the rows by
-    data: tuple[Floats, Floats] | None = None  # the rows, if they are not with ``shared``
+    data: tuple[Any, Floats] | None = None  # the rows, if they are not with ``shared``
     folder: Path | None = None  # where records go as they are made; None returns them
 
 
@@ -84,12 +85,12 @@ def share_no_bars() -> None:
     tqdm.set_lock(RLock())
 
 
-def run_passes(batch: Batch, X: Floats, Y: Floats) -> Iterator[Kept]:
+def run_passes(batch: Batch, X: Any, Y: Floats) -> Iterator[Kept]:
     """Yield the records of a batch as its runs end; an error names the run."""
     first = batch.passes[0].facts["key"]
     with one_blas_thread(), named(first), noted() as notes:
         begin = time.perf_counter()
-        fitted = fit(batch.model, X[: batch.n_initial], Y[: batch.n_initial])
+        fitted = fit(batch.model, take_rows(X, slice(batch.n_initial)), Y[: batch.n_initial])
         fitting = time.perf_counter() - begin
     for one in batch.passes:
         last = one is batch.passes[-1]
@@ -125,7 +126,7 @@ def tell_warnings(notes: list[warnings.WarningMessage]) -> list[str]:
     return list(dict.fromkeys(told))[:MOST_WARNINGS]
 
 
-def fit(model: Any, X: Floats, Y: Floats) -> Any:
+def fit(model: Any, X: Any, Y: Floats) -> Any:
     """Return a copy of a model that has learned the initial part, in whichever way it can.
 
     Of a model from elsewhere that has ``fit``, rows that lack a label are left out, as in a stream.
@@ -140,7 +141,7 @@ def fit(model: Any, X: Floats, Y: Floats) -> Any:
         prequential(model, X, own_shape(model, Y), progress=False)
         return model
     known = ~np.isnan(Y).any(axis=1)
-    model.fit(X[known], own_shape(model, Y[known]).astype(int))
+    model.fit(take_rows(X, known), own_shape(model, Y[known]).astype(int))
     return model
 
 
@@ -166,14 +167,14 @@ def copy_fitted(model: Any) -> Any:
     return twin
 
 
-def stream(model: Any, X: Floats, Y: Floats, one: Pass) -> PrequentialResult:
+def stream(model: Any, X: Any, Y: Floats, one: Pass) -> PrequentialResult:
     """Run the stream of a pass."""
     from efcml.evaluation import prequential
 
     variant = one.variant
     return prequential(
         model,
-        X[one.rows],
+        take_rows(X, one.rows),
         own_shape(model, Y[one.rows]),
         active=make_asker(variant.active, one.seed),
         learn=variant.learn,

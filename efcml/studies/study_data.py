@@ -36,6 +36,7 @@ class StudyData:
     name: str
     dataset: Dataset
     redrawn: bool = False
+    frame: Any = None  # features as they were given, of any kind; the first step of a pipeline
     _draws: dict[int, Dataset] = field(default_factory=dict)
 
     @property
@@ -43,8 +44,13 @@ class StudyData:
         """Length of the blocks of samples that intervals are drawn from."""
         return BLOCK if self.redrawn or self.dataset.marks or self.name in IN_TIME else 1
 
-    def rows(self, order: int, seed: int) -> Dataset:
-        """Return the rows for one order: always the same ones, unless the stream is made anew."""
+    def rows(self, order: int, seed: int) -> tuple[Any, Floats]:
+        """Return features and labels for one order, in the order of the file."""
+        ds = self._draw(order, seed)
+        return (ds.X if self.frame is None else self.frame), ds.Y
+
+    def _draw(self, order: int, seed: int) -> Dataset:
+        """Return the data of one order: always the same, unless the stream is made anew."""
         number = shuffle_seed(order, seed) if self.redrawn else 0
         if not number:
             return self.dataset
@@ -73,12 +79,15 @@ class StudyData:
 
     def labels(self, order: int, seed: int, rows: Ints) -> Floats:
         """Return the true labels of rows."""
-        return self.rows(order, seed).Y[rows]
+        return self._draw(order, seed).Y[rows]
 
     @cached_property
     def fingerprint(self) -> str:
         """A short text that stands for rows and labels in the order of the file."""
-        return fingerprint(self.dataset.X, self.dataset.Y)[:12]
+        X = self.dataset.X
+        if self.frame is not None and has_words(self.frame):
+            X = np.frombuffer(self.frame.to_csv(index=False).encode(), dtype=np.uint8)
+        return fingerprint(X, self.dataset.Y)[:12]
 
 
 def shuffle_seed(order: int, seed: int) -> int:
@@ -126,13 +135,26 @@ def read_one(one: Any, name: str | None = None) -> StudyData:
     if isinstance(one, Dataset):
         return StudyData(str(name or one.name), one)
     if is_pair(one):
-        return StudyData(str(name or "data"), datasets.from_arrays(*one, name=name or "data"))
+        return read_pair(one[0], one[1], str(name or "data"))
     if is_table(one):
         raise TypeError(
             "a table alone does not say which columns are labels: give (X, Y), or"
             " datasets.from_frame(table, labels)."
         )
     raise TypeError(f"{one!r:.60} is no data set: {HELP}")
+
+
+def read_pair(X: Any, Y: Any, name: str) -> StudyData:
+    """Return a data set of features and labels; a data frame stays what it is."""
+    frame = X if hasattr(X, "iloc") else None
+    if frame is not None and has_words(frame):
+        X = np.arange(len(frame), dtype=float)[:, None]  # numbers of rows: nobody learns them
+    return StudyData(name, datasets.from_arrays(X, Y, name=name), frame=frame)
+
+
+def has_words(frame: Any) -> bool:
+    """Tell whether a data frame holds more than numbers."""
+    return bool(len(frame.select_dtypes(exclude=["number", "bool"]).columns))
 
 
 def is_table(one: Any) -> bool:

@@ -79,8 +79,7 @@ class StudyPlan:
             if self.is_current(folder, (data, model, order)):
                 continue
             variant, source = self.variants[model], self.source(data, order)
-            ds = self.data[data].rows(order, self.seed)
-            rows[source] = ds.X, ds.Y
+            rows[source] = self.data[data].rows(order, self.seed)
             n_initial = self.n_initial(data, model)
             group = *source, n_initial, str(variant.describe()["model"])
             batch = batches.setdefault(group, Batch(variant.model, n_initial, (), source))

@@ -14,6 +14,7 @@ import numpy as np
 
 from efcml.support.folds import contiguous_folds, without
 from efcml.support.steps import is_pipeline, last_step, list_steps
+from efcml.support.table_rows import take_rows
 from efcml.tuning.inputs import SEARCHED, check_folds, check_rows
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def check_pipeline_rows(
 
 def pass_fold(steps: Sequence[Any], X: Any, labels: Any, fold: slice) -> Any:
     """Return all rows, in their order, transformed by steps that were fitted without a fold."""
-    from efcml.evaluation.pipelines import pass_steps, stack, take_rows
+    from efcml.evaluation.pipelines import pass_steps, stack
 
     rows = np.arange(len(labels))
     kept, steps = take_rows(X, without(rows, fold)), deepcopy(steps)
