@@ -106,6 +106,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(item.path.match(pattern) for pattern in TWICE):
             item.add_marker("twice")
+            if MODE == "jit" and not item.get_closest_marker("slow"):
+                item.add_marker("no_cover")  # the uncompiled run counts what it reaches
 
 
 def pytest_report_header():

@@ -48,14 +48,19 @@ def test_no_prefix_passes_the_budget(seed, n, K, budget, unit, criteria, adaptat
     assert active.share == shares(queried)[-1]
 
 
+# The multiplicative way aims at one question in two rows, whatever the budget.
+SPENDING = [("quantile", b) for b in (0.02, 0.1, 0.3, 0.8)]
+SPENDING += [("multiplicative", b) for b in (0.02, 0.1)]
+# Either unit with every criterion and with every way of spending, but not with every pair of them.
+LONG_STREAMS = [
+    (criteria, budget, ("samples", "labels")[(i + j) % 2], adaptation)
+    for i, criteria in enumerate([EVERY, ("ambiguity",), ("instability",), ("random",)])
+    for j, (adaptation, budget) in enumerate(SPENDING)
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("adaptation", "budget"),
-    # The multiplicative way aims at one question in two rows, whatever the budget.
-    [("quantile", b) for b in (0.02, 0.1, 0.3, 0.8)] + [("multiplicative", b) for b in (0.02, 0.1)],
-)
-@pytest.mark.parametrize("unit", ["samples", "labels"])
-@pytest.mark.parametrize("criteria", [EVERY, ("ambiguity",), ("instability",), ("random",)])
+@pytest.mark.parametrize(("criteria", "budget", "unit", "adaptation"), LONG_STREAMS)
 def test_a_long_stream_uses_the_budget(criteria, budget, unit, adaptation):
     learner, X, Y = stream(1, 4000 if budget < 0.1 else 1500, K=3, vigilance=0.4)
     active = ActiveLearner(budget, unit, criteria, adaptation=adaptation, random_state=0)

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from helpers.streams import (
-    COMPILED,
     assert_identical,
     naive_learner,
     random_rows,
@@ -21,7 +20,7 @@ from efcml.active.draws import draws_for
 from efcml.support import pacing
 from efcml.support.progress import progress_bar
 
-ROWS, START, P, K = 70 if COMPILED else 40, 15, 2, 3
+ROWS, START, P, K = 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")
 CRITERIA = [
     EVERY,

@@ -200,7 +200,7 @@ sys.exit(main())
 """
 
 
-KILLS = amount(3, 25)  # for each of the two kinds of runs
+KILLS = amount(2, 25)  # for each of the two kinds of runs
 ACTIVE = ["--budget", "0.2", "--criteria", "ambiguity,random"]
 
 

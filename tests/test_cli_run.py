@@ -350,7 +350,7 @@ def test_an_interruption_after_the_last_row_loses_nothing(
     assert captured.err == "efcml: interrupted after 20 of 20 rows\n"
     assert json.loads(captured.out)["rows_left"] == 0
     assert len(read_predictions(tmp_path / "out")) == 20
-    monkeypatch.undo()
+    monkeypatch.setattr(run, step, original)
     assert main([*arguments, "--json"]) == 0
     assert "20 of 20 rows are done, nothing is left" in capsys.readouterr().err
 

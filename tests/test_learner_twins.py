@@ -8,6 +8,7 @@ import pytest
 from helpers.streams import (
     COMPILED,
     assert_balanced,
+    assert_near,
     assert_same_rules,
     naive_learner,
     random_rows,
@@ -21,6 +22,12 @@ from efcml.model.divergence import DivergenceWarning
 from efcml.model.fields import CASE_FIELDS, FIELDS
 from efcml.model.memories import follow_antecedents
 from efcml.model.sequel_fields import SEQUEL_FIELDS
+
+# Errors stay in the state, and the learner is compared after every row: more rows find no more,
+# once everything has happened in them.
+ROWS = 80 if COMPILED else 50
+# Of the three ways to run this, the one that users run has other rows than the two others.
+SEED = 1 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK") else 0
 
 SPLIT = {"splitting": "labels", "vigilance": 1.5, "bandwidth": 0.5, "merge_overlap": 0.9}
 SHARED = {"shared": 2.0, "renewal": 10}
@@ -87,7 +94,8 @@ VARIANTS = {
         "time": True,
         "share": 0.3,
     },
-    "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4},
+    # In the first hundred rows nobody is taken in.
+    "takes in": {"least_share": 0.2, "merging": False, "vigilance": 0.4, "rows": 2 * ROWS - 40},
     "takes in, partial": {"least_share": 0.2, "share": 0.6, "vigilance": 0.4},
 }
 # Of rows that lack features (how_it_works.md 11).
@@ -106,28 +114,23 @@ GAPPED = {
     "follows, partial": {"forgetting": "auto", "share": 0.5, "cases": 4},
     "follows, many merges": {"forgetting": "auto", "vigilance": 0.5, "merge_overlap": 0.5},
 }
-# What must happen in some of the streams.
+# What must happen in the streams; in those that are not named, births and merges.
 EVENTS = {
-    "many merges": ("births", "merges"),
-    "printed merge of weights": ("merges",),
-    "partial": ("merges",),
     "forgetting": ("merges", "repairs"),
-    "forgetting, partial": ("repairs",),
+    "forgetting, partial": ("merges", "repairs"),
+    "printed merge test": ("births",),
+    "no merging": ("births",),
     "splits": ("splits",),
     "splits, partial": ("splits",),
-    "splits, forgetting": ("splits",),
+    "splits, forgetting": ("splits", "repairs"),
     "splits, input space": ("splits",),
     "splits along the axis": ("splits",),
-    "follows, many merges": ("merges",),
-    "follows, takes in": ("merges",),
-    "follows, cases, partial, splits": ("splits",),
-    "takes in": ("merges",),
-    "takes in, partial": ("merges",),
+    "shared planes, splits": ("splits",),
+    "follows, cases, partial, splits": ("splits", "repairs"),
+    "follows, shared planes, splits": ("splits", "repairs"),
 }
 PRINTED = {"lipschitz": "paper", "correlation": "paper", "beta": 10.0, "weight_limit": 1e3}
 SHAPES = [(3, 3), (1, 1), (1, 3), (4, 1)]
-ROWS = 150 if COMPILED else 50
-SEEDS = (0,) if os.environ.get("NUMBA_BOUNDSCHECK") or not COMPILED else (0, 1)
 
 
 def assert_same_tests(rules, tested):
@@ -159,13 +162,13 @@ def assert_same_cases(cases, twin):
         for axis in range(field.dims.count("m")):
             value = value.take(order, axis=axis)
         if field.name == "rows":  # what is missing there is filled in
-            assert_allclose(value, wanted, rtol=1e-7, atol=1e-9, err_msg=field.name)
+            assert_near(value, wanted, 1e-7, 1e-9, field.name)
         elif field.name in ("age", "count"):
             assert np.array_equal(value, wanted), field.name
         else:
             # Entries of a matrix are as exact as the largest of them allows.
             atol = 1e-8 * max(1.0, np.abs(wanted).max(initial=0.0))
-            assert_allclose(value, wanted, rtol=1e-6, atol=atol, err_msg=field.name)
+            assert_near(value, wanted, 1e-6, atol, field.name)
 
 
 def assert_same_sequel(sequel, twin):
@@ -173,7 +176,7 @@ def assert_same_sequel(sequel, twin):
     found, expected = sequel.state(), twin.arrays()
     assert found.keys() == expected.keys() == {field.name for field in SEQUEL_FIELDS}
     for name, value in found.items():
-        assert_allclose(value, expected[name], rtol=1e-6, atol=1e-8, err_msg=name)
+        assert_near(value, expected[name], 1e-6, 1e-8, name)
 
 
 def assert_same(learner, twin):
@@ -189,7 +192,7 @@ def assert_same(learner, twin):
         twin.bring_gaussians()
         assert_same_rules(learner.brief, twin.short.rules)
         assert_same_cases(learner.recent, twin.recent)
-        assert_allclose(learner.recent_trial, twin.recent_trial, rtol=1e-6, atol=1e-9)
+        assert_near(learner.recent_trial, twin.recent_trial, 1e-6, 1e-9, "recent_trial")
 
 
 def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, moves=None, gaps=0.0, **changes):
@@ -219,17 +222,16 @@ def run_both(seed, p=2, K=3, share=1.0, rows=ROWS, moves=None, gaps=0.0, **chang
     return learner, twin
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_learner_is_the_naive_learner(variant, seed):
-    learner, _ = run_both(seed, **VARIANTS[variant])
-    for event in EVENTS.get(variant, ()) if COMPILED else ():
-        assert learner.counts[event] > 0, event
+def test_learner_is_the_naive_learner(variant):
+    learner, _ = run_both(SEED, **VARIANTS[variant])
+    for event in EVENTS.get(variant, ("births", "merges")) if COMPILED else ():
+        assert learner.counts[event] > (event == "births"), event
 
 
 @pytest.mark.parametrize("variant", GAPPED)
 def test_rows_that_lack_features(variant):
-    learner, _ = run_both(4, **({"p": 4, "gaps": 0.3, "rows": ROWS * 2 // 3} | GAPPED[variant]))
+    learner, _ = run_both(4, **({"p": 4, "gaps": 0.3, "rows": ROWS - 20} | GAPPED[variant]))
     assert learner.n_rules > 1 or not COMPILED  # fewer rows
 
 
@@ -261,7 +263,7 @@ def test_printed_formulas_are_stopped_alike(seed):
 @pytest.mark.parametrize(("mode", "share"), [("shift", 1.0), ("signed", 0.7)])
 def test_longer_and_wider_streams(mode, share):
     changes = {"correlation": mode, "vigilance": 0.5, "bandwidth": 6.0}
-    learner, _ = run_both(3, 6, 5, share, rows=300, **changes)
+    learner, _ = run_both(3, 6, 5, share, rows=120, **changes)
     assert learner.counts["births"] > 5
 
 

@@ -19,7 +19,7 @@ from helpers.reproduce_files import (
 from efcml import datasets
 from efcml.cli import main
 from efcml.support.folders import read_lines
-from efcml_paper import pages, scale, tuned, work
+from efcml_paper import pages, scale, session, tuned, work
 from efcml_paper.ablation import DRIFT_LINES, PAIRS
 from efcml_paper.findings import Findings, recorded_ids
 from efcml_paper.marks import aim_cell
@@ -44,6 +44,12 @@ def tiny(monkeypatch):
     monkeypatch.setattr(scale, "QUICK", TINY)
     yield
     forget()
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Leave out what takes longest."""
+    monkeypatch.setattr(session, "figures_of", lambda *given: {})
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +228,12 @@ def test_the_page_has_all_parts(findings):
     assert "| emotions | chain |" in text
 
 
-def test_pictures_stand_with_their_experiment(findings, tmp_path):
+def test_pictures_stand_with_their_experiment(findings, tmp_path, monkeypatch):
+    def touch(figure, path, kinds):
+        for kind in kinds:
+            path.with_suffix(f".{kind}").touch()
+
+    monkeypatch.setattr(pages, "save_figure", touch)
     drawn = pages.draw_pictures(findings, tmp_path)
     assert sorted(drawn) == sorted(f"paper-{name}.svg" for name in pages.PICTURES)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(drawn)
@@ -384,7 +395,7 @@ def test_errors_of_workers_are_one_line(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == "efcml: a process was ended from outside\n"
 
 
-def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch):
+def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch, no_figures):
     done = []
 
     def interrupt(one):
@@ -403,7 +414,7 @@ def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch
     assert "(5 are there)" in capsys.readouterr().out
 
 
-def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch):
+def test_old_lines_are_gone_afterwards(tmp_path, monkeypatch, no_figures):
     assert run(tmp_path, "al-labels") == 0
     file = tmp_path / "records" / "runs.jsonl"
     before = file.read_text().count("\n")

@@ -33,23 +33,25 @@ def mark_of(name, dataset):
 # With the ridge of the marks and the intercept left alone, the marks are met.
 SAME_RIDGE = {"emotions": 30.0, "water-quality": 30.0, "yeast": 100.0, "birds": 300.0}
 
-# One rule base per label takes long on the wider sets: there the prior is given, and the stream
-# ends after some rows. This is what they gave.
+# One rule base per label takes long. Labels do not know of each other there, or only of those
+# before: a few are enough. On the wider sets the prior is given, and both parts have few rows. This
+# is what they gave.
+LABELS = {"water-quality": 3, "yeast": 3, "birds": 3}
 QUICKER = {"yeast": {"prior": 30.0, "max_rules": 15}, "birds": {"prior": 100.0, "max_rules": 10}}
-ROWS = {"yeast": 100, "birds": 40}
+ROWS = {"yeast": 300, "birds": 150}
 SEEN = {
     ("ovr", "emotions"): (0.8160, 0.8331),
-    ("ovr", "water-quality"): (0.7348, 0.7229),
+    ("ovr", "water-quality"): (0.6987, 0.7987),
     ("static", "emotions"): (0.8012, 0.8061),
     ("static", "water-quality"): (0.6694, 0.6076),
-    ("ovr", "yeast"): (0.7800, 0.7216),
-    ("ovr", "birds"): (0.9618, 0.6641),
+    ("ovr", "yeast"): (0.6667, 0.8617),
+    ("ovr", "birds"): (0.9400, 0.8672),
     ("chain", "emotions"): (0.8168, 0.8274),
-    ("chain", "water-quality"): (0.7290, 0.7136),
+    ("chain", "water-quality"): (0.7094, 0.8062),
     ("rfwls", "emotions"): (0.8243, 0.8304),
     ("rfwls", "water-quality"): (0.7406, 0.7354),
-    ("chain", "yeast"): (0.7907, 0.7343),
-    ("chain", "birds"): (0.9658, 0.6909),
+    ("chain", "yeast"): (0.6811, 0.8625),
+    ("chain", "birds"): (0.9422, 0.8958),
 }
 
 
@@ -84,10 +86,12 @@ def test_with_the_ridge_of_the_marks_the_marks_are_met(dataset):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "dataset"), SEEN)
 def test_rivals_have_the_scores_that_were_seen(name, dataset):
-    ds = load(dataset)
-    model = make_model(name, **QUICKER.get(dataset, {})).fit(*ds.initial)
-    X, Y = (part[: ROWS.get(dataset)] for part in ds.stream)
+    ds, per_label = load(dataset), name in ("ovr", "chain")
+    labels = slice(LABELS.get(dataset) if per_label else None)
+    initial, (X, Y) = (
+        (X[: ROWS.get(dataset)], Y[: ROWS.get(dataset), labels]) for X, Y in (ds.initial, ds.stream)
+    )
+    model = make_model(name, **QUICKER.get(dataset, {})).fit(*initial)
     result = prequential(model, X, Y, learn=MODELS[name].learn)
-    assert (result.pa, result.ap) == pytest.approx(SEEN[name, dataset], abs=CLOSE)
-    per_model = make_model(name).max_rules
-    assert result.rules.max() <= per_model * (ds.Y.shape[1] if name in ("ovr", "chain") else 1)
+    assert (result.pa, result.ap) == pytest.approx(SEEN[name, dataset], abs=max(CLOSE, 2 / Y.size))
+    assert result.rules.max() <= make_model(name).max_rules * (Y.shape[1] if per_label else 1)

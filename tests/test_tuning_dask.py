@@ -23,14 +23,14 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
 ROOT = Path(__file__).resolve().parent.parent
-GRID = Grid(vigilance=[0.1, 0.2, 0.3], alpha=np.linspace(0.0, 1.0, 6), beta=[0.0, 0.5, 1.0, 2.0])
+GRID = Grid(vigilance=[0.1, 0.2, 0.3], alpha=[0.0, 0.5], beta=[0.0, 1.0])
 FOLDS = 4
 PARAMS = {"prior": 1.0}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return random_rows(np.random.default_rng(5), 240, 12, 4)
+    return random_rows(np.random.default_rng(5), 80, 12, 4)  # a task takes a quarter of a second
 
 
 @pytest.fixture(scope="module")

@@ -233,19 +233,23 @@ def assert_identical(actual, expected):
         assert same, f"{name} differs"
 
 
+def assert_near(found, expected, rtol, atol, name):
+    """Compare like assert_allclose, which takes longer than the learner: it only speaks here."""
+    close = np.shape(found) == np.shape(expected) and (
+        np.abs(found - expected) <= atol + rtol * np.abs(expected)
+    )
+    if not np.all(close):
+        assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=name)
+        assert np.shape(found) == np.shape(expected), name
+
+
 def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):
     """Compare a RuleBase with the list of rules of a naive learner, every field."""
     assert rules.n_rules == len(twins)
     rules = AsWritten(rules)
     if twins:
         for name, expected in naive.stack_rules(twins).items():
-            found = getattr(rules, name)
-            # assert_allclose takes longer than the learner: it speaks only where something differs.
-            close = found.shape == expected.shape and (
-                np.abs(found - expected) <= atol + rtol * np.abs(expected)
-            )
-            if not np.all(close):
-                assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=name)
+            assert_near(getattr(rules, name), expected, rtol, atol, name)
 
 
 def assert_balanced(learner):
