@@ -9,6 +9,7 @@ from helpers.cli_files import refusal
 from helpers.reproduce_files import (
     TINY,
     forget,
+    keep_made_up,
     made_up,
     search_nothing,
     tiny_set,
@@ -18,6 +19,7 @@ from helpers.reproduce_files import (
 
 from efcml import datasets
 from efcml.cli import main
+from efcml.studies import cell_run
 from efcml.support.folders import read_lines
 from efcml_paper import pages, scale, tuned, work
 from efcml_paper.ablation import DRIFT_LINES, PAIRS
@@ -32,14 +34,11 @@ from efcml_paper.runs import make_run
 from efcml_paper.scale import FULL, QUICK, SETS
 from efcml_paper.session import Session
 
-MADE_UP_RUNS = {"execute": made_up, "warmup": lambda: None}
-
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     use_tiny_sets(monkeypatch)
-    for name, function in MADE_UP_RUNS.items():
-        monkeypatch.setattr(work, name, function)
+    monkeypatch.setattr(work, "run_study", keep_made_up)
     monkeypatch.setattr(tuned, "tune", search_nothing)
     monkeypatch.setattr(scale, "QUICK", TINY)
     yield
@@ -52,8 +51,7 @@ def findings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("all")
     with pytest.MonkeyPatch.context() as patch:
         use_tiny_sets(patch)
-        for name, function in MADE_UP_RUNS.items():
-            patch.setattr(work, name, function)
+        patch.setattr(work, "run_study", keep_made_up)
         patch.setattr(tuned, "tune", search_nothing)
         session = Session(folder, TINY, say=lambda line: None)
         for experiment in IDS:
@@ -376,29 +374,33 @@ def test_a_set_that_is_missing_is_said_before_any_work(tmp_path, capsys, monkeyp
 
 
 def test_errors_of_workers_are_one_line(tmp_path, capsys, monkeypatch):
-    def fail(run):
+    def fail(*given):
         raise RuntimeError("a process was ended from outside")
 
-    monkeypatch.setattr(work, "execute", fail)
+    monkeypatch.setattr(work, "run_study", fail)
     assert run(tmp_path, "al-labels") == 2
     assert capsys.readouterr().err == "efcml: a process was ended from outside\n"
 
 
 def test_an_interruption_ends_with_130_and_goes_on(tmp_path, capsys, monkeypatch):
-    done = []
+    monkeypatch.undo()
+    use_tiny_sets(monkeypatch)
+    monkeypatch.setattr(scale, "QUICK", replace(TINY, active_orders=(0,), judged=False))
+    done, stream = [], cell_run.stream
 
-    def interrupt(one):
+    def interrupt(*given):
         if len(done) == 5:
             signal.raise_signal(signal.SIGINT)
-        done.append(one)
-        return made_up(one)
+        done.append(given)
+        return stream(*given)
 
-    monkeypatch.setattr(work, "execute", interrupt)
-    assert run(tmp_path, "al-labels") == 130
-    assert "interrupted after 5 of" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(cell_run, "stream", interrupt)
+        assert run(tmp_path, "al-labels") == 130
+    assert "interrupted after 5 of 64 runs; the same command goes on" in capsys.readouterr().err
     lines = (tmp_path / "records" / "runs.jsonl").read_text().splitlines()
     assert len(lines) == 5
-    monkeypatch.setattr(work, "execute", made_up)
+    monkeypatch.setattr(work, "run_study", keep_made_up)
     assert run(tmp_path, "al-labels") == 0
     assert "(5 are there)" in capsys.readouterr().out
 

@@ -8,9 +8,8 @@ from efcml.studies.intervals import interval_of, resampled_means, shares_ahead
 from efcml_paper.claims import CLAIMS, N_CHECKS, Claim
 from efcml_paper.findings import BLOCK, Findings, recorded_ids
 from efcml_paper.judging import count_verdicts, judge_all
-from efcml_paper.packing import pack, pack_shares
 from efcml_paper.plan import IDS, SETS_OF, Plan
-from efcml_paper.run_records import Records
+from efcml_paper.run_records import Records, pack, pack_shares
 from efcml_paper.runs import Line, make_run
 from efcml_paper.verdicts import HOLDS, OPEN, REFUTED, TESTS, judge, needed
 

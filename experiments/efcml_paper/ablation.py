@@ -1,6 +1,6 @@
 """What is taken away or changed, one thing at a time, and the pairs that may act together."""
 
-from efcml_paper.cost import size_of
+from efcml.datasets import CATALOG
 from efcml_paper.runs import Line, make_run
 from efcml_paper.scale import DRIFTING
 
@@ -68,7 +68,7 @@ def pair_name(pair):
 
 def ablation_lines(name, limits, orders):
     """Return the lines of the ablation on one set; forgetting alone on the drifting stream."""
-    single = changes(size_of(name)[2])
+    single = changes(0 if name == DRIFTING else CATALOG[name].p)
     settings = single | {pair_name((a, b)): single[a] | single[b] for a, b in PAIRS}
     if name == DRIFTING:
         settings = {key: settings[key] for key in DRIFT_LINES}

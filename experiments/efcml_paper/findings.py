@@ -7,12 +7,11 @@ import numpy as np
 from efcml.measures import running_mean
 from efcml.studies.intervals import interval_of, resampled_means, shares_ahead, summarise
 from efcml.studies.study_data import BLOCK
-from efcml_paper.data_rows import order_of
-from efcml_paper.execute import curve_points
-from efcml_paper.packing import unpack, unpack_shares
 from efcml_paper.plan import IDS, Plan
-from efcml_paper.runs import is_built_in
+from efcml_paper.run_records import unpack, unpack_shares
+from efcml_paper.runs import is_built_in, order_of
 from efcml_paper.scale import LARGE
+from efcml_paper.work import curve_points
 
 
 class Findings:

@@ -1,8 +1,16 @@
 """One run, described so that everybody who needs it finds the same one."""
 
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from efcml import datasets
+from efcml.support.states import fingerprint
 
 STARTS = ("published", "small", "inside")
+SMALL_SHARE = 10  # a small start is one part in ten of all rows
+INSIDE_SHARE = 0.8  # of the initial part is fitted where its rest is the stream
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,17 @@ class Run:
     @property
     def key(self):
         """A text that tells runs apart, the same in every process."""
+        return self._words(f"{self.start}, order {self.order}")
+
+    @property
+    def cell(self):
+        """Names of data set and model, and the order, of this run in a study."""
+        rows = self.dataset, self.data, self.start, self.initial_limit, self.stream_limit
+        return ", ".join(map(str, rows)), self._words(self.start), self.shuffle
+
+    def _words(self, start):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters)
-        parts = [self.dataset, f"{self.model}({settings})", self.start, f"order {self.order}"]
+        parts = [self.dataset, f"{self.model}({settings})", start]
         if self.asking is not None:
             words = "+".join(self.asking.criteria)
             parts.append(f"{self.asking.budget:g} of {self.asking.unit} by {words}")
@@ -57,16 +74,7 @@ class Run:
             parts.append(f"last {self.initial_limit} initial rows")
         if self.stream_limit is not None:
             parts.append(f"first {self.stream_limit} stream rows")
-        if self.alone:
-            parts.append("alone")
-        return ", ".join(parts)
-
-    @property
-    def fitting(self):
-        """The run that stands for all runs with the same fitted model."""
-        model = "efcml" if self.model == "static" else self.model
-        order = self.order if is_built_in(self.dataset) else 0
-        return replace(self, model=model, order=order, asking=None, stream_limit=None, alone=False)
+        return ", ".join([*parts, "alone"] if self.alone else parts)
 
     @property
     def keeps_ap(self):
@@ -76,9 +84,35 @@ class Run:
         """
         return self.asking is None or self.dataset == "mediamill"
 
+    @property
+    def seed(self):
+        """Seed of a built-in stream, 0 for data of a file."""
+        return self.order if is_built_in(self.dataset) else 0
+
+    @property
+    def shuffle(self):
+        """Seed of the shuffle of the stream, 0 for none."""
+        return self.order - self.seed
+
+    @property
+    def data(self):
+        """A short text that stands for the rows and labels of its data set."""
+        return fingerprint_of(self.dataset, self.seed)
+
     def in_order(self, order):
         """Return the same run in another order."""
         return replace(self, order=order)
+
+    def rows(self):
+        """Return the rows that are fitted and streamed as a data set, in the order of the file."""
+        ds = load_rows(self.dataset, self.seed)
+        middle = len(ds) // SMALL_SHARE if self.start == "small" else ds.n_initial
+        first, last = max(0, middle - (self.initial_limit or middle)), len(ds)
+        if self.start == "inside":
+            middle, last = first + int(INSIDE_SHARE * (middle - first)), middle
+        last = min(last, middle + (self.stream_limit or last))
+        X, Y = ds.X[first:last], ds.Y[first:last]
+        return replace(ds, X=X, Y=Y, n_initial=middle - first, marks={})
 
 
 def make_run(
@@ -97,9 +131,32 @@ def make_run(
 
 def is_built_in(dataset):
     """Tell whether a stream is made by a generator."""
-    from efcml.datasets import CATALOG
+    return dataset not in datasets.CATALOG
 
-    return dataset not in CATALOG
+
+@lru_cache(maxsize=2)
+def load_rows(name, seed=0):
+    """Return a data set; the seed matters to built-in streams only."""
+    return datasets.load(name, seed=seed) if is_built_in(name) else datasets.load(name)
+
+
+@cache
+def fingerprint_of(name, seed):
+    """Return a short text that stands for the rows and labels of a data set."""
+    ds = load_rows(name, seed)
+    return fingerprint(ds.X, ds.Y)[:12]
+
+
+def order_of(run, n_rows):
+    """Return the order in which the rows of the stream arrive, as in a study.
+
+    Examples
+    --------
+    >>> order_of(make_run("emotions"), 3)
+    array([0, 1, 2])
+    """
+    rows = np.arange(n_rows)
+    return np.random.default_rng(run.shuffle).permutation(rows) if run.shuffle else rows
 
 
 @dataclass(frozen=True)

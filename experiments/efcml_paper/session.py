@@ -5,7 +5,6 @@ from pathlib import Path
 from efcml.plots import save_figure
 from efcml.support.folders import make_folder, whole_files
 from efcml_paper.claims import CLAIMS, N_CHECKS
-from efcml_paper.data_rows import load_rows
 from efcml_paper.findings import Findings
 from efcml_paper.judging import (
     ALONE,
@@ -19,6 +18,7 @@ from efcml_paper.paper_figures import figures_of
 from efcml_paper.paper_tables import tables_of
 from efcml_paper.plan import IDS, SETS_OF, TUNED_EXPERIMENTS, Plan
 from efcml_paper.run_records import Records
+from efcml_paper.runs import load_rows
 from efcml_paper.scale import SETS
 from efcml_paper.tuned import read_choices, tune_sets
 from efcml_paper.verdicts import needed
@@ -50,14 +50,11 @@ class Session:
     def run(self, ids):
         """Do all runs; after each experiment write and print its tables, verdicts and figures."""
         for name in dict.fromkeys(name for key in ids for name in self.sets_of(key)):
-            load_rows(name, 0)  # a set that is missing is said before any work
-        try:
-            for experiment in ids:
-                self.run_one(experiment)
-                self.report(experiment, self.findings())
-            self.drop_old()
-        finally:
-            self.records.tidy()
+            load_rows(name)  # a set that is missing is said before any work
+        for experiment in ids:
+            self.run_one(experiment)
+            self.report(experiment, self.findings())
+        self.drop_old()
         if self.scale.judged:
             self.write_verdicts(self.findings())
         else:

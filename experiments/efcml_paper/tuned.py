@@ -10,10 +10,9 @@ import json
 from dataclasses import asdict
 
 import efcml
-from efcml.studies.provenance import method
+from efcml.studies import provenance
 from efcml.support.folders import replacing
 from efcml.tuning import tune
-from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows
 from efcml_paper.runs import make_run
 from efcml_paper.scale import LARGE
 
@@ -36,15 +35,15 @@ def tune_sets(sets, scale, folder, workers, *, say=print):
 def tune_set(name, scale, folder, workers, say):
     """Search the grid on the initial part of a set and return the choice."""
     run = make_run(name, limits=limits_of(name, scale))
-    ds, rows = data_of(run), initial_rows(run, data_of(run))
+    X, Y = run.rows().initial
     grid, folds = grid_of(name, scale), scale.folds
-    say(f"tuning on {len(rows)} initial rows of {name}: {len(grid)} points, {folds} folds")
+    say(f"tuning on {len(X)} initial rows of {name}: {len(grid)} points, {folds} folds")
     checkpoints = folder.parent / "checkpoints"
     checkpoints.mkdir(parents=True, exist_ok=True)
     found = task_of(name, scale)
     result = tune(
-        ds.X[rows],
-        ds.Y[rows],
+        X,
+        Y,
         grid=grid,
         folds=folds,
         jobs=workers.jobs,
@@ -56,8 +55,8 @@ def tune_set(name, scale, folder, workers, say):
     return {
         "fingerprint": found,
         "version": efcml.__version__,
-        "method": method(),
-        "rows": len(rows),
+        "method": provenance.method(),
+        "rows": len(X),
         "folds": folds,
         "points": len(grid),
         "parameters": result.best_params,
@@ -70,7 +69,7 @@ def tune_set(name, scale, folder, workers, say):
 def task_of(name, scale):
     """Return a short text that stands for a search: method, data, rows and grid."""
     run = make_run(name, limits=limits_of(name, scale))
-    facts = [SEARCH, method(), data_fingerprint(run), run.key, scale.folds]
+    facts = [SEARCH, provenance.method(), run.data, run.key, scale.folds]
     facts.append(asdict(grid_of(name, scale)))
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 
