@@ -17,16 +17,11 @@ from helpers.reproduce_files import (
 from efcml.studies import cell_run, provenance
 from efcml.support.folders import read_lines
 from efcml_paper import tuned, work
+from efcml_paper.plan import Plan
 from efcml_paper.run_records import Records, to_line
 from efcml_paper.runs import make_run
-from efcml_paper.tuned import (
-    choose_rival,
-    read_choices,
-    rival_searches,
-    tune_sets,
-    tuned_parameters,
-)
-from efcml_paper.work import Workers, run_missing
+from efcml_paper.tuned import read_choices, tune_sets
+from efcml_paper.work import run_missing
 
 RUNS = [make_run("emotions", max_rules=3, prior=1.0).in_order(order) for order in range(4)]
 
@@ -48,7 +43,7 @@ def path(tmp_path):
 def do(runs, path, **options):
     """Do what is missing; return the records and what was said."""
     records, said = Records(path), []
-    run_missing(runs, records, Workers(), say=said.append, **options)
+    run_missing(runs, records, {}, say=said.append, **options)
     return records, said
 
 
@@ -150,12 +145,12 @@ def test_timed_runs_are_done_here_after_all_others(path, monkeypatch):
     places = []
 
     def note(runs, records, workers, progress):
-        places.append((workers.jobs, [run.alone for run in runs]))
+        places.append((workers, [run.alone for run in runs]))
 
     monkeypatch.setattr(work, "run_study", note)
     timed = replace(make_run("emotions"), alone=True)
-    run_missing([timed, *RUNS], Records(path), Workers(jobs=2), say=lambda line: None)
-    assert places == [(2, [False] * 4), (1, [True])]
+    run_missing([timed, *RUNS], Records(path), {"jobs": 2}, say=lambda line: None)
+    assert places == [({"jobs": 2}, [False] * 4), ({}, [True])]
 
 
 def test_an_interruption_keeps_what_is_done(path, streams):
@@ -202,14 +197,14 @@ def test_processes_and_a_cluster_give_the_same(path, monkeypatch):
     here, there, cluster = (Records(path.parents[1] / name / "r" / "runs.jsonl") for name in "abc")
     for records in (here, there, cluster):
         records.path.parent.mkdir(parents=True)
-    run_missing(runs, here, Workers(), say=lambda line: None)
-    run_missing(runs, there, Workers(jobs=2), say=lambda line: None)
+    run_missing(runs, here, {}, say=lambda line: None)
+    run_missing(runs, there, {"jobs": 2}, say=lambda line: None)
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 2}
     with (
         distributed.LocalCluster(**options, dashboard_address=":0") as place,
         distributed.Client(place) as client,
     ):
-        run_missing(runs, cluster, Workers(dask=client), say=lambda line: None)
+        run_missing(runs, cluster, {"dask": client}, say=lambda line: None)
     for run in runs:
         expected = without_times(here.of(run))
         assert without_times(there.of(run)) == without_times(cluster.of(run)) == expected
@@ -226,7 +221,7 @@ def tune_tiny(folder, monkeypatch, sets=("emotions",), scale=TINY):
         return search_nothing(X, Y, **options)
 
     monkeypatch.setattr(tuned, "tune", search)
-    return tune_sets(sets, scale, folder, Workers(2), say=said.append), calls
+    return tune_sets(sets, scale, folder, {"jobs": 2}, say=said.append), calls
 
 
 def test_choices_are_kept_and_used_again(tmp_path, monkeypatch):
@@ -263,11 +258,11 @@ def test_choices_of_other_searches_are_made_anew(tmp_path, monkeypatch, change):
 
 def test_rivals_are_chosen_by_pa_then_ap(path):
     records = Records(path)
-    runs = rival_searches("emotions", "ovr", TINY)
+    plan = Plan(TINY, {}, records)
+    runs = plan.rival_searches("emotions", "ovr")
     assert len(runs) == 4
     for run, (pa, ap) in zip(runs, [(0.7, 0.9), (0.8, 0.1), (0.8, 0.3), (0.8, 0.2)], strict=True):
-        assert choose_rival("emotions", "ovr", TINY, records) is None
+        assert plan.tuned("emotions", "ovr") is None
         records.add([made_up(run) | {"pa": pa, "ap": ap}])
-    assert choose_rival("emotions", "ovr", TINY, records) == dict(runs[2].parameters)
-    assert tuned_parameters("emotions", "ovr", TINY, {}, records) == dict(runs[2].parameters)
-    assert tuned_parameters("emotions", "efcml", TINY, {}, records) is None
+    assert plan.tuned("emotions", "ovr") == dict(runs[2].parameters)
+    assert plan.tuned("emotions", "efcml") is None

@@ -1,20 +1,19 @@
 """One run, described so that everybody who needs it finds the same one."""
 
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from efcml import datasets
-from efcml.support.states import fingerprint
+from efcml.studies.study_data import StudyData
 
-STARTS = ("published", "small", "inside")
 SMALL_SHARE = 10  # a small start is one part in ten of all rows
 INSIDE_SHARE = 0.8  # of the initial part is fitted where its rest is the stream
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(NamedTuple):
     """Who chooses what is learned: an active learner with these options."""
 
     budget: float
@@ -30,7 +29,7 @@ class Run:
     of all rows) or "inside" (the first four fifths of the initial part; the last fifth is the
     stream, and the published stream is not touched). ``order`` 0 is that of the file, others are
     seeds: of a shuffle of the stream, or of the generator of a built-in stream, whose drift a
-    shuffle would destroy. A limit keeps the last rows of the initial part or the first ones of the
+    shuffle would destroy. Limits keep the last rows of the initial part and the first ones of the
     stream; None keeps all.
 
     Examples
@@ -45,13 +44,8 @@ class Run:
     start: str = "published"
     order: int = 0
     asking: Asking | None = None
-    initial_limit: int | None = None
-    stream_limit: int | None = None
+    limits: tuple[int | None, int | None] = (None, None)
     alone: bool = False  # nothing else runs on the machine: for times
-
-    def __post_init__(self):
-        if self.start not in STARTS:
-            raise ValueError(f"start must be one of {', '.join(STARTS)}; got {self.start!r}.")
 
     @property
     def key(self):
@@ -61,7 +55,7 @@ class Run:
     @property
     def cell(self):
         """Names of data set and model, and the order, of this run in a study."""
-        rows = self.dataset, self.data, self.start, self.initial_limit, self.stream_limit
+        rows = self.dataset, self.source.fingerprint, self.start, *self.limits
         return ", ".join(map(str, rows)), self._words(self.start), self.shuffle
 
     def _words(self, start):
@@ -70,10 +64,8 @@ class Run:
         if self.asking is not None:
             words = "+".join(self.asking.criteria)
             parts.append(f"{self.asking.budget:g} of {self.asking.unit} by {words}")
-        if self.initial_limit is not None:
-            parts.append(f"last {self.initial_limit} initial rows")
-        if self.stream_limit is not None:
-            parts.append(f"first {self.stream_limit} stream rows")
+        limits = zip(("last {} initial rows", "first {} stream rows"), self.limits, strict=True)
+        parts += [words.format(limit) for words, limit in limits if limit is not None]
         return ", ".join([*parts, "alone"] if self.alone else parts)
 
     @property
@@ -85,19 +77,14 @@ class Run:
         return self.asking is None or self.dataset == "mediamill"
 
     @property
-    def seed(self):
-        """Seed of a built-in stream, 0 for data of a file."""
-        return self.order if is_built_in(self.dataset) else 0
-
-    @property
     def shuffle(self):
         """Seed of the shuffle of the stream, 0 for none."""
-        return self.order - self.seed
+        return 0 if is_built_in(self.dataset) else self.order
 
     @property
-    def data(self):
-        """A short text that stands for the rows and labels of its data set."""
-        return fingerprint_of(self.dataset, self.seed)
+    def source(self):
+        """Its data set, with all rows."""
+        return load_data(self.dataset, self.order - self.shuffle)
 
     def in_order(self, order):
         """Return the same run in another order."""
@@ -105,28 +92,24 @@ class Run:
 
     def rows(self):
         """Return the rows that are fitted and streamed as a data set, in the order of the file."""
-        ds = load_rows(self.dataset, self.seed)
+        ds, (initial, stream) = self.source.dataset, self.limits
         middle = len(ds) // SMALL_SHARE if self.start == "small" else ds.n_initial
-        first, last = max(0, middle - (self.initial_limit or middle)), len(ds)
+        first, last = max(0, middle - (initial or middle)), len(ds)
         if self.start == "inside":
             middle, last = first + int(INSIDE_SHARE * (middle - first)), middle
-        last = min(last, middle + (self.stream_limit or last))
+        last = min(last, middle + (stream or last))
         X, Y = ds.X[first:last], ds.Y[first:last]
         return replace(ds, X=X, Y=Y, n_initial=middle - first, marks={})
 
 
-def make_run(
-    dataset,
-    model="efcml",
-    *,
-    limits=(None, None),
-    start="published",
-    asking=None,
-    alone=False,
-    **parameters,
-):
-    """Return a run in file order; keywords are parameters of the model."""
-    return Run(dataset, model, tuple(sorted(parameters.items())), start, 0, asking, *limits, alone)
+def make_run(dataset, model="efcml", **options):
+    """Return a run in file order; keywords that are not its own are parameters of the model."""
+    own = {
+        name: options.pop(name)
+        for name in ("start", "asking", "limits", "alone")
+        if name in options
+    }
+    return Run(dataset, model, tuple(sorted(options.items())), **own)
 
 
 def is_built_in(dataset):
@@ -134,17 +117,11 @@ def is_built_in(dataset):
     return dataset not in datasets.CATALOG
 
 
-@lru_cache(maxsize=2)
-def load_rows(name, seed=0):
-    """Return a data set; the seed matters to built-in streams only."""
-    return datasets.load(name, seed=seed) if is_built_in(name) else datasets.load(name)
-
-
 @cache
-def fingerprint_of(name, seed):
-    """Return a short text that stands for the rows and labels of a data set."""
-    ds = load_rows(name, seed)
-    return fingerprint(ds.X, ds.Y)[:12]
+def load_data(name, seed=0):
+    """Return a data set as studies have it; the seed matters to built-in streams only."""
+    made = {"seed": seed} if is_built_in(name) else {}
+    return StudyData(name, datasets.load(name, **made))
 
 
 def order_of(run, n_rows):

@@ -1,7 +1,6 @@
 """The runs that are missing: a study does them, and their records are kept."""
 
 import shutil
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,16 +14,11 @@ CURVE_POINTS = 200  # of the number of rules along the stream
 RAN_AWAY = "DivergenceWarning"  # begins what is told of a rule that ran away
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Where runs are done: processes of this machine, or a Dask cluster."""
-
-    jobs: int = 1
-    dask: object = None
-
-
 def run_missing(runs, records, workers, *, say=print, progress=None):
-    """Do what is missing; timed runs come last, one at a time, in this process."""
+    """Do what is missing; timed runs come last, one at a time, in this process.
+
+    ``workers`` are jobs or dask, as `Study.run` takes them.
+    """
     wanted = dict.fromkeys(runs)
     missing = [run for run in wanted if not records.is_current(run)]
     old = sum(records.of(run) is not None for run in missing)
@@ -32,7 +26,7 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
         say(f"{old} records come from another method or data and are made again")
     if missing:
         say(f"{len(missing)} runs to do ({len(wanted) - len(missing)} are there)")
-    for alone, place in ((False, workers), (True, Workers())):
+    for alone, place in ((False, workers), (True, {})):
         some = [run for run in missing if run.alone == alone]
         if some:
             run_study(some, records, place, progress)
@@ -50,7 +44,7 @@ def run_study(runs, records, workers, progress=None):
         only=lambda *cell: cell in cells,
     )
     try:
-        study.run(workers.jobs, workers.dask, progress=progress)
+        study.run(**workers, progress=progress)
     except KeyboardInterrupt as interrupt:
         told = str(interrupt).replace("run() goes", "the same command goes")
         raise KeyboardInterrupt(told) from None
@@ -62,7 +56,7 @@ def run_study(runs, records, workers, progress=None):
 
 def variant_of(run):
     """Return the model of a run and how it gets its labels."""
-    asks = run.asking and ActiveLearner(*vars(run.asking).values())
+    asks = run.asking and ActiveLearner(*run.asking)
     model = make_model(run.model, **dict(run.parameters))
     return Variant(model, active=asks, learn=MODELS[run.model].learn)
 
@@ -97,7 +91,6 @@ def record_of(run, study):
 
 def identity(run, facts):
     """Return what a record says of the run itself; ``facts`` say who made it."""
-    asking = run.asking and vars(run.asking) | {"criteria": list(run.asking.criteria)}
     return {
         "key": run.key,
         "set": run.dataset,
@@ -105,9 +98,9 @@ def identity(run, facts):
         "start": run.start,
         "order": run.order,
         "seed": run.order,
-        "asking": asking,
+        "asking": run.asking and run.asking._asdict(),
         "parameters": dict(run.parameters),
-        "data": run.data,
+        "data": run.source.fingerprint,
     } | {name: facts[name] for name in ("versions", "method", "machine")}
 
 

@@ -9,18 +9,16 @@ from efcml.studies import provenance
 from efcml.tuning import Grid
 from efcml_paper import runs
 from efcml_paper.run_records import pack, pack_shares
-from efcml_paper.scale import SETS, Scale
+from efcml_paper.scale import Scale
 from efcml_paper.work import curve_points, identity
 
 N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
 TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
 TINY = Scale(
-    "tiny",
     orders=(0, 1),
-    active_orders=(0, 1),
-    ablation_orders=(0,),
+    more_orders=(0, 1),
+    alone_orders=(0,),
     limits=(None, 12),
-    judged=True,
     grid=TINY_GRID,
     folds=2,
     rival_vigilances=(0.3, 0.6),
@@ -29,8 +27,6 @@ TINY = Scale(
     large_grid=TINY_GRID,
     large_grid_rows=15,
     large_limits=(None, 15),
-    large_rival_limits=(10, 15),
-    speed_sets=(*SETS, "mediamill"),
     large_speed_limits=(10, 5),
 )
 METHOD = provenance.method
@@ -57,7 +53,7 @@ def use_tiny_sets(monkeypatch, *, method="m1"):
 
 def forget():
     """Empty what is remembered of data and the method."""
-    for function in (runs.load_rows, runs.fingerprint_of, METHOD):
+    for function in (runs.load_data, METHOD):
         function.cache_clear()
 
 
