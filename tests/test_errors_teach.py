@@ -23,7 +23,8 @@ def test_what_is_recorded_is_not_run_again(tool, monkeypatch, tmp_path, capsys):
 
     short = datasets.load("label-drift", n=70, n_initial=40)
     monkeypatch.setattr(tool.datasets, "load", load)
-    monkeypatch.setattr("inside.method", lambda: "today")  # takes a while
+    for place in ("inside.method", "efcml.studies.provenance.method"):
+        monkeypatch.setattr(place, lambda: "today")  # takes a while
     out = tmp_path / "out.jsonl"
     for _ in range(2):
         tool.main(["--only", "emotions"], out)

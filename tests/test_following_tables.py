@@ -64,7 +64,8 @@ def test_a_run_is_recorded_once(monkeypatch, tmp_path, capsys):
     tool = load_tool("drift_detection", "experiments/decisions")
     load = tool.datasets.load
     monkeypatch.setattr(tool.datasets, "load", lambda name, seed: load(name, seed=seed, n=340))
-    monkeypatch.setattr("inside.method", lambda: "today")  # takes a while
+    for place in ("inside.method", "efcml.studies.provenance.method"):
+        monkeypatch.setattr(place, lambda: "today")  # takes a while
     out = tmp_path / "out.jsonl"
     for _ in range(2):
         tool.main(["--only", "label-drift", "--seeds", "1"], out)

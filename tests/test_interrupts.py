@@ -107,9 +107,13 @@ def test_reproduce(tmp_path):
     code += "from helpers.reproduce_files import tiny_set; from efcml import datasets\n"
     code += "datasets.load = tiny_set\n" + PROGRAM
     out = tmp_path / "out"
-    records = out / "records" / "runs.jsonl"
+    records, kept = out / "records" / "runs.jsonl", out / "checkpoints" / "runs" / "runs"
     arguments = ["reproduce", "al-labels", "--quick", "--jobs", "1", "--out", out]
-    ended, _, errors = interrupt_when(lambda: lines_in(records) >= 3, arguments, tmp_path, code)
+
+    def three_done():
+        return len(list(kept.glob("*.npz"))) >= 3
+
+    ended, _, errors = interrupt_when(three_done, arguments, tmp_path, code)
     assert ended == 130, errors
     assert errors.startswith("efcml: interrupted after ")
     assert errors.endswith("the same command goes on from there\n")

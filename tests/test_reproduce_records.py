@@ -7,47 +7,43 @@ import pytest
 from helpers.reproduce_files import (
     TINY,
     forget,
+    keep_made_up,
     made_up,
     search_nothing,
     use_tiny_sets,
     without_times,
 )
 
+from efcml.studies import cell_run, provenance
 from efcml.support.folders import read_lines
-from efcml_paper import run_records as record
 from efcml_paper import tuned, work
-from efcml_paper.run_records import Records
+from efcml_paper.plan import Plan
+from efcml_paper.run_records import Records, to_line
 from efcml_paper.runs import make_run
-from efcml_paper.tuned import (
-    choose_rival,
-    read_choices,
-    rival_searches,
-    tune_sets,
-    tuned_parameters,
-)
-from efcml_paper.work import Workers, find_missing, run_missing
+from efcml_paper.tuned import read_choices, tune_sets
+from efcml_paper.work import run_missing
 
-RUNS = [make_run("emotions").in_order(order) for order in range(4)]
+RUNS = [make_run("emotions", max_rules=3, prior=1.0).in_order(order) for order in range(4)]
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     use_tiny_sets(monkeypatch)
-    monkeypatch.setattr(work, "execute", made_up)
-    monkeypatch.setattr(work, "warmup", lambda: None)
+    monkeypatch.setattr(work, "run_study", keep_made_up)
     yield
     forget()
 
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "runs.jsonl"
+    (tmp_path / "records").mkdir()
+    return tmp_path / "records" / "runs.jsonl"
 
 
 def do(runs, path, **options):
     """Do what is missing; return the records and what was said."""
     records, said = Records(path), []
-    run_missing(runs, records, Workers(), say=said.append, **options)
+    run_missing(runs, records, {}, say=said.append, **options)
     return records, said
 
 
@@ -68,8 +64,7 @@ def test_a_cut_line_is_run_again(path):
     do(RUNS, path)
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
-    records = Records(path)
-    assert find_missing(RUNS, records) == [RUNS[-1]]
+    assert Records(path).of(RUNS[-1]) is None
     assert path.read_bytes() == whole[:-40]  # reading changes nothing
     _, said = do(RUNS, path)
     assert "1 runs to do (3 are there)" in said[0]
@@ -82,16 +77,15 @@ def test_lines_that_are_no_records_are_left_out(path):
         file.write('broken\n{"key": "x"}\n[1]\n')
     records = Records(path)
     assert list(records.by_key) == [RUNS[0].key]
-    assert records.superseded == 3
-    records.tidy()
-    assert read_lines(path)[0] == [made_up(RUNS[0])]
-    assert records.superseded == 0
+    do(RUNS[:2], path)
+    assert read_lines(path)[0] == [made_up(run) for run in RUNS[:2]]
 
 
-def test_tidy_leaves_a_tidy_file_alone(path):
+def test_a_file_that_has_everything_is_left_alone(path):
     records, _ = do(RUNS, path)
     before = path.stat().st_mtime_ns
-    records.tidy()
+    do(RUNS, path)
+    records.drop_old(set())
     assert path.stat().st_mtime_ns == before
 
 
@@ -100,12 +94,10 @@ def test_tidy_leaves_a_tidy_file_alone(path):
     [("method", "m0"), ("data", "other")],
 )
 def test_old_records_are_made_again(path, name, value):
-    path.write_text(record.to_line(made_up(RUNS[0]) | {name: value, "pa": 0.5}))
+    path.write_text(to_line(made_up(RUNS[0]) | {name: value, "pa": 0.5}))
     records, said = do(RUNS[:2], path)
     assert said[0] == "1 records come from another method or data and are made again"
     assert records.of(RUNS[0]) == made_up(RUNS[0])
-    assert records.superseded == 1
-    records.tidy()
     lines, size = read_lines(path)
     assert [line["key"] for line in lines] == [run.key for run in RUNS[:2]]
     assert size == path.stat().st_size
@@ -122,70 +114,75 @@ def test_parameters_that_records_do_not_name_are_kept(path):
 # -- the work -------------------------------------------------------------------------------
 
 
-def test_equal_runs_are_done_once(path, monkeypatch):
-    done = []
-    monkeypatch.setattr(work, "execute", lambda run: done.append(run) or made_up(run))
-    do([*RUNS, *RUNS], path)
-    assert done == RUNS
+@pytest.fixture
+def streams(monkeypatch):
+    """Let runs be done; return what is streamed, and may be stopped by an error in its place."""
+    monkeypatch.undo()
+    use_tiny_sets(monkeypatch)
+    done, stream = [], cell_run.stream
+
+    def note(model, X, Y, one):
+        done.append(one.facts["key"])
+        if len(done) in stops:
+            raise KeyboardInterrupt
+        return stream(model, X, Y, one)
+
+    stops = set()
+    monkeypatch.setattr(cell_run, "stream", note)
+    return done, stops
 
 
-def test_cheap_runs_come_first_and_equal_fits_together(path):
-    dear = [make_run("birds", "chain").in_order(order) for order in (0, 1)]
-    timed = replace(make_run("emotions"), alone=True)
-    found = find_missing([timed, dear[0], RUNS[0], dear[1], RUNS[1]], Records(path))
-    assert found == [RUNS[0], RUNS[1], dear[0], dear[1], timed]
+def test_equal_runs_are_done_once_and_equal_models_fitted_once(path, streams, monkeypatch):
+    fits, fit = [], cell_run.fit
+    monkeypatch.setattr(cell_run, "fit", lambda *given: fits.append(given) or fit(*given))
+    static = make_run("emotions", "static", max_rules=3, prior=1.0)
+    do([*RUNS, *RUNS, static], path)
+    assert len(streams[0]) == 5
+    assert len(fits) == 1
 
 
 def test_timed_runs_are_done_here_after_all_others(path, monkeypatch):
     places = []
 
-    def note(self, runs):
-        places.append((self.jobs, [run.alone for run in runs]))
-        return (made_up(run) for run in runs)
+    def note(runs, records, workers, progress):
+        places.append((workers, [run.alone for run in runs]))
 
-    monkeypatch.setattr(Workers, "run", note)
+    monkeypatch.setattr(work, "run_study", note)
     timed = replace(make_run("emotions"), alone=True)
-    run_missing([timed, *RUNS], Records(path), Workers(jobs=2), say=lambda line: None)
-    assert places == [(2, [False] * 4), (1, [True])]
+    run_missing([timed, *RUNS], Records(path), {"jobs": 2}, say=lambda line: None)
+    assert places == [({"jobs": 2}, [False] * 4), ({}, [True])]
 
 
-def test_an_interruption_keeps_what_is_done(path, monkeypatch):
-    def interrupt(run):
-        if run.order == 2:
-            raise KeyboardInterrupt
-        return made_up(run)
-
-    monkeypatch.setattr(work, "execute", interrupt)
+def test_an_interruption_keeps_what_is_done(path, streams):
+    done, stops = streams
+    stops.add(3)
     with pytest.raises(KeyboardInterrupt, match="after 2 of 4 runs; the same command goes on"):
         do(RUNS, path)
-    monkeypatch.setattr(work, "execute", made_up)
     assert len(Records(path).by_key) == 2
-    records, said = do(RUNS, path)
+    assert not list((path.parents[1] / "checkpoints").iterdir())
+    _, said = do(RUNS, path)
     assert "2 runs to do (2 are there)" in said[0]
-    assert records.by_key == {run.key: made_up(run) for run in RUNS}
+    assert len(Records(path).by_key) == 4
+    assert len(done) == 5
 
 
-def test_a_bar_shows_what_is_left(path, capsys):
+def test_what_a_killed_process_left_is_taken_up(path, streams, monkeypatch):
+    def killed(self, records):
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(Records, "add", killed)
+        do(RUNS, path)
+    assert not path.exists()
+    records, _ = do(RUNS, path)
+    assert len(records.by_key) == len(streams[0]) == 4
+
+
+def test_a_bar_shows_what_is_left(path, capsys, streams):
     do(RUNS, path, progress=True)
     err = capsys.readouterr().err
-    assert "4 of 4 runs 100%" in err
+    assert "/4 runs [" in err
     assert "left]" in err
-
-
-def test_workers_count_themselves(monkeypatch):
-    monkeypatch.setattr(work.os, "cpu_count", lambda: 6)
-    assert (Workers(-1).count, Workers(3).count, Workers().count) == (6, 3, 1)
-
-
-def test_dask_gets_the_runs(path, monkeypatch):
-    def everything(runs, address, *, function):
-        assert address == "tcp://there"
-        return (function(run) for run in runs)
-
-    monkeypatch.setattr(work, "run_dask", everything)
-    records = Records(path)
-    run_missing(RUNS, records, Workers(dask="tcp://there"), say=lambda line: None)
-    assert len(records.by_key) == 4
 
 
 @pytest.mark.slow
@@ -197,15 +194,17 @@ def test_processes_and_a_cluster_give_the_same(path, monkeypatch):
         make_run("drifting-clusters", limits=(60, 50), max_rules=4).in_order(order)
         for order in range(3)
     ]
-    here, there, cluster = (Records(path.with_name(f"{name}.jsonl")) for name in "abc")
-    run_missing(runs, here, Workers(), say=lambda line: None)
-    run_missing(runs, there, Workers(jobs=2), say=lambda line: None)
+    here, there, cluster = (Records(path.parents[1] / name / "r" / "runs.jsonl") for name in "abc")
+    for records in (here, there, cluster):
+        records.path.parent.mkdir(parents=True)
+    run_missing(runs, here, {}, say=lambda line: None)
+    run_missing(runs, there, {"jobs": 2}, say=lambda line: None)
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 2}
     with (
         distributed.LocalCluster(**options, dashboard_address=":0") as place,
         distributed.Client(place) as client,
     ):
-        run_missing(runs, cluster, Workers(dask=client), say=lambda line: None)
+        run_missing(runs, cluster, {"dask": client}, say=lambda line: None)
     for run in runs:
         expected = without_times(here.of(run))
         assert without_times(there.of(run)) == without_times(cluster.of(run)) == expected
@@ -222,7 +221,7 @@ def tune_tiny(folder, monkeypatch, sets=("emotions",), scale=TINY):
         return search_nothing(X, Y, **options)
 
     monkeypatch.setattr(tuned, "tune", search)
-    return tune_sets(sets, scale, folder, Workers(2), say=said.append), calls
+    return tune_sets(sets, scale, folder, {"jobs": 2}, say=said.append), calls
 
 
 def test_choices_are_kept_and_used_again(tmp_path, monkeypatch):
@@ -251,7 +250,7 @@ def test_choices_of_other_searches_are_made_anew(tmp_path, monkeypatch, change):
     elif change == "rows":
         scale = replace(TINY, limits=(10, None))
     else:
-        monkeypatch.setattr(tuned, "method", lambda: "m2")
+        monkeypatch.setattr(provenance, "method", lambda: "m2")
     _, calls = tune_tiny(folder, monkeypatch, scale=scale)
     assert len(calls) == 1
     assert calls[0][1]["checkpoint"] != before
@@ -259,11 +258,11 @@ def test_choices_of_other_searches_are_made_anew(tmp_path, monkeypatch, change):
 
 def test_rivals_are_chosen_by_pa_then_ap(path):
     records = Records(path)
-    runs = rival_searches("emotions", "ovr", TINY)
+    plan = Plan(TINY, {}, records)
+    runs = plan.rival_searches("emotions", "ovr")
     assert len(runs) == 4
     for run, (pa, ap) in zip(runs, [(0.7, 0.9), (0.8, 0.1), (0.8, 0.3), (0.8, 0.2)], strict=True):
-        assert choose_rival("emotions", "ovr", TINY, records) is None
-        records.add(made_up(run) | {"pa": pa, "ap": ap})
-    assert choose_rival("emotions", "ovr", TINY, records) == dict(runs[2].parameters)
-    assert tuned_parameters("emotions", "ovr", TINY, {}, records) == dict(runs[2].parameters)
-    assert tuned_parameters("emotions", "efcml", TINY, {}, records) is None
+        assert plan.tuned("emotions", "ovr") is None
+        records.add([made_up(run) | {"pa": pa, "ap": ap}])
+    assert plan.tuned("emotions", "ovr") == dict(runs[2].parameters)
+    assert plan.tuned("emotions", "efcml") is None

@@ -5,21 +5,32 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.reproduce_files import TINY, forget, tiny_set, use_tiny_sets, without_times
+from helpers.reproduce_files import METHOD, TINY, forget, tiny_set, use_tiny_sets, without_times
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.studies import provenance as machine
-from efcml.support.progress import in_words
-from efcml_paper.cost import seconds_of
-from efcml_paper.data_rows import data_fingerprint, data_of, initial_rows, order_of, stream_rows
-from efcml_paper.execute import curve_points, execute, fit
-from efcml_paper.packing import STEPS, pack, pack_shares, unpack, unpack_shares
+from efcml.studies import provenance
 from efcml_paper.plan import IDS, NAMES, Plan
-from efcml_paper.run_records import Records
-from efcml_paper.runs import Asking, Run, make_run
+from efcml_paper.run_records import STEPS, Records, pack, pack_shares, unpack, unpack_shares
+from efcml_paper.runs import Asking, make_run, order_of
 from efcml_paper.scale import FULL, SETS
+from efcml_paper.work import curve_points, run_missing
 
 FEW = {"max_rules": 3, "prior": 1.0}
+
+
+@pytest.fixture
+def execute(tmp_path):
+    """Return what does a run and returns its record."""
+
+    def one(run):
+        records = Records(tmp_path / "records" / "runs.jsonl")
+        records.path.parent.mkdir(exist_ok=True)
+        records.path.unlink(missing_ok=True)
+        records.by_key.clear()
+        run_missing([run], records, {}, say=lambda line: None)
+        return Records(records.path).of(run)
+
+    return one
 
 
 @pytest.fixture(autouse=True)
@@ -38,17 +49,17 @@ def tiny(monkeypatch):
         ({}, (0, 20), (20, 40)),
         ({"start": "small"}, (0, 4), (4, 40)),
         ({"start": "inside"}, (0, 16), (16, 20)),
-        ({"initial_limit": 5, "stream_limit": 7}, (15, 20), (20, 27)),
-        ({"start": "small", "initial_limit": 3, "stream_limit": 2}, (1, 4), (4, 6)),
-        ({"start": "inside", "initial_limit": 10}, (10, 18), (18, 20)),
-        ({"start": "inside", "stream_limit": 100}, (0, 16), (16, 20)),
+        ({"limits": (5, 7)}, (15, 20), (20, 27)),
+        ({"start": "small", "limits": (3, 2)}, (1, 4), (4, 6)),
+        ({"start": "inside", "limits": (10, None)}, (10, 18), (18, 20)),
+        ({"start": "inside", "limits": (None, 100)}, (0, 16), (16, 20)),
     ],
 )
 def test_rows_of_a_run(change, initial, stream):
-    run = replace(make_run("emotions"), **change)
-    ds = data_of(run)
-    assert initial_rows(run, ds).tolist() == list(range(*initial))
-    assert stream_rows(run, ds).tolist() == list(range(*stream))
+    rows, whole = replace(make_run("emotions"), **change).rows(), tiny_set("emotions")
+    for part, expected in ((rows.initial, initial), (rows.stream, stream)):
+        assert np.array_equal(part[0], whole.X[slice(*expected)])
+        assert np.array_equal(part[1], whole.Y[slice(*expected)])
 
 
 def test_orders_are_shuffles_of_the_same_rows():
@@ -63,10 +74,10 @@ def test_orders_are_shuffles_of_the_same_rows():
 def test_an_order_of_a_built_in_stream_is_its_seed():
     run = make_run("drifting-clusters").in_order(3)
     assert order_of(run, 5).tolist() == list(range(5))
-    assert np.array_equal(data_of(run).X, tiny_set("drifting-clusters", seed=3).X)
-    assert data_fingerprint(run) != data_fingerprint(run.in_order(0))
-    assert run.fitting.order == 3
-    assert make_run("emotions").in_order(3).fitting.order == 0
+    assert np.array_equal(run.rows().X, tiny_set("drifting-clusters", seed=3).X)
+    assert run.source.fingerprint != run.in_order(0).source.fingerprint
+    assert (run.shuffle, run.cell[2]) == (0, 0)
+    assert run.cell[0] != run.in_order(0).cell[0]
 
 
 def test_keys_tell_runs_apart():
@@ -79,28 +90,24 @@ def test_keys_tell_runs_apart():
         replace(run, start="small"),
         run.in_order(2),
         replace(run, asking=asking),
-        replace(run, asking=replace(asking, budget=0.2)),
-        replace(run, asking=replace(asking, unit="samples")),
-        replace(run, asking=replace(asking, criteria=("random",))),
-        replace(run, initial_limit=9),
-        replace(run, stream_limit=9),
+        replace(run, asking=asking._replace(budget=0.2)),
+        replace(run, asking=asking._replace(unit="samples")),
+        replace(run, asking=asking._replace(criteria=("random",))),
+        replace(run, limits=(9, None)),
+        replace(run, limits=(None, 9)),
         replace(run, alone=True),
     ]
     assert len({one.key for one in [run, *others]}) == 1 + len(others)
+    assert len({one.cell for one in [run, *others]}) == 1 + len(others)
     assert make_run("emotions", alpha=0.0, vigilance=0.4) == make_run(
         "emotions", vigilance=0.4, alpha=0.0
     )
 
 
-def test_unknown_starts_are_refused():
-    with pytest.raises(ValueError, match="start must be one of published, small, inside; got 'x'"):
-        Run("emotions", start="x")
-
-
 # -- what a run gives -----------------------------------------------------------------------
 
 
-def test_a_record_holds_what_prequential_gives():
+def test_a_record_holds_what_prequential_gives(execute):
     run = replace(make_run("emotions", **FEW), order=2)
     record = execute(run)
     ds, order = tiny_set("emotions"), 20 + np.random.default_rng(2).permutation(20)
@@ -129,19 +136,16 @@ def test_a_record_holds_what_prequential_gives():
     assert json.loads(json.dumps(record)) == record
 
 
-def test_runs_repeat_exactly_whatever_was_run_before():
+def test_runs_repeat_exactly_whatever_was_run_before(execute):
     run = make_run("water-quality", **FEW)
     first = execute(run)
     execute(run.in_order(1))
-    again = execute(run)
-    fit.cache_clear()
-    assert without_times(first) == without_times(again) == without_times(execute(run))
+    assert without_times(first) == without_times(execute(run))
     assert first["seconds"] > 0
 
 
-def test_static_models_learn_nothing():
+def test_static_models_learn_nothing(execute):
     run = make_run("emotions", "static", **FEW)
-    assert run.fitting == make_run("emotions", **FEW)
     record = execute(run)
     ds = tiny_set("emotions")
     clf = EFCMLClassifier(**FEW).fit(*ds.initial)
@@ -149,7 +153,7 @@ def test_static_models_learn_nothing():
     assert record["asked"] == 0.0
 
 
-def test_budgets_and_seeds_of_random_questions():
+def test_budgets_and_seeds_of_random_questions(execute):
     asking = Asking(0.3, "labels", ("random",))
     run = replace(make_run("emotions", **FEW, asking=asking), order=1)
     ds, order = tiny_set("emotions"), 20 + np.random.default_rng(1).permutation(20)
@@ -164,7 +168,7 @@ def test_budgets_and_seeds_of_random_questions():
     assert execute(replace(run, dataset="mediamill"))["ap_rows"] is not None
 
 
-def test_a_rule_that_runs_away_is_noted_without_a_word():
+def test_a_rule_that_runs_away_is_noted_without_a_word(execute):
     printed = EFCMLClassifier.paper().get_params()
     wild = {"alpha": 0.1, "beta": 50.0, "correlation": "paper", "lipschitz": "paper"}
     wild |= {name: printed[name] for name in ("bandwidth", "prior", "n_steps")}
@@ -172,28 +176,28 @@ def test_a_rule_that_runs_away_is_noted_without_a_word():
     assert not execute(make_run("emotions", **FEW))["diverged"]
 
 
-def test_an_error_names_the_run():
+def test_an_error_names_the_run(execute):
     with pytest.raises(RuntimeError, match=r"emotions, efcml\(vigilance=-1\).*: ValueError: vigil"):
         execute(make_run("emotions", vigilance=-1))
 
 
 def test_the_method_is_known_by_its_answers_and_defaults(monkeypatch):
-    first = machine.method()
-    machine.method.cache_clear()
-    assert machine.method() == first
-    machine.method.cache_clear()
-    monkeypatch.setattr(machine, "defaults", lambda: {"efcml": {"vigilance": 0.7}})
-    assert machine.method() != first
-    machine.method.cache_clear()
+    first = METHOD()
+    METHOD.cache_clear()
+    assert METHOD() == first
+    METHOD.cache_clear()
+    monkeypatch.setattr(provenance, "defaults", lambda: {"efcml": {"vigilance": 0.7}})
+    assert METHOD() != first
+    METHOD.cache_clear()
     monkeypatch.undo()
-    use_tiny_sets(monkeypatch, method=None)
+    use_tiny_sets(monkeypatch)
     monkeypatch.setattr(
         EFCMLClassifier, "fit", lambda self, X, Y, fit=EFCMLClassifier.fit: fit(self, X, 1 - Y)
     )
-    assert machine.method() != first
+    assert METHOD() != first
 
 
-# -- packing and cost -----------------------------------------------------------------------
+# -- packing --------------------------------------------------------------------------------
 
 
 def test_packed_arrays_come_back(rng):
@@ -212,17 +216,6 @@ def test_curves_are_thinned_out():
     kept = curve_points(1000)
     assert (len(kept), kept[0], kept[-1]) == (200, 0, 999)
     assert curve_points(1).tolist() == [0]
-
-
-def test_cost_grows_with_the_work():
-    run = make_run("yeast")
-    assert seconds_of(replace(run, stream_limit=10)) < seconds_of(run)
-    assert seconds_of(replace(run, initial_limit=10)) < seconds_of(run)
-    assert seconds_of(replace(run, model="chain")) > 10 * seconds_of(run)
-    assert seconds_of(make_run("yeast", max_rules=1)) < seconds_of(run)
-    assert seconds_of(replace(run, start="small")) < seconds_of(run)
-    assert seconds_of(make_run("drifting-clusters")) > 0
-    assert in_words(100) == "2 min"
 
 
 # -- plans ----------------------------------------------------------------------------------
@@ -294,7 +287,7 @@ def test_the_ablation_changes_one_thing_or_a_pair(tmp_path):
 def test_mediamill_names_what_is_cut(tmp_path):
     plan = plan_of(TINY, tmp_path, {"mediamill": CHOICE})
     lines = plan.lines("mediamill")["mediamill"]
-    assert lines["chain"].run == make_run("mediamill", "chain", limits=(10, 15), max_rules=3)
+    assert lines["chain"].run == make_run("mediamill", "chain", limits=(None, 15), max_rules=3)
     assert lines["EFC-ML"].run == make_run("mediamill", limits=(None, 15), **CHOICE["parameters"])
     assert {NAMES["rls"], NAMES["frequencies"]} <= set(lines)
     full = plan.lines("al-mediamill")["mediamill"]["full update"]

@@ -6,13 +6,22 @@ from helpers.reproduce_files import TINY, forget, made_up, use_tiny_sets
 
 from efcml.studies.intervals import interval_of, resampled_means, shares_ahead
 from efcml_paper.claims import CLAIMS, N_CHECKS, Claim
-from efcml_paper.findings import BLOCK, Findings, recorded_ids
-from efcml_paper.judging import count_verdicts, judge_all
-from efcml_paper.packing import pack, pack_shares
-from efcml_paper.plan import IDS, SETS_OF, Plan
-from efcml_paper.run_records import Records
+from efcml_paper.findings import BLOCK, Findings
+from efcml_paper.plan import IDS, Plan
+from efcml_paper.run_records import Records, pack, pack_shares
 from efcml_paper.runs import Line, make_run
-from efcml_paper.verdicts import HOLDS, OPEN, REFUTED, TESTS, judge, needed
+from efcml_paper.scale import LARGE, SETS
+from efcml_paper.verdicts import (
+    BOUNDS,
+    COUNTED,
+    HOLDS,
+    OPEN,
+    REFUTED,
+    count_verdicts,
+    judge,
+    judge_all,
+    needed,
+)
 
 # -- intervals ------------------------------------------------------------------------------
 
@@ -198,8 +207,8 @@ def claim(test, *lines, sets=("birds",), **more):
 
 def answer(found, one):
     verdict = judge(one, found)
-    (outcome,) = verdict.outcomes
-    return outcome.answer
+    ((found, _),) = verdict.outcomes.values()
+    return found
 
 
 @pytest.fixture
@@ -384,7 +393,7 @@ def test_words_of_verdicts(some, rng):
     )
     assert told("birds", "water-quality") == "no records on water-quality"
     assert told("birds", lines=("high", "absent")) == "no records"
-    numbers = judge(claim("above", "high", "low"), some).outcomes[0].numbers
+    numbers = judge(claim("above", "high", "low"), some).outcomes["birds"][1]
     assert numbers.startswith("+9.")
     assert "[+" in numbers
 
@@ -421,12 +430,12 @@ def test_verdicts_count_in_words(some):
 def test_every_claim_can_be_checked(tmp_path):
     choice = {"parameters": {"vigilance": 0.4, "alpha": 0.1, "beta": 1.0, "max_rules": 40}}
     records = Records(tmp_path / "runs.jsonl")
-    plan = Plan(TINY, dict.fromkeys(SETS_OF["speed"], choice), records)
+    plan = Plan(TINY, dict.fromkeys((*SETS, LARGE), choice), records)
     for experiment in IDS:
         for run in plan.searches(experiment):
             records.by_key[run.key] = made_up(run)
     for one in CLAIMS:
-        assert one.test in TESTS
+        assert (one.test in BOUNDS) != (one.test in COUNTED)
         assert needed(one)
         for lines in (plan.lines(one.experiment), plan.rules_alone().lines(one.experiment)):
             for dataset in one.sets:
@@ -437,4 +446,4 @@ def test_every_claim_can_be_checked(tmp_path):
     assert 2 * sum(len(one.sets) for one in CLAIMS) == N_CHECKS > 160
     words = [(one.experiment, one.words) for one in CLAIMS]
     assert len(set(words)) == len(words)
-    assert recorded_ids(Findings(plan)) == []
+    assert Findings(plan).recorded_ids == []

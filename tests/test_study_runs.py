@@ -84,6 +84,30 @@ def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
     assert (other.done, other.total) == (2, 8)
 
 
+def test_only_what_is_wanted_is_run(tmp_path):
+    sets = {"one": small_set(), "two": small_set(seed=3)}
+    models = {"a": model(), "b": model(correlation="none"), "c": model(beta=1.0)}
+
+    def wanted(data, name, order):
+        return name == "a" or (name == "b" and order == 0) or (name == "c" and data == "two")
+
+    study = Study(models, data=sets, orders=2, only=wanted).run()
+    assert (study.done, study.total) == (8, 8)
+    assert study.table()["orders"].to_dict() == {
+        ("one", "a"): 2,
+        ("one", "b"): 1,
+        ("two", "a"): 2,
+        ("two", "b"): 1,
+        ("two", "c"): 2,
+    }
+    pairs = [("one", "b"), ("two", "b"), ("two", "c")]
+    assert list(study.differences().index) == pairs
+    assert study.comparisons(["pa"]) == 3
+    assert "differences_pa.svg" in study.write(tmp_path)
+    with pytest.raises(ValueError, match="c on one, order 0 is not run yet"):
+        study.result("c", "one")
+
+
 def test_records_say_everything(tmp_path):
     study = make(tmp_path, seed=2).run()
     facts = study.findings.facts("small", "b", 1)

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from following_tables import detection_table, forgetting_table, time_table
 from gaps_tables import missing_features_differences, missing_features_table
+from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
 from together_tables import PARTS as TOGETHER_PARTS
@@ -159,11 +160,11 @@ def results_table(root=ROOT):
     for name in SETS:
         cells = []
         for model in reversed(OURS):
-            line = findings.line("pa-trends", name, model)
-            if line is None:
+            found = findings.pick("pa-trends", name, model)
+            if found is None:
                 cells += [MISSING] * 3
                 continue
-            pa, ap, rules = (findings.numbers(line, key)[0] for key in ("pa", "ap", "rules"))
+            pa, ap, rules = (findings.numbers(*found, key)[0] for key in ("pa", "ap", "rules"))
             cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -219,8 +220,6 @@ def records_of(page, root=ROOT):
 
 def age_part(page, root=ROOT):
     """Return which records of a page are not by the method of today; mostly nothing."""
-    from efcml_paper.origin import age_note
-
     return age_note(records_of(page, root), root, method_of_today())
 
 

@@ -7,16 +7,11 @@ from argparse import ArgumentParser, Namespace
 from efcml.support.checks import check_backend
 
 
-def add_backend(parser: ArgumentParser, *, workers_need: str = "") -> None:
-    """Add the arguments; ``workers_need`` says what a cluster must have besides efcml."""
-    cluster = "scheduler of a Dask cluster"
+def add_backend(parser: ArgumentParser) -> None:
+    """Add the arguments."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
-    where.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help=f"{cluster}, whose workers need efcml and {workers_need}" if workers_need else cluster,
-    )
+    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
 
 
 def read_jobs(options: Namespace) -> int:

@@ -41,7 +41,7 @@ def add_command(commands: Any) -> None:
         action="store_true",
         help="the same pictures on cut streams; all without mediamill",
     )
-    add_backend(parser, workers_need="the data")
+    add_backend(parser)
     parser.set_defaults(run=run)
 
 
@@ -56,7 +56,6 @@ def run(options: Namespace) -> None:
     ids = choose_ids(options.id, scale)
     jobs = read_jobs(options)
     from efcml_paper.session import Session  # not before: these take seconds to import
-    from efcml_paper.work import Workers
 
     folder = options.out or Path(QUICK_FOLDER if options.quick else FOLDER)
     say = partial(print, flush=True)  # in a log of hours, a line should be there when it is said
@@ -67,7 +66,7 @@ def run(options: Namespace) -> None:
     if options.id == "all" and left_out:
         say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
     try:
-        Session(folder, scale, Workers(jobs, options.dask), say).run(ids)
+        Session(folder, scale, {"jobs": jobs, "dask": options.dask}, say).run(ids)
     except RuntimeError as error:  # of a worker; it says what to do
         raise ValueError(str(error)) from None
     say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")

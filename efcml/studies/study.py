@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from efcml.studies import USUAL, study_words
@@ -48,6 +48,9 @@ class Study:
         further models, data and orders are added. If not given, runs are kept as long as the study.
     active, delay, start, learn : value or list of values, optional
         Options of `Variant` for all models. Of a list every value makes a line of its own.
+    only : callable, optional
+        Gets the names of a data set and a model and an order, and tells whether that is run: for
+        models that take long, or that belong to some of the data. All are run if not given.
 
     Examples
     --------
@@ -71,12 +74,13 @@ class Study:
         delay: int | list[int] | None = None,
         start: float | list[float | None] | None = None,
         learn: bool | list[bool] | None = None,
+        only: Callable[[str, str, int], bool] | None = None,
     ) -> None:
         axes = {"active": active, "delay": delay, "start": start, "learn": learn}
         axes = {name: value for name, value in axes.items() if value is not None}
         variants = read_variants(models, axes)
         check_whole("seed", seed, least=0)
-        self.plan = StudyPlan(variants, read_data(data), read_orders(orders), int(seed))
+        self.plan = StudyPlan(variants, read_data(data), read_orders(orders), int(seed), only)
         for name in self.plan.data:
             for model in variants:
                 self.plan.n_initial(name, model)  # refused now, if nothing would be left to run
@@ -176,7 +180,9 @@ class Study:
 
     def comparisons(self, measures: Sequence[str] = USUAL) -> int:
         """Return how many differences a person sees who looks at all of them."""
-        return max((len(self.models) - 1) * len(self.data) * len(measures), 1)
+        first, *others = self.models
+        pairs = sum(self.plan.meet(data, one, first) for data in self.data for one in others)
+        return max(pairs * len(measures), 1)
 
     def table(self, measures: Sequence[str] = USUAL) -> DataFrame:
         """Return a pandas DataFrame: one line per data set and model, means over the orders.
@@ -227,6 +233,7 @@ class Study:
             (data, name) if model is None else data: self._line(data, name, to, measures, count)
             for data in self.data
             for name in names
+            if self.plan.meet(data, name, to)
         }
         frame = pandas.DataFrame.from_dict(lines, orient="index")
         frame.columns = pandas.MultiIndex.from_tuples(frame.columns)

@@ -96,7 +96,7 @@ def draw_all(study: Study, measures: Sequence[str]) -> dict[str, Figure]:
         axes = drawn if hasattr(drawn, "figure") else drawn[0]
         found[measure] = axes.figure
     first = study.models[0]
-    pairs = [(d, m) for d in study.data for m in study.models[1:]]
+    pairs = [(d, m) for d in study.data for m in study.models[1:] if study.plan.meet(d, m, first)]
     if pairs and all(study.findings.orders(d, m, first) for d, m in pairs):
         number = study.comparisons(measures)
         for measure in measures:

@@ -119,7 +119,7 @@ def plot_study_differences(
     found: dict[str, dict[str, tuple[float, float, float]]] = {}
     for data in study.data:
         for model in study.models:
-            if model != to:
+            if model != to and study.plan.meet(data, model, to):
                 one = study.findings.interval(data, model, to, measure, number)
                 points = 100 * one.mean, 100 * one.wide_low, 100 * one.wide_high
                 found.setdefault(data, {})[model] = points

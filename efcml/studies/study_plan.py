@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from efcml.studies import provenance
@@ -23,6 +25,7 @@ class StudyPlan:
     data: dict[str, StudyData]
     orders: tuple[int, ...]
     seed: int
+    only: Callable[[str, str, int], bool] | None = None
     _origins: dict[tuple[str, str], Facts] = field(default_factory=dict)
 
     def open_folder(self, path: PathLike | None) -> RecordFolder:
@@ -36,7 +39,13 @@ class StudyPlan:
 
     def cells(self) -> list[tuple[str, str, int]]:
         """Return all runs: data set, model, order."""
-        return [(d, m, order) for d in self.data for m in self.variants for order in self.orders]
+        cells = product(self.data, self.variants, self.orders)
+        return [cell for cell in cells if self.only is None or self.only(*cell)]
+
+    def meet(self, data: str, *models: str) -> bool:
+        """Tell whether models are run on a data set in an order that they share."""
+        only = self.only
+        return only is None or any(all(only(data, m, o) for m in models) for o in self.orders)
 
     def key(self, data: str, model: str, order: int) -> str:
         """Return what tells the runs of a study apart."""

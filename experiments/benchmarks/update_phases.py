@@ -34,7 +34,7 @@ from efcml.model.arguments import Watch
 from efcml.model.params import Params
 from efcml.model.trace import Trace
 from efcml.studies.provenance import method
-from efcml_paper.paper_tables import PAPER_SECONDS
+from efcml_paper.claims import PAPER_SECONDS
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
 RULES = (5, 20, 50)

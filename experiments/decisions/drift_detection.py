@@ -9,14 +9,14 @@ accuracy of every hundred rows; runs that are there are skipped) and prints a ta
 """
 
 import argparse
-import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from inside import read, record_of
+from inside import read, run_missing
 
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, datasets
 from efcml.datasets.drift_streams import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -27,18 +27,12 @@ VARIANTS = {"default": {}, "forgetting=1": {"forgetting": 1.0}}
 WINDOW = 100  # rows
 
 
-def run(stream, seed, variant):
-    """Return the record of one run; rows count from the first one after the initial part."""
-    ds = datasets.load(stream, seed=seed)
-    model = EFCMLClassifier(**VARIANTS[variant]).fit(*ds.initial)
-    result = prequential(model, *ds.stream, progress=False)
+def drifts_of(study, name, variant):
+    """Return what is told and what happened; rows count from the first after the initial part."""
+    result, ds = study.result(variant, name), study.plan.data[name].dataset
     right = ((result.scores >= 0.5) == result.Y).mean(axis=1)
     pieces = right[: len(right) // WINDOW * WINDOW].reshape(-1, WINDOW).mean(axis=1)
     return {
-        "stream": stream,
-        "seed": seed,
-        "variant": variant,
-        **record_of(result),
         "rows": len(right),
         "changes": {name: row - ds.n_initial for name, row in ds.marks.items()},
         "drifts": [[row, uid] for row, kind, uid in result.events if kind == "drift"],
@@ -52,13 +46,16 @@ def main(arguments=None, out=OUT):
     parser.add_argument("--only", nargs="+", choices=STREAMS, default=STREAMS, metavar="STREAM")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="SEED")
     given = parser.parse_args(arguments)
+    models = {name: EFCMLClassifier(**parameters) for name, parameters in VARIANTS.items()}
     for stream in given.only:
-        for seed in given.seeds:
-            for variant in VARIANTS:
-                key = {"stream": stream, "seed": seed, "variant": variant}
-                if not any(key.items() <= record.items() for record in read(out)):
-                    with out.open("a") as file:
-                        file.write(json.dumps(run(stream, seed, variant)) + "\n")
+        draws = {f"{stream}, {seed}": seed for seed in given.seeds}
+        keys = {
+            (name, variant): {"stream": stream, "seed": seed, "variant": variant}
+            for name, seed in draws.items()
+            for variant in VARIANTS
+        }
+        data = {name: partial(datasets.load, stream, seed=seed) for name, seed in draws.items()}
+        run_missing(out, keys, models, data, more=drifts_of)
     sys.path.insert(0, str(ROOT / "docs" / "tools"))
     from following_tables import detection_table
 

@@ -10,12 +10,12 @@ not run again. Nothing is chosen here; that was done inside the initial parts.
 """
 
 import argparse
-import json
+from functools import partial
 from pathlib import Path
 
-from inside import read, record_of
+from inside import read, run_missing
 
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, datasets
 from efcml.measures import average_precision_rows, partial_accuracy_rows
 from efcml.studies.intervals import interval_of
 from efcml_paper.scale import LARGE, SETS
@@ -30,27 +30,20 @@ VARIANTS = {
 BLOCK = 20  # rows that are drawn together: neighbours are alike
 
 
-def rows_of(result, Y):
+def rows_of(result):
     """Return PA and AP of every row."""
     found = (result.scores >= 0.5).astype(float)
-    return partial_accuracy_rows(Y, found), average_precision_rows(Y, result.scores)
+    return partial_accuracy_rows(result.Y, found), average_precision_rows(result.Y, result.scores)
 
 
-def run_set(name, delay):
-    """Return a record for each variant, with the differences of the default to it."""
-    ds = datasets.load(name)
-    X, Y = ds.stream
-    records, rows = [], {}
-    for variant, parameters in VARIANTS.items():
-        model = EFCMLClassifier(**parameters).fit(*ds.initial)
-        result = prequential(model, X, Y, delay=delay)
-        rows[variant] = rows_of(result, Y)
-        line = {"set": name, "variant": variant, "delay": delay, "parameters": parameters}
-        for measure, first, own in zip(("pa", "ap"), rows["default"], rows[variant], strict=True):
-            found = interval_of(first - own, block=BLOCK)
-            line[f"{measure}_gain"] = [found.mean, found.low, found.high]
-        records.append(line | record_of(result))
-    return records
+def gains(study, name, variant):
+    """Return the differences of the default to a variant."""
+    default, own = (rows_of(study.result(model, name)) for model in ("default", variant))
+    line = {}
+    for measure, first, second in zip(("pa", "ap"), default, own, strict=True):
+        found = interval_of(first - second, block=BLOCK)
+        line[f"{measure}_gain"] = [found.mean, found.low, found.high]
+    return line
 
 
 def as_cell(record):
@@ -82,12 +75,15 @@ def main(arguments=None, out=OUT):
     parser.add_argument("--only", nargs="+", choices=names, default=list(names), metavar="SET")
     parser.add_argument("--delay", type=int, default=0, metavar="N", help="labels come N rows late")
     given = parser.parse_args(arguments)
+    models = {variant: EFCMLClassifier(**parameters) for variant, parameters in VARIANTS.items()}
     for name in given.only:
-        have = [r for r in read(out) if (r["set"], r["delay"]) == (name, given.delay)]
-        if not have:
-            records = run_set(name, given.delay)
-            with out.open("a") as file:
-                file.writelines(json.dumps(record) + "\n" for record in records)
+        facts = {"set": name, "delay": given.delay}
+        keys = {
+            (name, variant): facts | {"variant": variant, "parameters": parameters}
+            for variant, parameters in VARIANTS.items()
+        }
+        data = {name: partial(datasets.load, name)}
+        run_missing(out, keys, models, data, more=gains, delay=given.delay)
     print(as_table(read(out), given.delay))
 
 

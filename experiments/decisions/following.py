@@ -13,13 +13,13 @@ keeps the runs of another method beside those that are there, under the names ``
 """
 
 import argparse
-import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from inside import read, record_of
+from inside import read, run_missing
 
-from efcml import EFCMLClassifier, Study, datasets
+from efcml import EFCMLClassifier, datasets
 from efcml.cli.settings import parameter_names, read_setting
 from efcml.datasets.built_in import GENERATORS
 from efcml.studies.provenance import method
@@ -52,21 +52,14 @@ def name_line(variant, tag):
     return f"{variant} ({tag})" if tag else variant
 
 
-def run_missing(stream, variant, tag, out):
+def run_draws(stream, variant, tag, out):
     """Run a variant on all draws of a stream of which there is no record; append the records."""
-    key = {"stream": stream, "variant": variant, "tag": tag}
-    have = {r["seed"] for r in read(out) if key.items() <= r.items()}
-    missing = [seed for seed in SEEDS[stream] if seed not in have]
-    if not missing:
-        return
     parameters = read_variant(variant)
-    data = {f"{stream}, {seed}": load(stream, seed) for seed in missing}
-    study = Study({variant: EFCMLClassifier(**parameters)}, data, orders=1).run()
-    with out.open("a") as file:
-        for seed in missing:
-            line = key | {"seed": seed, "parameters": parameters}
-            result = study.result(variant, f"{stream}, {seed}")
-            file.write(json.dumps(line | record_of(result)) + "\n")
+    key = {"stream": stream, "variant": variant, "tag": tag, "parameters": parameters}
+    draws = {f"{stream}, {seed}": seed for seed in SEEDS[stream]}
+    keys = {(name, variant): key | {"seed": seed} for name, seed in draws.items()}
+    data = {name: partial(load, stream, seed) for name, seed in draws.items()}
+    run_missing(out, keys, {variant: EFCMLClassifier(**parameters)}, data)
 
 
 def means(records):
@@ -121,7 +114,7 @@ def main(arguments=None, out=OUT):
         read_variant(variant)  # a wrong one is refused before anything is run
     for stream in given.only:
         for variant in given.variants:
-            run_missing(stream, variant, given.tag, out)
+            run_draws(stream, variant, given.tag, out)
         if given.table:
             given.table.write_text(as_table(read(out)) + "\n")
     print(as_table(read(out)))

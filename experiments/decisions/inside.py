@@ -62,6 +62,41 @@ def run_models(models, out, orders, share, jobs=2, *, word="setting", given=None
     return read(out)
 
 
+def run_missing(out, keys, models, data, *, more=None, jobs=1, **options):
+    """Run what has no record yet, in file order, as a study; append the records, return all.
+
+    Parameters
+    ----------
+    out : path
+    keys : dict
+        What records say of a run before it is done, by names of data set and model.
+    models : dict
+    data : dict of callables
+        Each returns a data set; only those that are needed are called.
+    more : callable, optional
+        Gets the study and both names and returns what else a record says.
+    **options
+        Of the study.
+    """
+    there = read(out)
+    missing = {
+        cell: key
+        for cell, key in keys.items()
+        if not any(key.items() <= record.items() for record in there)
+    }
+    if missing:
+        wanted = {model: models[model] for _, model in missing}
+        loaded = {name: data[name]() for name in dict.fromkeys(name for name, _ in missing)}
+        options |= {"orders": 1, "only": lambda name, model, order: (name, model) in missing}
+        study = Study(wanted, loaded, **options).run(jobs)
+        with out.open("a") as file:
+            for (name, model), key in missing.items():
+                line = key | record_of(study.result(model, name))
+                line |= {} if more is None else more(study, name, model)
+                file.write(json.dumps(line) + "\n")
+    return read(out)
+
+
 def record_of(result):
     """Return what is kept of a run."""
     return {

@@ -13,16 +13,17 @@ Nothing is chosen here.
 """
 
 import argparse
-import json
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from inside import read, record_of
+from inside import run_missing
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401, makes it importable
 from sklearn.impute import IterativeImputer, SimpleImputer
 
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, datasets
 from efcml_paper.scale import SETS
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "missing-features.jsonl"
@@ -60,16 +61,12 @@ def fill(way, X, n_initial, seed):
     return imputer.fit(X[:n_initial]).transform(X)
 
 
-def run(name, pattern, way, seed):
-    """Return the record of one run."""
-    ds = datasets.load(name)
-    begin = time.process_time()
+def load(name, pattern, way, seed, seconds):
+    """Return a set as a model gets it; ``seconds`` gets what filling took, by pattern and way."""
+    ds, begin = datasets.load(name), time.process_time()
     X = fill(way, take_out(ds, pattern, seed), ds.n_initial, seed)
-    filled = time.process_time() - begin
-    model = EFCMLClassifier().fit(X[: ds.n_initial], ds.Y[: ds.n_initial])
-    result = prequential(model, X[ds.n_initial :], ds.stream[1], progress=False)
-    line = {"set": name, "pattern": pattern, "way": way, "seed": seed, "fill_seconds": filled}
-    return line | record_of(result)
+    seconds[f"{pattern}, {way}"] = time.process_time() - begin
+    return replace(ds, X=X)
 
 
 def main(arguments=None, out=OUT):
@@ -78,17 +75,21 @@ def main(arguments=None, out=OUT):
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     given = parser.parse_args(arguments)
     plan = [("none", "native"), *((pattern, way) for pattern in PATTERNS for way in WAYS)]
+    seconds = {}
+
+    def more(study, rows, model):
+        return {"fill_seconds": seconds[rows]}
+
     for name in given.only:
+        keys, data = {}, {}
         for pattern, way in plan:
-            seed = 0 if pattern == "none" else given.seed
-            keys = ("set", "pattern", "way", "seed")
-            done = {tuple(record[key] for key in keys) for record in read(out)}
-            if (name, pattern, way, seed) not in done:
-                record = run(name, pattern, way, seed)
-                with out.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
+            seed, rows = 0 if pattern == "none" else given.seed, f"{pattern}, {way}"
+            keys[rows, "default"] = {"set": name, "pattern": pattern, "way": way, "seed": seed}
+            data[rows] = partial(load, name, pattern, way, seed, seconds)
+        for record in run_missing(out, keys, {"default": EFCMLClassifier()}, data, more=more):
+            if record["set"] == name:
                 marks = f"{record['pa']:.4f} / {record['ap']:.4f}"
-                print(f"{name}, {pattern}, {way}: {marks}", flush=True)
+                print(f"{name}, {record['pattern']}, {record['way']}: {marks}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ experiments/decisions/rivals.py`` appends what is missing to
 ``experiments/results/decisions/rivals.jsonl`` and writes the table in ``docs/results/rivals.md``.
 """
 
-import json
+from functools import partial
 from pathlib import Path
 
-from inside import KEPT, SETS, read, record_of
+from inside import KEPT, SETS, run_missing
 
-from efcml import Study
+from efcml import datasets
 from efcml.rivals import MODELS, make_model
 from efcml.studies import Variant
 
@@ -33,24 +33,20 @@ def write_table(records):
     PAGE.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n")
 
 
+def more(study, name, model):
+    """Return what else a record says."""
+    result, variant = study.result(model, name), study.plan.variants[model]
+    counts = {"births": result.births, "merges": result.merges}
+    return counts | {"parameters": variant.describe()["model"]["parameters"]}
+
+
 def main():
-    have = {(r["model"], r["set"]) for r in read(OUT)}
-    missing = [(model, name) for model in MODELS for name in SETS if (model, name) not in have]
-    if missing:
-        models = {
-            model: Variant(make_model(model), learn=MODELS[model].learn)
-            for model in dict.fromkeys(model for model, _ in missing)
-        }
-        sets = list(dict.fromkeys(name for _, name in missing))
-        study = Study(models, sets, orders=1, folder=KEPT / "rivals").run()
-        with OUT.open("a") as file:
-            for model, name in missing:
-                parameters = models[model].describe()["model"]["parameters"]
-                result = study.result(model, name)
-                line = {"model": model, "set": name, "births": result.births}
-                line |= {"merges": result.merges, "parameters": parameters}
-                file.write(json.dumps(line | record_of(result)) + "\n")
-    write_table(read(OUT))
+    models = {
+        model: Variant(make_model(model), learn=rival.learn) for model, rival in MODELS.items()
+    }
+    keys = {(name, model): {"model": model, "set": name} for model in models for name in SETS}
+    data = {name: partial(datasets.load, name) for name in SETS}
+    write_table(run_missing(OUT, keys, models, data, more=more, folder=KEPT / "rivals"))
 
 
 if __name__ == "__main__":

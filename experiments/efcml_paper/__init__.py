@@ -1,8 +1,8 @@
 """The experiments of the paper, from runs to verdicts: ``efcml reproduce``.
 
-A run is described (`runs`), done (`execute`) where there is room (`work`), and its record kept
-(`record`). Experiments are lists of lines (`plan`), each a run in several orders; tables, figures
-and verdicts are made from the records alone.
+Experiments are lists of lines (`plan`), each a run (`runs`) in several orders. What is missing is
+done by a study (`work`), and its records are kept (`run_records`). From the records alone come
+tables and figures (`shown`), and verdicts on what the paper says (`claims`, `verdicts`).
 """
 
 from efcml_paper.plan import IDS

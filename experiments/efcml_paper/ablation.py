@@ -1,7 +1,6 @@
 """What is taken away or changed, one thing at a time, and the pairs that may act together."""
 
-from efcml_paper.cost import size_of
-from efcml_paper.runs import Line, make_run
+from efcml.datasets import CATALOG
 from efcml_paper.scale import DRIFTING
 
 BASE = "default"
@@ -45,34 +44,25 @@ def changes(p):
 
 
 PAIRS = (
-    ("no cases", "forgetting .995"),
-    ("no correlation", "bandwidth 1 (paper)"),
-    ("correlation x 10", "bandwidth 1 (paper)"),
-    ("no correlation", "bandwidth 2p"),
-    ("correlation x 10", "bandwidth 2p"),
-    ("L1 .01", "prior 1"),
-    ("L1 .1", "prior 1"),
-    ("L1 .1", "step at every row"),
-    ("no merging", "input space"),
-    ("no cases", "no correlation"),
-    ("no cases", "bandwidth 1 (paper)"),
-    ("no cases", "one rule"),
+    "no cases + forgetting .995",
+    "no correlation + bandwidth 1 (paper)",
+    "correlation x 10 + bandwidth 1 (paper)",
+    "no correlation + bandwidth 2p",
+    "correlation x 10 + bandwidth 2p",
+    "L1 .01 + prior 1",
+    "L1 .1 + prior 1",
+    "L1 .1 + step at every row",
+    "no merging + input space",
+    "no cases + no correlation",
+    "no cases + bandwidth 1 (paper)",
+    "no cases + one rule",
 )
 DRIFT_LINES = (BASE, "forgetting .999", "forgetting .995", "no cases", "no cases + forgetting .995")
 
 
-def pair_name(pair):
-    """Return the name of the line with both changes."""
-    return " + ".join(pair)
-
-
-def ablation_lines(name, limits, orders):
-    """Return the lines of the ablation on one set; forgetting alone on the drifting stream."""
-    single = changes(size_of(name)[2])
-    settings = single | {pair_name((a, b)): single[a] | single[b] for a, b in PAIRS}
-    if name == DRIFTING:
-        settings = {key: settings[key] for key in DRIFT_LINES}
-    return {
-        key: Line(make_run(name, limits=limits, **parameters), orders)
-        for key, parameters in settings.items()
-    }
+def settings_of(name):
+    """Return the parameters of every line on a set, those of pairs too."""
+    # No line of the drifting stream needs the number of its features.
+    single = changes(0 if name == DRIFTING else CATALOG[name].p)
+    pairs = {pair: pair.split(" + ") for pair in PAIRS}
+    return single | {pair: single[a] | single[b] for pair, (a, b) in pairs.items()}

@@ -1,18 +1,17 @@
 """What the records say of a line: by sample, along the stream, on average."""
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from efcml.measures import running_mean
 from efcml.studies.intervals import interval_of, resampled_means, shares_ahead, summarise
 from efcml.studies.study_data import BLOCK
-from efcml_paper.data_rows import order_of
-from efcml_paper.execute import curve_points
-from efcml_paper.packing import unpack, unpack_shares
 from efcml_paper.plan import IDS, Plan
-from efcml_paper.runs import is_built_in
+from efcml_paper.run_records import unpack, unpack_shares
+from efcml_paper.runs import is_built_in, order_of
 from efcml_paper.scale import LARGE
+from efcml_paper.work import curve_points
 
 
 class Findings:
@@ -27,34 +26,36 @@ class Findings:
 
     def __init__(self, plan: Plan, claims=1):
         self.plan, self.records, self.claims = plan, plan.records, claims
-        self._lines, self._samples = {}, {}
+        # Of this object alone: records of another one may differ.
+        self.lines, self.by_order = lru_cache(None)(self.lines), lru_cache(None)(self.by_order)
 
     @cached_property
     def rules_alone(self):
         """The same of rules alone, without remembered cases."""
         return Findings(self.plan.rules_alone(), self.claims)
 
-    @cached_property
+    @property
     def methods(self):
         """Versions and methods that made the records, each once."""
         made = {(r["versions"]["efcml"], r["method"]) for r in self.records.by_key.values()}
         return sorted(made)
 
+    @property
+    def recorded_ids(self):
+        """The experiments that have at least one whole line."""
+        return [name for name in IDS if any(self.lines(name).values())]
+
     def lines(self, experiment):
         """Return ``{data set: {name: Line}}``, only lines whose runs are all recorded."""
-        if experiment not in self._lines:
-            self._lines[experiment] = {
-                name: {key: line for key, line in lines.items() if self._is_complete(line)}
-                for name, lines in self.plan.lines(experiment).items()
-            }
-        return self._lines[experiment]
+        return {
+            name: {key: line for key, line in lines.items() if all(map(self.records.of, line.runs))}
+            for name, lines in self.plan.lines(experiment).items()
+        }
 
-    def line(self, experiment, dataset, name):
-        """Return one line, or None if it is not recorded."""
-        return self.lines(experiment).get(dataset, {}).get(name)
-
-    def _is_complete(self, line):
-        return all(self.records.of(run) is not None for run in line.runs)
+    def pick(self, experiment, dataset, *names):
+        """Return lines by their names, or None if one of them is not recorded."""
+        known = self.lines(experiment).get(dataset, {})
+        return [known[name] for name in names] if known.keys() >= set(names) else None
 
     def numbers(self, line, field):
         """Return a field of the records, by order."""
@@ -69,12 +70,8 @@ class Findings:
 
         Built-in streams have other samples with every seed; these stand beside each other.
         """
-        if (line, measure) not in self._samples:
-            rows = [self._by_sample(run, measure) for run in line.runs]
-            if is_built_in(line.run.dataset):
-                rows = [np.concatenate(rows)]
-            self._samples[line, measure] = np.array(rows)
-        return self._samples[line, measure]
+        rows = [self._by_sample(run, measure) for run in line.runs]
+        return np.array([np.concatenate(rows)] if is_built_in(line.run.dataset) else rows)
 
     def _by_sample(self, run, measure):
         record = self.records.of(run)
@@ -92,12 +89,11 @@ class Findings:
         """Return a measure up to each row, mean over the orders."""
         return np.mean([self.trend(line, measure, order) for order in line.orders], axis=0)
 
-    def rules(self, line, order=0):
-        """Return the number of rules after each row of the stream."""
-        record = self.records.of(line.run.in_order(order))
+    def rules(self, line):
+        """Return the number of rules after each row of the stream, in file order."""
+        record = self.records.of(line.run)
         n_rows = len(unpack(record["right"], "u1"))
-        kept = curve_points(n_rows)
-        last = np.searchsorted(kept, np.arange(n_rows), side="right") - 1
+        last = np.searchsorted(curve_points(n_rows), np.arange(n_rows), side="right") - 1
         return unpack(record["curve"], "u2")[last]
 
     # -- differences ------------------------------------------------------------------------
@@ -128,11 +124,9 @@ class Findings:
 
     def fall(self, line, measure):
         """Return the interval of the second half of the stream minus the first, in file order."""
-        values = self._by_sample(line.run, measure)
-        halves = np.array_split(values, 2)
-        first, second = (
-            resampled_means(half, block_of(line), seed) for seed, half in enumerate(halves)
-        )
+        halves = np.array_split(self._by_sample(line.run, measure), 2)
+        block = block_of(line)
+        first, second = (resampled_means(half, block, seed) for seed, half in enumerate(halves))
         mean = np.nanmean(halves[1]) - np.nanmean(halves[0])
         return summarise(mean, second - first, self.claims)
 
@@ -141,8 +135,3 @@ def block_of(line):
     """Return the length of blocks that are drawn together."""
     dataset = line.run.dataset
     return BLOCK if dataset == LARGE or is_built_in(dataset) else 1
-
-
-def recorded_ids(findings):
-    """Return the experiments that have at least one whole line."""
-    return [name for name in IDS if any(findings.lines(name).values())]

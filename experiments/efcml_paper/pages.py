@@ -5,42 +5,20 @@ from pathlib import Path
 
 from efcml.plots import save_figure
 from efcml_paper.claims import CLAIMS, N_CHECKS
-from efcml_paper.findings import Findings, recorded_ids
-from efcml_paper.judging import count_verdicts, judge_all, verdict_tables
+from efcml_paper.findings import Findings
 from efcml_paper.marks import marks_tables
-from efcml_paper.paper_figures import figures_of
-from efcml_paper.paper_tables import Table, recovery_tables, tables_of
-from efcml_paper.plan import SMALL, Plan
+from efcml_paper.paper_tables import Table, as_markdown, recovery_tables
+from efcml_paper.plan import RIVALS, SMALL, Plan
 from efcml_paper.run_records import Records
 from efcml_paper.scale import FULL
-from efcml_paper.tuned import RIVALS, read_choices, tuned_parameters
+from efcml_paper.shown import SHOWN, figures_of, tables_of
+from efcml_paper.tuned import read_choices
+from efcml_paper.verdicts import count_verdicts, judge_all, verdict_tables
 
-ORDER = (
-    "pa-trends",
-    "ap-trends",
-    "rule-counts",
-    "mediamill",
-    "al-labels",
-    "al-samples",
-    "al-instability",
-    "al-mediamill",
-    "speed",
-    "ablation",
-)
 PICTURES = (
-    "pa-trends",
-    "ap-trends",
-    "rule-counts",
-    "mediamill",
-    "al-labels",
-    "al-labels-small",
-    "al-samples",
-    "al-samples-small",
-    "al-instability-labels",
-    "al-instability-samples",
-    "al-mediamill",
-    "ablation",
-)
+    "pa-trends ap-trends rule-counts mediamill al-labels al-labels-small al-samples"
+    " al-samples-small al-instability-labels al-instability-samples al-mediamill ablation"
+).split()
 NOTHING = "There are no records yet: `efcml reproduce all --out experiments/results/reproduce`."
 
 
@@ -53,53 +31,54 @@ def read_findings(folder, scale=FULL):
     return Findings(Plan(scale, read_choices(folder), records), N_CHECKS)
 
 
+def part(make):
+    """Return a maker of texts that says so if there are no records."""
+
+    def say(findings, *more):
+        return NOTHING if findings is None else "\n\n".join(make(findings, *more))
+
+    return say
+
+
+@part
 def verdict_part(findings):
     """Return how many claims hold, and all verdicts: of the paper, then from the small start."""
-    if findings is None:
-        return NOTHING
-    parts = []
     for title, start in (("what the paper says", ""), ("the same from the small start", SMALL)):
         judged = judge_all([claim for claim in CLAIMS if claim.start == start], findings)
-        tables = verdict_tables(judged, title)
-        parts += [count_verdicts(judged), *(table.to_markdown() for table in tables)]
-    return "\n\n".join(parts)
+        yield count_verdicts(judged)
+        yield as_markdown(verdict_tables(judged, title))
 
 
+@part
 def marks_part(findings):
     """Return the lines of other methods beside ours."""
-    if findings is None:
-        return NOTHING
-    return "\n\n".join(table.to_markdown() for table in marks_tables(findings))
+    return [as_markdown(marks_tables(findings))]
 
 
+@part
 def tables_part(findings, pictures=()):
     """Return tables and pictures of all experiments that are recorded, and how they were made.
 
     ``pictures`` are files, named by `picture_name`, in the folder of the page's pictures.
     """
-    if findings is None:
-        return NOTHING
-    parts = [origin(findings), tuned_table(findings).to_markdown()]
-    recorded = recorded_ids(findings)
-    for experiment in (name for name in ORDER if name in recorded):
-        parts.append(f"### {experiment}")
+    yield origin(findings)
+    yield tuned_table(findings).to_markdown()
+    for experiment in (name for name in SHOWN if name in findings.recorded_ids):
+        yield f"### {experiment}"
         for name in PICTURES:
             if name.startswith(experiment) and picture_name(name) in pictures:
-                parts.append(f"![{name}](../images/{picture_name(name)})")
-        parts += [table.to_markdown() for table in tables_of(experiment, findings)]
-    return "\n\n".join(parts)
+                yield f"![{name}](../images/{picture_name(name)})"
+        yield as_markdown(tables_of(experiment, findings))
 
 
+@part
 def recovery_part(findings):
     """Return what budgets recover, in samples and in single labels."""
-    if findings is None:
-        return NOTHING
-    parts = []
     for experiment, words in (("al-samples", "Whole samples"), ("al-labels", "Single labels")):
         tables = recovery_tables(experiment, findings)
         if tables:
-            parts += [f"## {words}", *(table.to_markdown() for table in tables)]
-    return "\n\n".join(parts)
+            yield f"## {words}"
+            yield as_markdown(tables)
 
 
 def picture_name(name):
@@ -110,7 +89,7 @@ def picture_name(name):
 def draw_pictures(findings, folder):
     """Draw the figures of the page into a folder; return their names."""
     drawn = []
-    for experiment in recorded_ids(findings):
+    for experiment in findings.recorded_ids:
         for name, figure in figures_of(experiment, findings).items():
             if name in PICTURES:
                 save_figure(figure, Path(folder) / f"paper-{name}", kinds=("svg",))
@@ -133,7 +112,7 @@ def tuned_table(findings):
     plan, rows = findings.plan, []
     for dataset in sorted(plan.choices):
         for model in ("efcml", *RIVALS):
-            chosen = tuned_parameters(dataset, model, plan.scale, plan.choices, plan.records)
+            chosen = plan.tuned(dataset, model)
             if chosen is not None:
                 words = ", ".join(f"{name} {value}" for name, value in sorted(chosen.items()))
                 rows.append([dataset, model, words])

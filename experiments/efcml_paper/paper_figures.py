@@ -1,11 +1,11 @@
-"""Figures of every experiment."""
+"""Figures of every experiment; each function yields names and figures, None where nothing is."""
 
 import numpy as np
 
 from efcml import plots
 from efcml.plots import style
 from efcml_paper.ablation import BASE
-from efcml_paper.plan import DEFAULT, NAMES, SMALL, STARTS, UNITS
+from efcml_paper.plan import DEFAULT, SMALL, STARTS, UNITS
 from efcml_paper.scale import LARGE, SETS
 
 MEASURES = {"pa": "partial accuracy", "ap": "average precision"}
@@ -13,54 +13,67 @@ BEGINNING = 0.05  # of the stream is left out: means of few rows would stretch t
 WIDTH, HEIGHT = 11.0, 7.0
 
 
-def figures_of(experiment, findings):
-    """Return the figures of an experiment by name."""
-    maker = MAKERS.get(experiment)
-    return {} if maker is None else maker(experiment, findings)
-
-
-# -- trends ---------------------------------------------------------------------------------
-
-
 def draw_comparison(experiment, findings):
     """Draw EFC-ML, one-versus-rest, chain and static in file order, one panel per set."""
-    measure = experiment.partition("-")[0]
-    names = [NAMES[model] for model in ("efcml", "ovr", "chain", "static")]
-    figures = {}
+    measure, names = experiment[:2], ("EFC-ML", "one-versus-rest", "chain", "static")
     for suffix, words in (("", "tuned"), (DEFAULT, "default parameters")):
-        panels = {
-            dataset: curves_of(findings, lines, [name + suffix for name in names], measure)
-            for dataset, lines in findings.lines(experiment).items()
-        }
-        if any(panels.values()):
-            title = f"Accumulated {MEASURES[measure]}, {words}, file order"
-            name = experiment if not suffix else f"{experiment}-default"
-            figures[name] = draw_panels(panels, MEASURES[measure], title)
-    return figures
+        title = f"Accumulated {MEASURES[measure]}, {words}, file order"
+        own = [name + suffix for name in names]
+        figure = draw_sets(findings, experiment, own, measure, title)
+        yield experiment + ("-default" if suffix else ""), figure
+
+
+def draw_budgets(experiment, findings):
+    """Draw full update, three budgets, random and static, from both starts."""
+    names = ("full update", "active 30%", "active 20%", "active 10%", "random 10%", "static")
+    unit = experiment.partition("-")[2]
+    yield from draw_starts(experiment, experiment, findings, names, f"Budget of {unit}")
+
+
+def draw_criteria(experiment, findings):
+    """Draw a budget of 10 % with and without the third criterion, from both starts."""
+    for unit in UNITS:
+        names = [f"{word} instability, {unit}" for word in ("with", "without")]
+        title = f"10 % of the {unit}, with and without instability"
+        yield from draw_starts(f"{experiment}-{unit}", experiment, findings, names, title)
+
+
+def draw_starts(figure, experiment, findings, names, title):
+    """Draw two figures, from the published split and from the small start."""
+    for words, suffix in STARTS.items():
+        text = f"{title}, {words}: partial accuracy, mean over the orders"
+        own = [name + suffix for name in names]
+        drawn = draw_sets(findings, experiment, own, "pa", text, mean=True)
+        yield figure + ("-small" if suffix else ""), drawn
+
+
+def draw_sets(findings, experiment, names, measure, title, *, mean=False):
+    """Return a figure with a panel of trends for each set, None if there are no trends."""
+    panels = {
+        dataset: curves_of(findings, lines, names, measure, mean=mean)
+        for dataset, lines in findings.lines(experiment).items()
+    }
+    return draw_panels(panels, MEASURES[measure], title) if any(panels.values()) else None
 
 
 def curves_of(findings, lines, names, measure, *, mean=False):
     """Return rows and values of the lines that are there, for `efcml.plots.draw_trends`."""
-    curves = {}
-    for name in names:
-        line = lines.get(name)
-        if line is not None:
-            values = findings.mean_trend(line, measure) if mean else findings.trend(line, measure)
-            begin = int(BEGINNING * len(values))
-            short = name.removesuffix(SMALL).partition(",")[0]  # titles say the rest
-            curves[short] = (np.arange(begin, len(values)), values[begin:])
+    curves, trend = {}, findings.mean_trend if mean else findings.trend
+    for name in (name for name in names if name in lines):
+        values = trend(lines[name], measure)
+        begin = int(BEGINNING * len(values))
+        short = name.removesuffix(SMALL).partition(",")[0]  # titles say the rest
+        curves[short] = (np.arange(begin, len(values)), values[begin:])
     return curves
 
 
-def draw_panels(panels, ylabel, title, *, width=WIDTH, height=HEIGHT):
-    """Return a figure with one panel of trends per set, two beside each other."""
-    figure = plots.new_figure(width, height)
-    rows = -(-len(panels) // 2)
-    axes = figure.subplots(rows, 2, squeeze=False)
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    for ax, (name, curves) in zip(axes.flat, panels.items(), strict=False):
-        plots.draw_trends(curves, ax=ax, ylabel=ylabel)
+def draw_panels(panels, ylabel, title, *, height=HEIGHT, draw=plots.draw_trends, **options):
+    """Return a figure with one panel per set, two beside each other."""
+    figure = plots.new_figure(WIDTH, height)
+    axes = figure.subplots(-(-len(panels) // 2), 2, squeeze=False)
+    for ax, (name, curves) in zip(axes.flat, panels.items(), strict=True):
+        draw(curves, ax=ax, **options)
+        ax.set_ylabel(ylabel)
         ax.set_title(name, fontsize=style.SMALL + 2)
     figure.suptitle(title, fontsize=12)
     return figure
@@ -74,65 +87,19 @@ def draw_large(experiment, findings):
     panels = {
         title: curves_of(findings, lines, names, measure) for measure, title in MEASURES.items()
     }
-    figure = draw_panels(panels, "so far", "mediamill, file order", height=4.2)
-    return {experiment: figure}
-
-
-# -- number of rules ------------------------------------------------------------------------
+    yield experiment, draw_panels(panels, "so far", "mediamill, file order", height=4.2)
 
 
 def draw_rules(experiment, findings):
     """Draw the number of rules in file order, one panel per set."""
-    panels = findings.lines(experiment)
-    figure = plots.new_figure(WIDTH, 4.0)
-    axes = figure.subplots(1, len(panels))
-    for ax, (dataset, lines) in zip(axes, panels.items(), strict=True):
-        names = [NAMES[model] for model in ("efcml", "ovr", "chain")]
-        counts = {
-            name: findings.rules(lines[name]).astype(float) for name in names if name in lines
-        }
-        plots.draw_rule_counts(counts, ax=ax, log=True)
-        ax.set_title(dataset, fontsize=style.SMALL + 2)
-        ax.set_ylabel("rules, all labels together")
-    figure.suptitle("Number of rules along the stream, tuned, file order", fontsize=12)
-    return {experiment: figure}
-
-
-# -- active learning ------------------------------------------------------------------------
-
-
-def draw_budgets(experiment, findings):
-    """Draw full update, three budgets, random and static, from both starts."""
-    names = ("full update", "active 30%", "active 20%", "active 10%", "random 10%", "static")
-    unit = experiment.partition("-")[2]
-    return draw_starts(experiment, findings, names, f"Budget of {unit}")
-
-
-def draw_criteria(experiment, findings):
-    """Draw a budget of 10 % with and without the third criterion, from both starts."""
-    figures = {}
-    for unit in UNITS:
-        names = [f"{word} instability, {unit}" for word in ("with", "without")]
-        title = f"10 % of the {unit}, with and without instability"
-        figures |= draw_starts(f"{experiment}-{unit}", findings, names, title, experiment)
-    return figures
-
-
-def draw_starts(name, findings, names, title, experiment=None):
-    """Return two figures, from the published split and from the small start."""
-    figures = {}
-    for words, suffix in STARTS.items():
-        panels = {
-            dataset: curves_of(findings, lines, [n + suffix for n in names], "pa", mean=True)
-            for dataset, lines in findings.lines(experiment or name).items()
-        }
-        if any(panels.values()):
-            text = f"{title}, {words}: partial accuracy, mean over the orders"
-            figures[name + ("-small" if suffix else "")] = draw_panels(panels, MEASURES["pa"], text)
-    return figures
-
-
-# -- ablation -------------------------------------------------------------------------------
+    names = ("EFC-ML", "one-versus-rest", "chain")
+    panels = {
+        dataset: {name: findings.rules(own[name]).astype(float) for name in names if name in own}
+        for dataset, own in findings.lines(experiment).items()
+    }
+    title = "Number of rules along the stream, tuned, file order"
+    options = {"height": 4.0, "draw": plots.draw_rule_counts, "log": True}
+    yield experiment, draw_panels(panels, "rules, all labels together", title, **options)
 
 
 def draw_ablation(experiment, findings):
@@ -141,13 +108,10 @@ def draw_ablation(experiment, findings):
     names = [name for name in lines[SETS[0]] if name != BASE and " + " not in name]
     figure = plots.new_figure(WIDTH, 0.42 * len(names) + 1.8)
     axes = figure.subplots(1, 2, sharey=True)
-    looks = style.line_looks(len(SETS))
     for ax, (measure, words) in zip(axes, MEASURES.items(), strict=True):
-        for place, (dataset, (color, _)) in enumerate(zip(SETS, looks, strict=True)):
-            shift = 0.18 * (place - 1.5)
-            draw_dots(
-                ax, findings, lines[dataset], names, measure, color, "osD^"[place], shift, dataset
-            )
+        for place, (color, _) in enumerate(style.line_looks(len(SETS))):
+            own = {name: lines[SETS[place]].get(name) for name in (*names, BASE)}
+            draw_dots(ax, findings, own, measure, place, color)
         ax.axvline(0.0, color=style.GREY, linewidth=1)
         style.clear_frame(ax).grid(axis="x", color=style.PALE, linewidth=0.7)
         ax.set_xscale("symlog", linthresh=1.0, linscale=1.5)
@@ -158,36 +122,16 @@ def draw_ablation(experiment, findings):
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     figure.suptitle("One thing changed at a time (corrected 95 % intervals)", fontsize=12)
-    return {experiment: figure}
+    yield experiment, figure
 
 
-def draw_dots(ax, findings, lines, names, measure, color, marker, shift, label):
+def draw_dots(ax, findings, lines, measure, place, color):
     """Draw the dots and intervals of one set."""
-    for place, name in enumerate(names):
-        if name in lines and BASE in lines:
-            found = findings.difference(lines[name], lines[BASE], measure)
-            at = place + shift
-            ax.plot(
-                [100 * found.wide_low, 100 * found.wide_high], [at, at], color=color, linewidth=1.2
-            )
-            ax.plot(
-                100 * found.mean,
-                at,
-                marker,
-                color=color,
-                markersize=4,
-                label=label if place == 0 else None,
-            )
-
-
-MAKERS = {
-    "pa-trends": draw_comparison,
-    "ap-trends": draw_comparison,
-    "rule-counts": draw_rules,
-    "mediamill": draw_large,
-    "al-labels": draw_budgets,
-    "al-samples": draw_budgets,
-    "al-instability": draw_criteria,
-    "al-mediamill": draw_large,
-    "ablation": draw_ablation,
-}
+    base = lines.pop(BASE)
+    for at, line in enumerate(lines.values()):
+        if line and base:
+            found = findings.difference(line, base, measure)
+            ends = 100 * np.array([found.wide_low, found.mean, found.wide_high])
+            look = {"color": color, "linewidth": 1.2, "marker": "osD^"[place], "markersize": 4}
+            label = None if at else SETS[place]
+            ax.plot(ends, [at + 0.18 * (place - 1.5)] * 3, markevery=[1], label=label, **look)

@@ -1,16 +1,19 @@
 """Tables of every experiment, for a terminal and for Markdown."""
 
 from dataclasses import dataclass
-from math import isfinite
+from functools import partial
 
+import numpy as np
+
+from efcml.studies.intervals import LEVEL
 from efcml.support.tables import format_table
-from efcml_paper.ablation import BASE, DRIFT_LINES, PAIRS, pair_name
-from efcml_paper.claims import PAPER_SECONDS
+from efcml_paper.ablation import BASE, DRIFT_LINES, PAIRS
+from efcml_paper.claims import PAPER_SECONDS, TIMED
 from efcml_paper.plan import BUDGETS, COMPARED, DEFAULT, NAMES, SMALL, STARTS
-from efcml_paper.recovery import lead, recovered
 from efcml_paper.scale import DRIFTING, LARGE, SETS
 
 MISSING = "-"
+MEASURES = ("pa", "ap")
 ONE_ORDER = "one-versus-rest and chain with default parameters: file order only"
 
 
@@ -24,8 +27,10 @@ class Table:
 
     def to_markdown(self):
         """Return it as Markdown."""
-        lines = [f"**{self.title}**", "", row_of(self.header), "|---" * len(self.header) + "|"]
-        return "\n".join([*lines, *map(row_of, self.rows)])
+        rule = "|---" * len(self.header) + "|"
+        return "\n".join(
+            [f"**{self.title}**", "", row_of(self.header), rule, *map(row_of, self.rows)]
+        )
 
     def to_text(self):
         """Return it as aligned lines."""
@@ -43,17 +48,28 @@ def row_of(cells):
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def tables_of(experiment, findings):
-    """Return the tables of an experiment."""
-    return MAKERS[experiment](experiment, findings)
+def as_markdown(tables):
+    """Return tables below each other."""
+    return "\n\n".join(table.to_markdown() for table in tables)
+
+
+def grid(title, first, names, sets, cell):
+    """Return a table with a row per name and a column per set; cells may be None."""
+    rows = [[name, *(cell(name, dataset) or MISSING for dataset in sets)] for name in names]
+    return Table(title, [first, *sets], rows)
+
+
+def cells(findings, experiment, write, *more):
+    """Return what writes the cell of a line on a set; ``more`` lines go to ``write`` with it."""
+
+    def cell(name, dataset):
+        lines = findings.pick(experiment, dataset, name, *more)
+        return lines and write(*lines)
+
+    return cell
 
 
 # -- cells ----------------------------------------------------------------------------------
-
-
-def scores(findings, line):
-    """Return PA / AP of a line, mean over its orders."""
-    return f"{short(findings.mean(line, 'pa'))} / {short(findings.mean(line, 'ap'))}"
 
 
 def short(value, digits=3):
@@ -68,15 +84,33 @@ def short(value, digits=3):
     return text[1:] if text.startswith("0.") else text
 
 
-def across_sets(title, findings, experiment, names, cell, first="model"):
-    """Return a table with one row per line and one column per set."""
-    lines = findings.lines(experiment)
-    rows = []
-    for name in names:
-        found = [lines[dataset].get(name) for dataset in lines]
-        if any(found):
-            rows.append([name, *(MISSING if line is None else cell(line) for line in found)])
-    return Table(title, [first, *lines], rows)
+def scores(findings, line):
+    """Return PA / AP of a line, mean over its orders."""
+    return " / ".join(short(findings.mean(line, measure)) for measure in MEASURES)
+
+
+def file_order(findings, line):
+    """Return PA / AP of a line in file order."""
+    return " / ".join(short(findings.numbers(line, measure)[0]) for measure in MEASURES)
+
+
+def mean_and_half(values, form):
+    """Return a mean over orders with half of its 95 % interval, which one order does not have.
+
+    Examples
+    --------
+    >>> mean_and_half([1.0, 2.0, 3.0], ".2f"), mean_and_half([0.5], "+.2f")
+    ('2.00 ± 2.48', '+0.50')
+    """
+    from scipy.stats import t as student  # takes a second to import
+
+    n, mean = len(values), np.mean(values)
+    if not np.isfinite(mean):  # there is no gap
+        return MISSING
+    if n == 1:
+        return f"{mean:{form}}"
+    half = student.ppf(0.5 + LEVEL / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)
+    return f"{mean:{form}} ± {half:.2f}"
 
 
 # -- experiments ----------------------------------------------------------------------------
@@ -84,143 +118,103 @@ def across_sets(title, findings, experiment, names, cell, first="model"):
 
 def trend_tables(experiment, findings):
     """Return scores of all models, tuned and default, and what EFC-ML is above the others."""
-    names = [NAMES[model] for model in COMPARED]
-    both = names + [name + DEFAULT for name in names]
+    names, sets = [NAMES[model] for model in COMPARED], findings.lines(experiment)
+    both, measure = names + [name + DEFAULT for name in names], experiment[:2]
+
+    def lead(other, first):
+        found = findings.difference(first, other, measure)
+        return f"{found.in_points()} ({100 * found.spread:.2f})"
+
+    mean = f"PA / AP, mean over the orders ({ONE_ORDER})"
     tables = [
-        across_sets(
-            f"PA / AP, mean over the orders ({ONE_ORDER})",
-            findings,
-            experiment,
-            both,
-            lambda line: scores(findings, line),
-        ),
-        across_sets(
-            "PA / AP in file order",
-            findings,
-            experiment,
-            both,
-            lambda line: file_order(findings, line),
-        ),
+        grid(title, "model", both, sets, cells(findings, experiment, partial(write, findings)))
+        for title, write in ((mean, scores), ("PA / AP in file order", file_order))
     ]
-    measure = experiment.partition("-")[0]
-    return [*tables, difference_table(experiment, findings, measure, names[0], names[1:])]
-
-
-def file_order(findings, line):
-    """Return PA / AP of a line in file order."""
-    return f"{short(findings.numbers(line, 'pa')[0])} / {short(findings.numbers(line, 'ap')[0])}"
-
-
-def difference_table(experiment, findings, measure, first, others):
-    """Return what one line is above others, in points, with intervals and the spread of orders."""
     title = (
-        f"{first} above the others, {measure.upper()} in points [corrected interval over samples]"
-        " (standard deviation over orders)"
+        f"{names[0]} above the others, {measure.upper()} in points [corrected interval over"
+        " samples] (standard deviation over orders)"
     )
-    lines = findings.lines(experiment)
-    rows = []
-    for other in others:
-        cells = []
-        for named in lines.values():
-            if first in named and other in named:
-                found = findings.difference(named[first], named[other], measure)
-                cells.append(f"{found.in_points()} ({100 * found.spread:.2f})")
-            else:
-                cells.append(MISSING)
-        rows.append([other, *cells])
-    return Table(title, ["other", *lines], rows)
+    leads = cells(findings, experiment, lead, names[0])
+    return [*tables, grid(title, "other", names[1:], sets, leads)]
 
 
 def rule_tables(experiment, findings):
     """Return how many rules there are."""
-    lines = next(iter(findings.lines(experiment).values()))
-    names = [name for name in lines if not name.startswith("static")]
+    sets = findings.lines(experiment)
+    names = [name for name in next(iter(sets.values())) if not name.startswith("static")]
 
     def cell(line):
         merges = findings.mean(line, "merges")
         return f"{findings.mean(line, 'rules'):.0f} ({merges:.0f} merges)"
 
     title = "rules at the end, of all labels together (merges in the stream), mean over the orders"
-    return [across_sets(title, findings, experiment, names, cell)]
+    return [grid(title, "model", names, sets, cells(findings, experiment, cell))]
 
 
 def active_tables(experiment, findings):
-    """Return scores and shares asked of every budget, from both starts."""
+    """Return scores and shares asked of every budget, from both starts, and what is recovered."""
 
     def cell(line):
         asked = findings.mean(line, "asked")
         return scores(findings, line) + ("" if asked in (0.0, 1.0) else f" ({asked:.0%})")
 
-    tables = []
-    for title, start in STARTS.items():
-        names = [
-            name
-            for named in findings.lines(experiment).values()
-            for name in named
-            if name.endswith(SMALL) == (start == SMALL)
-        ]
-        if names:
-            words = f"PA / AP (share asked), {title}, mean over the orders"
-            unique = list(dict.fromkeys(names))
-            tables.append(across_sets(words, findings, experiment, unique, cell, "what is learned"))
+    tables, sets = [], findings.lines(experiment)
+    known = dict.fromkeys(name for named in sets.values() for name in named)
+    for words, start in STARTS.items():
+        names = [name for name in known if name.endswith(SMALL) == bool(start)]
+        title = f"PA / AP (share asked), {words}, mean over the orders"
+        write = cells(findings, experiment, cell)
+        tables += [grid(title, "what is learned", names, sets, write)] if names else []
     return tables + recovery_tables(experiment, findings)
 
 
 def recovery_tables(experiment, findings):
-    """Return what budgets recover, from both starts; only of experiments that have budgets."""
-    tables = []
+    """Return the share that budgets recover of the gap from learning nothing to everything.
+
+    Both differences are averaged over the sets first: a set with hardly a gap would otherwise
+    decide. There are none of experiments without budgets.
+    """
+    title = (
+        "share of the gap from static to full update that is recovered, {}, mean of the four sets"
+        " (± half of the 95 % interval over orders)"
+    )
+    ahead = [f"active minus random, {measure} points" for measure in ("PA", "AP")]
+    header, tables = ["what is learned", "PA", "AP", *ahead], []
+    names = [f"{way} {budget:.0%}" for budget in BUDGETS for way in ("random", "active")]
     for words, start in STARTS.items():
-        rows = [
-            recovery_row(findings, experiment, way, budget, start)
-            for budget in BUDGETS
-            for way in ("random", "active")
-        ]
-        rows = [row for row in rows if row is not None]
-        if rows:
-            title = (
-                f"share of the gap from static to full update that is recovered, {words}, mean of"
-                " the four sets (± half of the 95 % interval over orders)"
-            )
-            ahead = [f"active minus random, {measure} points" for measure in ("PA", "AP")]
-            tables.append(Table(title, ["what is learned", "PA", "AP", *ahead], rows))
+        own = [name + start for name in ("static", "full update", *names)]
+        lines = [findings.pick(experiment, dataset, *own) for dataset in SETS]
+        if all(lines):
+            rows = recovery_rows(findings, names, lines)
+            tables.append(Table(title.format(words), header, rows))
     return tables
 
 
-def recovery_row(findings, experiment, way, budget, start):
-    """Return what one way of asking recovers, and for the active one its lead; None if not run."""
-    name = f"{way} {budget:.0%}"
-    shares = recovered(findings, experiment, name, start)
-    if shares is None:
-        return None
-    points = lead(findings, experiment, budget, start) if way == "active" else None
-    ahead = ["", ""] if points is None else [mean_and_half(pair, "+.2f") for pair in points]
-    return [name, *(mean_and_half(pair, ".2f") for pair in shares), *ahead]
+def recovery_rows(findings, names, lines):
+    """Return what each way of asking recovers, and the lead of the active one in points.
 
-
-def mean_and_half(pair, form):
-    """Return a mean with the half width of its interval, which one order does not have.
-
-    Examples
-    --------
-    >>> mean_and_half((0.5, 0.04), ".2f"), mean_and_half((0.5, float("nan")), "+.2f")
-    ('0.50 ± 0.04', '+0.50')
+    Of every set, ``lines`` has static, full update, and then the names.
     """
-    mean, half = pair
-    if not isfinite(mean):  # there is no gap
-        return MISSING
-    return f"{mean:{form}} ± {half:.2f}" if isfinite(half) else f"{mean:{form}}"
+    values = [[[findings.numbers(line, m) for m in MEASURES] for line in own] for own in lines]
+    static, full, *found = np.mean(values, axis=0)  # both measures in every order
+    rows = []
+    for place, (name, line) in enumerate(zip(names, found, strict=True)):
+        with np.errstate(divide="ignore", invalid="ignore"):  # there may be no gap
+            shares = (line - static) / (full - static)
+        leads = 100.0 * (line - found[place - 1]) if name.startswith("active") else ()
+        ahead = [mean_and_half(points, "+.2f") for points in leads] or ["", ""]
+        rows.append([name, *(mean_and_half(share, ".2f") for share in shares), *ahead])
+    return rows
 
 
 def large_tables(experiment, findings):
     """Return scores, rules and time on mediamill."""
     rows = []
     for name, line in findings.lines(experiment)[LARGE].items():
-        pa, ap, rules, asked, time = (
-            findings.mean(line, field) for field in ("pa", "ap", "rules", "asked", "ms_per_sample")
-        )
-        rows.append(
-            [name, short(pa, 4), short(ap, 4), f"{rules:.0f}", f"{100 * asked:.0f}", f"{time:.3g}"]
-        )
+        fields = ("pa", "ap", "rules", "asked", "ms_per_sample")
+        pa, ap, rules, asked, time = (findings.mean(line, field) for field in fields)
+        counts = f"{rules:.0f}", f"{100 * asked:.0f}", f"{time:.3g}"
+        rows.append([name, short(pa, 4), short(ap, 4), *counts])
     header = ["model", "PA", "AP", "rules", "% learned", "ms/sample"]
     return [Table("mediamill, file order", header, rows)]
 
@@ -229,20 +223,11 @@ def speed_tables(experiment, findings):
     """Return seconds per update beside those of the paper."""
     rows = []
     for dataset, lines in findings.lines(experiment).items():
-        for place, name in enumerate(NAMES[model] for model in ("efcml", "ovr", "chain")):
+        for name, paper in zip(TIMED, PAPER_SECONDS[dataset], strict=True):
             if name in lines:
                 seconds = 1e-3 * findings.mean(lines[name], "ms_per_sample")
-                paper = PAPER_SECONDS[dataset][place]
-                rows.append(
-                    [
-                        dataset,
-                        name,
-                        f"{seconds:.5f}",
-                        f"{paper:.3f}",
-                        f"{paper / seconds:.0f}",
-                        f"{findings.mean(lines[name], 'rules'):.0f}",
-                    ]
-                )
+                times = f"{seconds:.5f}", f"{paper:.3f}", f"{paper / seconds:.0f}"
+                rows.append([dataset, name, *times, f"{findings.mean(lines[name], 'rules'):.0f}"])
     header = ["set", "model", "seconds", "paper", "times faster", "rules"]
     return [Table("seconds per sample, predicted and learned, one process", header, rows)]
 
@@ -250,61 +235,23 @@ def speed_tables(experiment, findings):
 def ablation_tables(experiment, findings):
     """Return what every change costs, what pairs add, and forgetting on a drifting stream."""
     names = [name for name in findings.lines(experiment)[SETS[0]] if " + " not in name]
-    tables = [
-        change_table(
-            findings,
-            measure,
-            names,
-            SETS,
-            f"changed minus default, {measure.upper()} in points [corrected interval]",
-        )
-        for measure in ("pa", "ap")
+
+    def changed(title, measure, names, sets):
+        def write(line, base):
+            return findings.difference(line, base, measure).in_points()
+
+        own = [name for name in names if name != BASE]
+        return grid(title, "changed", own, sets, cells(findings, experiment, write, BASE))
+
+    def beyond(name, dataset):
+        lines = findings.pick(experiment, dataset, name, *name.split(" + "), BASE)
+        return lines and findings.combine(lines, (1, -1, -1, 1), "pa").in_points()
+
+    first = "changed minus default, {} in points [corrected interval]"
+    second = f"the same on a stream that drifts ({DRIFTING}), {{}}"
+    title = "both changes beyond the sum of each, PA in points"
+    return [
+        *(changed(first.format(m.upper()), m, names, SETS) for m in MEASURES),
+        grid(title, "changed", PAIRS, SETS, beyond),
+        *(changed(second.format(m.upper()), m, DRIFT_LINES, (DRIFTING,)) for m in MEASURES),
     ]
-    tables.append(pair_table(findings))
-    for measure in ("pa", "ap"):
-        words = f"the same on a stream that drifts ({DRIFTING}), {measure.upper()}"
-        tables.append(change_table(findings, measure, DRIFT_LINES, (DRIFTING,), words))
-    return tables
-
-
-def change_table(findings, measure, names, sets, title):
-    """Return changed minus default for every line and set."""
-    lines = findings.lines("ablation")
-    rows = []
-    for name in names:
-        cells = []
-        for dataset in sets:
-            pair = [lines[dataset].get(key) for key in (name, BASE)]
-            known = None not in pair and name != BASE
-            cells.append(findings.difference(*pair, measure).in_points() if known else MISSING)
-        if name != BASE:
-            rows.append([name, *cells])
-    return Table(title, ["changed", *sets], rows)
-
-
-def pair_table(findings):
-    """Return what two changes together do beyond the sum of both, in PA."""
-    lines, rows = findings.lines("ablation"), []
-    for pair in PAIRS:
-        cells = []
-        for dataset in SETS:
-            found = [lines[dataset].get(key) for key in (pair_name(pair), *pair, BASE)]
-            whole = None not in found
-            together = findings.combine(found, (1, -1, -1, 1), "pa") if whole else None
-            cells.append(together.in_points() if whole else MISSING)
-        rows.append([pair_name(pair), *cells])
-    return Table("both changes beyond the sum of each, PA in points", ["changed", *SETS], rows)
-
-
-MAKERS = {
-    "pa-trends": trend_tables,
-    "ap-trends": trend_tables,
-    "rule-counts": rule_tables,
-    "mediamill": large_tables,
-    "al-labels": active_tables,
-    "al-samples": active_tables,
-    "al-instability": active_tables,
-    "al-mediamill": large_tables,
-    "speed": speed_tables,
-    "ablation": ablation_tables,
-}

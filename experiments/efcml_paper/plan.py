@@ -1,9 +1,10 @@
 """Which lines every experiment has: runs by data set and name."""
 
-from efcml_paper.ablation import ablation_lines
+from itertools import product
+
+from efcml_paper.ablation import DRIFT_LINES, settings_of
 from efcml_paper.runs import Asking, Line, make_run
 from efcml_paper.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS
-from efcml_paper.tuned import RIVALS, rival_searches, tuned_parameters
 
 NAMES = {
     "efcml": "EFC-ML",
@@ -16,15 +17,15 @@ NAMES = {
     "frequencies": "label frequencies",
 }
 COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
-WITH_CASES = ("ovr", "chain", "static", "rfwls")  # by default, as EFC-ML has
+RIVALS = ("ovr", "chain")  # a rule base for each label
+WITH_CASES = (*RIVALS, "static", "rfwls")  # by default, as EFC-ML has
 BUDGETS = (0.1, 0.2, 0.3)
 UNITS = ("labels", "samples")
-TWO_CRITERIA = ("novelty", "ambiguity")
-ALL_CRITERIA = (*TWO_CRITERIA, "instability")
-SPEED_MODELS = ("efcml", "ovr", "chain")
+CRITERIA = ("novelty", "ambiguity", "instability")
 
 DEFAULT, SMALL = ", default", ", small start"  # what follows a line's name
 STARTS = {"published split": "", "small start": SMALL}  # in words
+BOTH = (("published", ""), ("small", SMALL))  # in runs
 
 
 class Plan:
@@ -48,152 +49,155 @@ class Plan:
         """Return the same plan without cases."""
         return Plan(self.scale, self.choices, self.records, cases=False)
 
+    def sets(self, experiment):
+        """Return the data sets of an experiment."""
+        return self.scale.speed_sets if experiment == "speed" else EXPERIMENTS[experiment][0]
+
     def lines(self, experiment):
         """Return ``{data set: {name: Line}}`` of an experiment."""
-        return getattr(self, "_" + experiment.replace("-", "_"))()
+        make = EXPERIMENTS[experiment][1]
+        return {name: make(self, name, experiment) for name in self.sets(experiment)}
 
     def runs(self, experiment):
         """Return all runs of an experiment."""
         lines = self.lines(experiment).values()
         return [run for named in lines for line in named.values() for run in line.runs]
 
+    def line(self, name, model="efcml", orders=(0,), **options):
+        """Return a line, of rules alone if this plan is."""
+        if not self.cases:
+            orders = tuple(order for order in orders if order in self.scale.alone_orders)
+            options |= {"cases": 0} if model in WITH_CASES else {}
+            model = "rules" if model == "efcml" else model
+        return Line(make_run(name, model, **options), orders)
+
+    # -- parameters that were chosen ---------------------------------------------------------
+
     def searches(self, experiment):
         """Return the runs that choose parameters of rivals for an experiment."""
-        if experiment not in TUNED_EXPERIMENTS:
-            return []
-        sets = SETS_OF[experiment]
-        return [
-            run
-            for name in sets
-            for model in RIVALS
-            for run in rival_searches(name, model, self.scale)
-        ]
+        sets = self.sets(experiment) if EXPERIMENTS[experiment][1] is compared else ()
+        pairs = product(sets, RIVALS)
+        return [run for name, model in pairs for run in self.rival_searches(name, model)]
 
-    def _run(self, name, model="efcml", **options):
-        """Return a run, of rules alone if this plan is."""
-        if not self.cases and model == "efcml":
-            model = "rules"
-        elif not self.cases and model in WITH_CASES:
-            options["cases"] = 0
-        return make_run(name, model, **options)
+    def rival_searches(self, name, model):
+        """Return the runs inside the initial part by which a rival's parameters are chosen."""
+        scale, runs = self.scale, []
+        for vigilance, alpha in product(scale.rival_vigilances, scale.rival_alphas):
+            # L1 needs a correlation, which least squares alone do not have.
+            sparse = {"alpha": alpha, "correlation": "shift"} if alpha > 0.0 else {}
+            own = scale.rival_parameters | {"vigilance": vigilance} | sparse
+            runs.append(make_run(name, model, limits=scale.limits, start="inside", **own))
+        return runs
 
-    def _orders(self, orders):
-        return orders if self.cases else self.scale.alone_orders
+    def tuned(self, name, model):
+        """Return the tuned parameters of a model on a set, or None if they are not chosen yet.
 
-    # -- one method each --------------------------------------------------------------------
-
-    def _pa_trends(self):
-        return {name: self._compared(name) for name in SETS}
-
-    _ap_trends = _pa_trends
-
-    def _rule_counts(self):
-        return {name: self._compared(name) for name in RULE_COUNT_SETS}
-
-    def _compared(self, name):
-        scale = self.scale
-        lines = {}
-        for model in COMPARED:
-            own = scale.rival_parameters if model in RIVALS else {}
-            orders = (0,) if model in RIVALS else self._orders(scale.orders)
-            run = self._run(name, model, limits=scale.limits, **own)
-            lines[NAMES[model] + DEFAULT] = Line(run, orders)
-            tuned = tuned_parameters(name, model, scale, self.choices, self.records)
-            if tuned is not None:
-                run = self._run(name, model, limits=scale.limits, **tuned)
-                lines[NAMES[model]] = Line(run, self._orders(scale.orders))
-        return lines
-
-    def _mediamill(self):
-        scale, lines = self.scale, {}
-        for model in ("efcml", "rules", "rfwls", "static"):
-            lines[NAMES[model] + DEFAULT] = Line(self._run(LARGE, model, limits=scale.large_limits))
-            tuned = tuned_parameters(LARGE, model, scale, self.choices, self.records)
-            if tuned is not None:
-                lines[NAMES[model]] = Line(
-                    self._run(LARGE, model, limits=scale.large_limits, **tuned)
-                )
-        for model in ("rls", "frequencies"):
-            lines[NAMES[model]] = Line(self._run(LARGE, model, limits=scale.large_limits))
-        for model in RIVALS:
-            run = self._run(
-                LARGE, model, limits=scale.large_rival_limits, **scale.large_rival_parameters
-            )
-            lines[NAMES[model]] = Line(run)
-        return {LARGE: lines}
-
-    def _al_labels(self):
-        return {name: self._active(name, "labels") for name in SETS}
-
-    def _al_samples(self):
-        return {name: self._active(name, "samples") for name in SETS}
-
-    def _al_instability(self):
-        return {name: self._criteria(name) for name in SETS}
-
-    def _al_mediamill(self):
-        return {LARGE: self._asked(LARGE, "samples", "published", self.scale.large_limits, (0,))}
-
-    def _active(self, name, unit):
-        lines, orders = {}, self._orders(self.scale.active_orders)
-        for start, suffix in (("published", ""), ("small", SMALL)):
-            some = self._asked(name, unit, start, self.scale.limits, orders)
-            lines |= {key + suffix: line for key, line in some.items()}
-        return lines
-
-    def _asked(self, name, unit, start, limits, orders):
-        """Return full update, static, and every budget, active and random, from one start."""
-
-        def line(model="efcml", asking=None):
-            return Line(self._run(name, model, limits=limits, start=start, asking=asking), orders)
-
-        lines = {"full update": line(), "static": line("static")}
-        for budget in BUDGETS:
-            lines[f"active {budget:.0%}"] = line(asking=Asking(budget, unit, ALL_CRITERIA))
-            lines[f"random {budget:.0%}"] = line(asking=Asking(budget, unit, ("random",)))
-        return lines
-
-    def _criteria(self, name):
-        lines = {}
-        for unit in UNITS:
-            for start, suffix in (("published", ""), ("small", SMALL)):
-                for words, criteria in (("without", TWO_CRITERIA), ("with", ALL_CRITERIA)):
-                    asking = Asking(BUDGETS[0], unit, criteria)
-                    run = self._run(name, limits=self.scale.limits, start=start, asking=asking)
-                    line = Line(run, self._orders(self.scale.active_orders))
-                    lines[f"{words} instability, {unit}{suffix}"] = line
-        return lines
-
-    def _speed(self):
-        lines = {}
-        for name in self.scale.speed_sets:
-            large = name == LARGE
-            limits = self.scale.large_speed_limits if large else self.scale.speed_limits
-            fixed = {"limits": limits, "alone": True} | self.scale.speed_parameters
-            lines[name] = {
-                NAMES[model]: Line(self._run(name, model, **fixed)) for model in SPEED_MODELS
-            }
-        return lines
-
-    def _ablation(self):
-        orders = self.scale.ablation_orders
-        return {name: ablation_lines(name, self.scale.limits, orders) for name in (*SETS, DRIFTING)}
+        Of a rival those with the highest PA; AP breaks ties.
+        """
+        if model in RIVALS:
+            found = [(self.records.of(run), run) for run in self.rival_searches(name, model)]
+            if not all(record for record, _ in found):
+                return None
+            best = max(found, key=lambda pair: (pair[0]["pa"], pair[0]["ap"]))
+            return dict(best[1].parameters)
+        if name not in self.choices:
+            return None
+        left_out = ("alpha", "beta") if model == "rfwls" else ()
+        chosen = self.choices[name]["parameters"]
+        return {key: chosen[key] for key in chosen if key not in left_out}
 
 
-TUNED_EXPERIMENTS = ("pa-trends", "ap-trends", "rule-counts")
-SETS_OF = {
-    "al-samples": SETS,
-    "al-labels": SETS,
-    "al-instability": SETS,
-    "ablation": SETS,
-    "rule-counts": RULE_COUNT_SETS,
-    "pa-trends": SETS,
-    "ap-trends": SETS,
-    "speed": (*SETS, LARGE),
-    "al-mediamill": (LARGE,),
-    "mediamill": (LARGE,),
+# -- the lines of an experiment on one set --------------------------------------------------
+
+
+def compared(plan, name, experiment):
+    """Return all models, tuned and with defaults."""
+    return default_and_tuned(plan, name, COMPARED, plan.scale.orders, plan.scale.limits)
+
+
+def default_and_tuned(plan, name, models, orders, limits):
+    """Return lines of models with default parameters, and with chosen ones if there are any."""
+    lines = {}
+    for model in models:
+        own, first = (plan.scale.rival_parameters, (0,)) if model in RIVALS else ({}, orders)
+        lines[NAMES[model] + DEFAULT] = plan.line(name, model, first, limits=limits, **own)
+        tuned = plan.tuned(name, model)
+        if tuned is not None:
+            lines[NAMES[model]] = plan.line(name, model, orders, limits=limits, **tuned)
+    return lines
+
+
+def large(plan, name, experiment):
+    """Return the same on mediamill, where rivals are not tuned, and two simple models."""
+    limits, ours = plan.scale.large_limits, ("efcml", "rules", "rfwls", "static")
+    lines = default_and_tuned(plan, name, ours, (0,), limits)
+    for model in ("rls", "frequencies"):
+        lines[NAMES[model]] = plan.line(name, model, limits=limits)
+    own = {"limits": limits} | plan.scale.large_rival_parameters
+    return lines | {NAMES[model]: plan.line(name, model, **own) for model in RIVALS}
+
+
+def asked(plan, name, experiment):
+    """Return full update, static, and every budget, active and random, from both starts.
+
+    Mediamill has the published split alone.
+    """
+    scale, unit = plan.scale, "labels" if experiment == "al-labels" else "samples"
+    limits, orders, starts = scale.limits, scale.more_orders, BOTH
+    if name == LARGE:
+        limits, orders, starts = scale.large_limits, (0,), BOTH[:1]
+    ways = {"full update": ("efcml", None), "static": ("static", None)}
+    for budget in BUDGETS:
+        ways[f"active {budget:.0%}"] = "efcml", Asking(budget, unit, CRITERIA)
+        ways[f"random {budget:.0%}"] = "efcml", Asking(budget, unit, ("random",))
+    lines = {}
+    for (start, suffix), (key, (model, asking)) in product(starts, ways.items()):
+        own = {"limits": limits, "start": start, "asking": asking}
+        lines[key + suffix] = plan.line(name, model, orders, **own)
+    return lines
+
+
+def criteria(plan, name, experiment):
+    """Return a budget of 10 % with and without the third criterion."""
+    scale, lines = plan.scale, {}
+    ways = (("without", CRITERIA[:2]), ("with", CRITERIA))
+    for unit, (start, suffix), (words, some) in product(UNITS, BOTH, ways):
+        own = {"start": start, "asking": Asking(BUDGETS[0], unit, some)}
+        line = plan.line(name, "efcml", scale.more_orders, limits=scale.limits, **own)
+        lines[f"{words} instability, {unit}{suffix}"] = line
+    return lines
+
+
+def timed(plan, name, experiment):
+    """Return the models whose times the paper prints."""
+    scale = plan.scale
+    limits = scale.large_speed_limits if name == LARGE else scale.speed_limits
+    own = {"limits": limits, "alone": True} | scale.speed_parameters
+    return {NAMES[model]: plan.line(name, model, **own) for model in ("efcml", *RIVALS)}
+
+
+def ablation(plan, name, experiment):
+    """Return one change at a time and some pairs; forgetting alone on the drifting stream."""
+    settings, scale = settings_of(name), plan.scale
+    return {
+        key: Line(make_run(name, limits=scale.limits, **settings[key]), scale.more_orders)
+        for key in (DRIFT_LINES if name == DRIFTING else settings)
+    }
+
+
+EXPERIMENTS = {  # sets and lines, cheap ones first
+    "al-samples": (SETS, asked),
+    "al-labels": (SETS, asked),
+    "al-instability": (SETS, criteria),
+    "ablation": ((*SETS, DRIFTING), ablation),
+    "rule-counts": (RULE_COUNT_SETS, compared),
+    "pa-trends": (SETS, compared),
+    "ap-trends": (SETS, compared),
+    "speed": ((*SETS, LARGE), timed),
+    "al-mediamill": ((LARGE,), asked),
+    "mediamill": ((LARGE,), large),
 }
-IDS = tuple(SETS_OF)  # cheap ones first
+IDS = tuple(EXPERIMENTS)
 LARGE_IDS = ("mediamill", "al-mediamill")  # left out of `all --quick`
 
 
@@ -207,7 +211,7 @@ def choose_ids(wanted, scale):
     (False, ('speed',))
     """
     if wanted == "all":
-        return IDS if scale is FULL else tuple(name for name in IDS if name not in LARGE_IDS)
+        return tuple(name for name in IDS if scale is FULL or name not in LARGE_IDS)
     if wanted not in IDS:
         raise ValueError(
             f"there is no experiment {wanted!r}: choose all or one of {', '.join(IDS)}."

@@ -1,14 +1,17 @@
-"""The file of records: one line of JSON per run, added as runs end."""
+"""The file of records: one line of JSON per run, arrays as short texts."""
 
+import base64
 import json
-import os
+import zlib
 from pathlib import Path
 
-from efcml.studies.provenance import defaults, method
-from efcml.support.folders import read_lines, replacing
-from efcml_paper.data_rows import data_fingerprint
+import numpy as np
 
-NEEDED = ("key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions")
+from efcml.studies import provenance
+from efcml.support.folders import read_lines, replacing
+
+NEEDED = {"key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions"}
+STEPS = 254  # fineness of shares; means over samples come out right to some .0001
 
 
 class Records:
@@ -19,19 +22,9 @@ class Records:
 
     def __init__(self, path):
         self.path = Path(path)
-        self.by_key = {}
-        self.superseded = 0  # lines that count no longer
-        if self.path.exists():
-            lines, self.size = read_lines(self.path)
-            for line in lines:
-                if isinstance(line, dict) and all(name in line for name in NEEDED):
-                    self._keep(line)
-                else:
-                    self.superseded += 1
-
-    def _keep(self, record):
-        self.superseded += record["key"] in self.by_key
-        self.by_key[record["key"]] = record
+        lines = read_lines(self.path)[0] if self.path.exists() else []
+        whole = [line for line in lines if isinstance(line, dict) and line.keys() >= NEEDED]
+        self.by_key = {line["key"]: line for line in whole}
 
     def of(self, run):
         """Return the record of a run, or None."""
@@ -40,54 +33,78 @@ class Records:
     def is_current(self, run):
         """Tell whether there is a record of a run, made by this method from these data."""
         record = self.of(run)
-        return (
-            record is not None
-            and record["method"] == method()
-            and record["data"] == data_fingerprint(run)
-        )
+        today = record is not None and record["method"] == provenance.method()
+        return today and record["data"] == run.source.fingerprint
 
-    def add(self, record):
-        """Keep a record, on disk too."""
-        if hasattr(self, "size"):  # what was cut would run into the new line
-            os.truncate(self.path, self.size)
-            del self.size
-        with self.path.open("a") as file:
-            file.write(to_line(record))
-        self._keep(record)
-        self._keep_defaults(record["method"])
-
-    def _keep_defaults(self, name):
-        """Keep the parameters that records do not name: those of all models by default."""
-        path = self.path.with_name("defaults.json")
-        known = json.loads(path.read_text()) if path.exists() else {}
-        if name not in known:
-            with replacing(path) as file:
-                text = json.dumps(known | {name: defaults()}, indent=1)
-                file.write(text.encode() + b"\n")
+    def add(self, records):
+        """Keep records, on disk too; none leave the file alone."""
+        found = {record["key"]: record for record in records}
+        if found:
+            self.by_key |= found
+            self._write()
 
     def drop_old(self, wanted):
         """Forget records of another method that no experiment wants: keys other than these.
 
         They are left behind when a choice of parameters comes out differently.
         """
-        old = [
-            key
+        today, before = provenance.method(), len(self.by_key)
+        self.by_key = {
+            key: record
             for key, record in self.by_key.items()
-            if key not in wanted and record["method"] != method()
-        ]
-        for key in old:
-            del self.by_key[key]
-        self.superseded += len(old)
+            if key in wanted or record["method"] == today
+        }
+        if len(self.by_key) < before:
+            self._write()
 
-    def tidy(self):
-        """Write the file anew if it holds lines that count no longer, sorted by key."""
-        if self.superseded:
-            with replacing(self.path) as file:
-                for key in sorted(self.by_key):
-                    file.write(to_line(self.by_key[key]).encode())
-            self.superseded = 0
+    def _write(self):
+        """Write the file anew, and the parameters that records do not name: all defaults."""
+        with replacing(self.path) as file:
+            file.writelines(to_line(self.by_key[key]).encode() for key in sorted(self.by_key))
+        path, method = self.path.with_name("defaults.json"), provenance.method()
+        known = json.loads(path.read_text()) if path.exists() else {}
+        if method not in known:
+            with replacing(path) as file:
+                text = json.dumps(known | {method: provenance.defaults()}, indent=1)
+                file.write(text.encode() + b"\n")
 
 
 def to_line(record):
     """Return a record as one line of text."""
     return json.dumps(record, separators=(",", ":")) + "\n"
+
+
+def pack(values, dtype):
+    """Return an array as text: zlib, then base85.
+
+    Examples
+    --------
+    >>> unpack(pack([1, 2, 3], "u1"), "u1")
+    array([1, 2, 3], dtype=uint8)
+    """
+    data = np.asarray(values).astype(np.dtype(dtype).newbyteorder("<")).tobytes()
+    return base64.b85encode(zlib.compress(data, 9)).decode()
+
+
+def unpack(text, dtype):
+    """Return what `pack` was given."""
+    data = zlib.decompress(base64.b85decode(text))
+    return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(dtype)
+
+
+def pack_shares(values):
+    """Return numbers from 0 to 1 as text, a byte for each before they shrink; NaN is kept.
+
+    Examples
+    --------
+    >>> unpack_shares(pack_shares([0.0, float("nan"), 1.0]))
+    array([ 0., nan,  1.])
+    """
+    values = np.asarray(values, dtype=float)
+    return pack(np.where(np.isnan(values), 0, 1 + np.round(np.nan_to_num(values) * STEPS)), "u1")
+
+
+def unpack_shares(text):
+    """Return what `pack_shares` was given, within half a step."""
+    steps = unpack(text, "u1").astype(float)
+    return np.where(steps == 0, np.nan, (steps - 1) / STEPS)

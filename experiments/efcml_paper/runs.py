@@ -1,12 +1,19 @@
 """One run, described so that everybody who needs it finds the same one."""
 
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
 
-STARTS = ("published", "small", "inside")
+import numpy as np
+
+from efcml import datasets
+from efcml.studies.study_data import StudyData
+
+SMALL_SHARE = 10  # a small start is one part in ten of all rows
+INSIDE_SHARE = 0.8  # of the initial part is fitted where its rest is the stream
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(NamedTuple):
     """Who chooses what is learned: an active learner with these options."""
 
     budget: float
@@ -22,7 +29,7 @@ class Run:
     of all rows) or "inside" (the first four fifths of the initial part; the last fifth is the
     stream, and the published stream is not touched). ``order`` 0 is that of the file, others are
     seeds: of a shuffle of the stream, or of the generator of a built-in stream, whose drift a
-    shuffle would destroy. A limit keeps the last rows of the initial part or the first ones of the
+    shuffle would destroy. Limits keep the last rows of the initial part and the first ones of the
     stream; None keeps all.
 
     Examples
@@ -37,36 +44,29 @@ class Run:
     start: str = "published"
     order: int = 0
     asking: Asking | None = None
-    initial_limit: int | None = None
-    stream_limit: int | None = None
+    limits: tuple[int | None, int | None] = (None, None)
     alone: bool = False  # nothing else runs on the machine: for times
-
-    def __post_init__(self):
-        if self.start not in STARTS:
-            raise ValueError(f"start must be one of {', '.join(STARTS)}; got {self.start!r}.")
 
     @property
     def key(self):
         """A text that tells runs apart, the same in every process."""
+        return self._words(f"{self.start}, order {self.order}")
+
+    @property
+    def cell(self):
+        """Names of data set and model, and the order, of this run in a study."""
+        rows = self.dataset, self.source.fingerprint, self.start, *self.limits
+        return ", ".join(map(str, rows)), self._words(self.start), self.shuffle
+
+    def _words(self, start):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters)
-        parts = [self.dataset, f"{self.model}({settings})", self.start, f"order {self.order}"]
+        parts = [self.dataset, f"{self.model}({settings})", start]
         if self.asking is not None:
             words = "+".join(self.asking.criteria)
             parts.append(f"{self.asking.budget:g} of {self.asking.unit} by {words}")
-        if self.initial_limit is not None:
-            parts.append(f"last {self.initial_limit} initial rows")
-        if self.stream_limit is not None:
-            parts.append(f"first {self.stream_limit} stream rows")
-        if self.alone:
-            parts.append("alone")
-        return ", ".join(parts)
-
-    @property
-    def fitting(self):
-        """The run that stands for all runs with the same fitted model."""
-        model = "efcml" if self.model == "static" else self.model
-        order = self.order if is_built_in(self.dataset) else 0
-        return replace(self, model=model, order=order, asking=None, stream_limit=None, alone=False)
+        limits = zip(("last {} initial rows", "first {} stream rows"), self.limits, strict=True)
+        parts += [words.format(limit) for words, limit in limits if limit is not None]
+        return ", ".join([*parts, "alone"] if self.alone else parts)
 
     @property
     def keeps_ap(self):
@@ -76,30 +76,64 @@ class Run:
         """
         return self.asking is None or self.dataset == "mediamill"
 
+    @property
+    def shuffle(self):
+        """Seed of the shuffle of the stream, 0 for none."""
+        return 0 if is_built_in(self.dataset) else self.order
+
+    @property
+    def source(self):
+        """Its data set, with all rows."""
+        return load_data(self.dataset, self.order - self.shuffle)
+
     def in_order(self, order):
         """Return the same run in another order."""
         return replace(self, order=order)
 
+    def rows(self):
+        """Return the rows that are fitted and streamed as a data set, in the order of the file."""
+        ds, (initial, stream) = self.source.dataset, self.limits
+        middle = len(ds) // SMALL_SHARE if self.start == "small" else ds.n_initial
+        first, last = max(0, middle - (initial or middle)), len(ds)
+        if self.start == "inside":
+            middle, last = first + int(INSIDE_SHARE * (middle - first)), middle
+        last = min(last, middle + (stream or last))
+        X, Y = ds.X[first:last], ds.Y[first:last]
+        return replace(ds, X=X, Y=Y, n_initial=middle - first, marks={})
 
-def make_run(
-    dataset,
-    model="efcml",
-    *,
-    limits=(None, None),
-    start="published",
-    asking=None,
-    alone=False,
-    **parameters,
-):
-    """Return a run in file order; keywords are parameters of the model."""
-    return Run(dataset, model, tuple(sorted(parameters.items())), start, 0, asking, *limits, alone)
+
+def make_run(dataset, model="efcml", **options):
+    """Return a run in file order; keywords that are not its own are parameters of the model."""
+    own = {
+        name: options.pop(name)
+        for name in ("start", "asking", "limits", "alone")
+        if name in options
+    }
+    return Run(dataset, model, tuple(sorted(options.items())), **own)
 
 
 def is_built_in(dataset):
     """Tell whether a stream is made by a generator."""
-    from efcml.datasets import CATALOG
+    return dataset not in datasets.CATALOG
 
-    return dataset not in CATALOG
+
+@cache
+def load_data(name, seed=0):
+    """Return a data set as studies have it; the seed matters to built-in streams only."""
+    made = {"seed": seed} if is_built_in(name) else {}
+    return StudyData(name, datasets.load(name, **made))
+
+
+def order_of(run, n_rows):
+    """Return the order in which the rows of the stream arrive, as in a study.
+
+    Examples
+    --------
+    >>> order_of(make_run("emotions"), 3)
+    array([0, 1, 2])
+    """
+    rows = np.arange(n_rows)
+    return np.random.default_rng(run.shuffle).permutation(rows) if run.shuffle else rows
 
 
 @dataclass(frozen=True)

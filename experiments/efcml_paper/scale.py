@@ -11,20 +11,19 @@ SETS = ("birds", "emotions", "water-quality", "yeast")  # in the order of the pa
 RULE_COUNT_SETS = ("emotions", "water-quality")
 LARGE = "mediamill"
 DRIFTING = "drifting-clusters"
+Limits = tuple[int | None, int | None]  # rows of the initial part and of the stream
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers of rows and orders, and what is searched."""
+    """Numbers of rows and orders, and what is searched: everything, unless something is cut."""
 
-    name: str
-    orders: tuple[int, ...]  # 0 is that of the file
-    active_orders: tuple[int, ...]
-    ablation_orders: tuple[int, ...]
+    orders: tuple[int, ...] = tuple(range(11))  # 0 is that of the file
+    more_orders: tuple[int, ...] = tuple(range(11))  # of budgets and of the ablation
     # Rules alone are run for the verdicts only. All orders would take as long as all with cases.
-    alone_orders: tuple[int, ...] = (0,)
-    judged: bool = False  # whether there are verdicts: not on cut streams
-    limits: tuple[int | None, int | None] = (None, None)  # rows of the initial part and the stream
+    alone_orders: tuple[int, ...] = (0, 1, 2)
+    judged: bool = True  # whether there are verdicts: not on cut streams
+    limits: Limits = (None, None)
     grid: Grid = PAPER_GRID
     folds: int = 5
     # One-versus-rest and the chain: all labels share one setting, chosen on one split of the
@@ -37,32 +36,23 @@ class Scale:
         vigilance=(0.3, 0.5, 0.7), alpha=(0.0, 0.01, 0.1), beta=(0.0, 0.1, 1.0, 10.0)
     )
     large_grid_rows: int = 2000
-    large_limits: tuple[int | None, int | None] = (None, None)
+    large_limits: Limits = (None, None)
     # 101 labels with a rule base each, most of which need one or two rules. In the chain, labels
     # are features, and rare ones would look new again and again: with 20 rules it takes days.
     large_rival_parameters: dict = field(default_factory=lambda: {"max_rules": 3})
-    large_rival_limits: tuple[int | None, int | None] = (None, None)
     # Times per update depend on the number of rules, not on how many rows were fitted, nor on the
     # strength of the prior, whose choice for every label takes longest.
     speed_sets: tuple[str, ...] = (*SETS, LARGE)
     speed_parameters: dict = field(default_factory=lambda: {"prior": 10.0})
-    speed_limits: tuple[int | None, int | None] = (None, None)
-    large_speed_limits: tuple[int | None, int | None] = (600, 100)
+    speed_limits: Limits = (None, None)
+    large_speed_limits: Limits = (600, 100)
 
 
-FULL = Scale(
-    "full",
-    orders=tuple(range(11)),
-    active_orders=tuple(range(11)),
-    ablation_orders=tuple(range(11)),
-    alone_orders=(0, 1, 2),
-    judged=True,
-)
+FULL = Scale()
 QUICK = Scale(
-    "quick",
     orders=(0, 1),
-    active_orders=(0,),
-    ablation_orders=(0,),
+    more_orders=(0,),
+    judged=False,
     limits=(80, 60),
     grid=Grid(vigilance=(0.3, 0.6), alpha=(0.0, 0.05), beta=(0.0, 0.1, 1.0)),
     folds=2,
@@ -72,7 +62,6 @@ QUICK = Scale(
     large_grid=Grid(vigilance=0.5, alpha=(0.0, 0.05), beta=(0.0, 0.1)),
     large_grid_rows=100,
     large_limits=(200, 100),
-    large_rival_limits=(200, 100),
     speed_sets=SETS,
     speed_limits=(80, 20),
 )

@@ -1,81 +1,115 @@
-"""The runs that are missing, on all cores or on a cluster, records kept as they come."""
+"""The runs that are missing: a study does them, and their records are kept."""
 
-import os
-import warnings
-from contextlib import closing
-from dataclasses import dataclass
+import shutil
 
-from efcml.model.warm import warmup
-from efcml.support.cluster import run_dask
-from efcml.support.jobs import run_local
-from efcml.support.progress import in_words, progress_bar
-from efcml_paper.cost import seconds_of
-from efcml_paper.execute import execute
+import numpy as np
 
-BAR = "{desc} {percentage:3.0f}%|{bar}| [{elapsed} so far, about {remaining} left]"
+from efcml import ActiveLearner, Study, measures
+from efcml.rivals import MODELS, make_model
+from efcml.studies import Variant
+from efcml_paper.run_records import pack, pack_shares
+from efcml_paper.runs import order_of
 
-
-@dataclass(frozen=True)
-class Workers:
-    """Where runs are done: processes of this machine, or a Dask cluster."""
-
-    jobs: int = 1
-    dask: object = None
-
-    @property
-    def count(self):
-        """Number of processes, as far as it is known here."""
-        return max(os.cpu_count() if self.jobs == -1 else self.jobs, 1)
-
-    def run(self, runs):
-        """Return a generator of the records of runs, as they are finished."""
-        if self.dask is not None:
-            return run_dask(runs, self.dask, function=execute)
-        return run_local(runs, self.jobs, function=execute)
-
-
-def find_missing(runs, records):
-    """Return the runs without a record that counts, each once, cheap ones first.
-
-    Runs of one fitted model stay together, so that a process fits it once.
-    """
-    missing = [run for run in dict.fromkeys(runs) if not records.is_current(run)]
-    groups = {}
-    for run in missing:
-        groups.setdefault((run.alone, run.fitting), []).append(run)
-    ordered = sorted(groups.items(), key=lambda item: (item[0][0], min(map(seconds_of, item[1]))))
-    return [run for _, group in ordered for run in group]
+CURVE_POINTS = 200  # of the number of rules along the stream
+RAN_AWAY = "DivergenceWarning"  # begins what is told of a rule that ran away
 
 
 def run_missing(runs, records, workers, *, say=print, progress=None):
-    """Do what is missing; timed runs come last, one at a time, in this process."""
-    missing = find_missing(runs, records)
+    """Do what is missing; timed runs come last, one at a time, in this process.
+
+    ``workers`` are jobs or dask, as `Study.run` takes them.
+    """
+    wanted = dict.fromkeys(runs)
+    missing = [run for run in wanted if not records.is_current(run)]
     old = sum(records.of(run) is not None for run in missing)
     if old:
         say(f"{old} records come from another method or data and are made again")
-    if not missing:
-        return
-    estimate = sum(map(seconds_of, missing)) / workers.count
-    known = len(dict.fromkeys(runs)) - len(missing)
-    say(f"{len(missing)} runs to do ({known} are there), roughly {in_words(estimate)}")
-    warmup()  # compile once, not in every process
-    together = [run for run in missing if not run.alone]
-    alone = [run for run in missing if run.alone]
-    efforts = {run.key: 1 + round(1e3 * seconds_of(run)) for run in missing}
-    bar = progress_bar(sum(efforts.values()), "runs", show=progress, bar_format=BAR, smoothing=0)
-    done = 0
+    if missing:
+        say(f"{len(missing)} runs to do ({len(wanted) - len(missing)} are there)")
+    for alone, place in ((False, workers), (True, {})):
+        some = [run for run in missing if run.alone == alone]
+        if some:
+            run_study(some, records, place, progress)
+
+
+def run_study(runs, records, workers, progress=None):
+    """Do runs as a study; keep the records of all that were done, also after an interruption."""
+    cells = {run.cell: run for run in runs}
+    folder = records.path.parents[1] / "checkpoints" / "runs"
+    study = Study(
+        {run.cell[1]: variant_of(run) for run in runs},
+        {run.cell[0]: run.rows() for run in runs},
+        orders=sorted({run.cell[2] for run in runs}),
+        folder=folder,
+        only=lambda *cell: cell in cells,
+    )
     try:
-        with bar, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "A worker stopped while", UserWarning)  # by itself
-            for some, place in ((together, workers), (alone, Workers())):
-                # Closed at once, also after Ctrl-C: this ends what is still running.
-                with closing(place.run(some)) as found:
-                    for record in found:
-                        records.add(record)
-                        done += 1
-                        bar.update(efforts[record["key"]])
-                        bar.set_description_str(f"{done} of {len(missing)} runs")
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"after {done} of {len(missing)} runs; the same command goes on from there"
-        ) from None
+        study.run(**workers, progress=progress)
+    except KeyboardInterrupt as interrupt:
+        told = str(interrupt).replace("run() goes", "the same command goes")
+        raise KeyboardInterrupt(told) from None
+    finally:
+        done = [cell for cell in cells if study.plan.is_current(study.folder, cell)]
+        records.add(record_of(cells[cell], study) for cell in done)
+        shutil.rmtree(folder)
+
+
+def variant_of(run):
+    """Return the model of a run and how it gets its labels."""
+    asks = run.asking and ActiveLearner(*run.asking)
+    model = make_model(run.model, **dict(run.parameters))
+    return Variant(model, active=asks, learn=MODELS[run.model].learn)
+
+
+def record_of(run, study):
+    """Return the record of a run that a study did, ready for JSON."""
+    rows, line, order = run.cell
+    result, facts = study.result(line, rows, order), study.findings.facts(rows, line, order)
+    n_rows, n_labels = result.Y.shape
+    shares = np.empty((2, n_rows))
+    shares[:, order_of(run, n_rows)] = (
+        measures.partial_accuracy_rows(result.Y, result.scores >= 0.5),
+        measures.average_precision_rows(result.Y, result.scores),
+    )
+    return identity(run, facts) | {
+        "labels": n_labels,
+        "pa": result.pa,
+        "ap": result.ap,
+        "rules": int(result.rules[-1]),
+        "most_rules": int(result.rules.max()),
+        **result.event_counts,
+        "asked": float(result.queried.mean()),
+        "diverged": any(words.startswith(RAN_AWAY) for words in facts["warnings"]),
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+        "seconds": facts["fit_seconds"] + facts["seconds"],
+        # By sample, in the order of the file, whatever the order of the run was.
+        "right": pack(np.round(shares[0] * n_labels), "u1"),
+        "ap_rows": pack_shares(shares[1]) if run.keeps_ap else None,
+        "curve": pack(result.rules[curve_points(n_rows)], "u2"),
+    }
+
+
+def identity(run, facts):
+    """Return what a record says of the run itself; ``facts`` say who made it."""
+    return {
+        "key": run.key,
+        "set": run.dataset,
+        "model": run.model,
+        "start": run.start,
+        "order": run.order,
+        "seed": run.order,
+        "asking": run.asking and run.asking._asdict(),
+        "parameters": dict(run.parameters),
+        "data": run.source.fingerprint,
+    } | {name: facts[name] for name in ("versions", "method", "machine")}
+
+
+def curve_points(n_rows):
+    """Return the rows of the stream at which the number of rules is kept.
+
+    Examples
+    --------
+    >>> curve_points(3)
+    array([0, 1, 2])
+    """
+    return np.linspace(0, n_rows - 1, min(n_rows, CURVE_POINTS)).round().astype(int)

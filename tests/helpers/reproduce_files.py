@@ -5,25 +5,20 @@ import zlib
 import numpy as np
 
 from efcml import datasets
-from efcml.studies import provenance as machine
+from efcml.studies import provenance
 from efcml.tuning import Grid
-from efcml_paper import data_rows as rows
-from efcml_paper import execute, tuned
-from efcml_paper import run_records as record
-from efcml_paper.data_rows import data_of, stream_rows
-from efcml_paper.execute import curve_points, identity
-from efcml_paper.packing import pack, pack_shares
-from efcml_paper.scale import SETS, Scale
+from efcml_paper import runs
+from efcml_paper.run_records import pack, pack_shares
+from efcml_paper.scale import Scale
+from efcml_paper.work import curve_points, identity
 
 N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
 TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
 TINY = Scale(
-    "tiny",
     orders=(0, 1),
-    active_orders=(0, 1),
-    ablation_orders=(0,),
+    more_orders=(0, 1),
+    alone_orders=(0,),
     limits=(None, 12),
-    judged=True,
     grid=TINY_GRID,
     folds=2,
     rival_vigilances=(0.3, 0.6),
@@ -32,10 +27,9 @@ TINY = Scale(
     large_grid=TINY_GRID,
     large_grid_rows=15,
     large_limits=(None, 15),
-    large_rival_limits=(10, 15),
-    speed_sets=(*SETS, "mediamill"),
     large_speed_limits=(10, 5),
 )
+METHOD = provenance.method
 TIMES = ("ms_per_sample", "seconds")
 
 
@@ -54,23 +48,24 @@ def use_tiny_sets(monkeypatch, *, method="m1"):
     monkeypatch.setattr(datasets, "load", tiny_set)
     forget()
     if method is not None:
-        for module in (record, execute, tuned):
-            monkeypatch.setattr(module, "method", lambda: method)
+        monkeypatch.setattr(provenance, "method", lambda: method)
 
 
 def forget():
-    """Empty what is remembered of data, fits and the method."""
-    for function in (rows.load_rows, rows._fingerprint, execute.fit, machine.method):
+    """Empty what is remembered of data and the method."""
+    for function in (runs.load_data, METHOD):
         function.cache_clear()
 
 
 def made_up(run):
     """Return a record of a run that was never done; the numbers depend on the run alone."""
-    n_rows = len(stream_rows(run, data_of(run)))
+    n_rows = len(run.rows().stream[0])
     rng = np.random.default_rng(zlib.crc32(run.key.encode()))
     right, ap = rng.integers(0, N_LABELS + 1, n_rows), rng.random(n_rows)
     ap[-1] = np.nan
-    return identity(run) | {
+    names = ("versions", "method", "machine")
+    facts = {name: getattr(provenance, name)() for name in names}
+    return identity(run, facts) | {
         "labels": N_LABELS,
         "pa": right.mean() / N_LABELS,
         "ap": float(np.nanmean(ap)),
@@ -87,6 +82,11 @@ def made_up(run):
         "ap_rows": pack_shares(ap) if run.keeps_ap else None,
         "curve": pack(rng.integers(1, 30, len(curve_points(n_rows))), "u2"),
     }
+
+
+def keep_made_up(runs, records, workers, progress=None):
+    """Stand in for `efcml_paper.work.run_study`."""
+    records.add(map(made_up, runs))
 
 
 class MadeUpSearch:

@@ -7,8 +7,8 @@ from helpers.tool_files import load_tool
 
 from efcml.model.learner import Learner
 from efcml.studies import provenance as machine
-from efcml_paper.origin import age_note, methods_in
 
+AGE = load_tool("record_age")
 ROOT = Path(__file__).resolve().parent.parent
 RECORD_FILES = (
     "experiments/results/**/*.jsonl",
@@ -38,7 +38,7 @@ def test_records_are_by_the_method_of_today_or_the_head_of_the_page_says_so(writ
         note = text.partition(head + "\n\n<!-- age:begin -->\n")[2].partition("<!-- age:end -->")[0]
         for file in write_docs.records_of(page):
             said = f"`{file}`" in note
-            assert said == (set(methods_in(ROOT / file)) != {today}), (
+            assert said == (set(AGE.methods_in(ROOT / file)) != {today}), (
                 f"{page} and {file}: make the records again, or run `make docs-tables`"
             )
 
@@ -54,8 +54,8 @@ def test_the_note_names_what_is_old_and_what_is_not_known(tmp_path):
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert age_note(["new.jsonl", "named.json"], tmp_path, "new") == ""
-    assert age_note(files, tmp_path, "new") == (
+    assert AGE.age_note(["new.jsonl", "named.json"], tmp_path, "new") == ""
+    assert AGE.age_note(files, tmp_path, "new") == (
         "**Not made by the method of today, new, or not known to be:** 1 of 3 records of"
         " `mixed.jsonl`, `one.json`, `sets.json` (by old); 1 of 3 records of `mixed.jsonl`,"
         " `silent.json` (not known)."
