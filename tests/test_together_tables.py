@@ -130,6 +130,18 @@ def test_ways_to_fill_in_labels_are_compared_draw_by_draw(tables):
     assert line == f"| yeast | 30% | 0.200, 0.100 | 0.8000 / 0.7000 | {' | '.join(gains)} |"
 
 
+def test_late_labels_are_means_of_the_orders(tables):
+    def record(name, after):
+        part = {key: change(0.5, after) for key in ("half", "subset", "log_loss")}
+        return {"set": name} | {case: part | {"share": [0.1, after]} for case in tables.LATE}
+
+    lines = tables.late_table([record("birds", 0.5), record("yeast", 0.6), record("yeast", 0.8)])
+    lines = lines.splitlines()[2:]
+    assert [line.split(" | ")[0] for line in lines] == ["| yeast"] * 4 + ["| birds"] * 4
+    cell = "0.5000, 0.7000 (+200.0 [+100.0, +300.0])"
+    assert lines[1] == f"| yeast | 10 rows later | 0.70 | {cell} | {cell} | {cell} |"
+
+
 def test_costs_are_ratios_of_learned_rows_and_times_of_answers(tables, tmp_path):
     assert tables.learning_cost_table(tmp_path).startswith("Not measured yet")
     assert tables.answering_cost_table(tmp_path).startswith("Not measured yet")

@@ -34,6 +34,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/following.md": (RESULTS + "following.jsonl", RESULTS + "drift-detection.jsonl"),
     "docs/results/labels_together.md": (
         RESULTS + "labels-together.jsonl",
+        RESULTS + "few-and-late-labels.jsonl",
         RESULTS + "errors-teach.jsonl",
         "experiments/results/benchmarks/labels_speed.json",
     ),
