@@ -287,6 +287,29 @@ def ablation_table(records=None):
     return markdown(head, rows)
 
 
+def by_label_table(records=None):
+    """Return what caution gives models for each label, against time alone: means of the orders.
+
+    In brackets are the least and the largest order.
+    """
+    records = read("caution-by-label.jsonl") if records is None else records
+    ways = [(way, measure) for way in ("alone", "pooled") for measure in ("pa", "ap")]
+    head = ["set", "fitted", "without caution, PA / AP"]
+    head += [f"{way}, {TITLES[measure]}" for way, measure in ways]
+    rows = []
+    for share in sorted({record["share"] for record in records}, reverse=True):
+        for name in SETS:
+            here = [r for r in records if (r["set"], r["share"]) == (name, share)]
+            if here:
+                marks = [mean([r["time"][measure] for r in here]) for measure in ("pa", "ap")]
+                cells = ["{:.4f} / {:.4f}".format(*marks)]
+                for way, measure in ways:
+                    gains = [r[way][measure] - r["time"][measure] for r in here]
+                    cells.append(as_gain((mean(gains), min(gains), max(gains))))
+                rows.append([name, f"{share:.0%}", *cells])
+    return markdown(head, rows)
+
+
 def learning_cost_table(root=ROOT):
     """Return what a learned row takes, and how much of it each layer is."""
     record = read_record("labels_speed", root)
