@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.tool_files import ROOT, load_tool
 
-from efcml import EFCMLClassifier, datasets, measures, prequential
+from efcml import ActiveLearner, EFCMLClassifier, datasets, measures, prequential
 from efcml.model.params import DECISIONS
 
 
@@ -153,3 +153,33 @@ def test_what_is_recorded_is_not_run_again(tool, short, monkeypatch, tmp_path, c
 def test_a_cell_says_what_has_changed(tool):
     line = {"before": 0.5, "after": 0.51234, "gain": [0.01234, -0.001, 0.02]}
     assert tool.as_cell(line) == "0.5000 -> 0.5123 (+12.3 [-1.0, +20.0])"
+
+
+@pytest.fixture
+def late(folder):
+    return load_tool("few_and_late_labels", "experiments/decisions")
+
+
+@pytest.mark.parametrize("case", ["at once", "10 rows later", "of a tenth of the rows, asked"])
+def test_late_and_few_labels_are_those_of_prequential(case, late, answering, short):
+    (X, Y), model = short.stream, EFCMLClassifier().fit(*short.initial)
+    learner, delay = model.learner_.copy(), late.DELAYS.get(case, 0)
+    told, teach = answering.random_halves(*Y.shape, 1, 0), late.teacher(case, learner, X, Y)
+    found = answering.answer_stream(learner, X, Y, told, teach, delay)
+    active = ActiveLearner(late.BUDGET) if case == late.ASKED else None
+    result = prequential(model, X, Y, delay=delay, active=active)
+    assert np.array_equal(found.scores, result.scores)
+    assert np.array_equal(found.probabilities, result.probabilities)
+
+
+def test_every_case_is_recorded_once(late, monkeypatch, tmp_path, capsys):
+    ds = datasets.load("label-drift", n=60, n_initial=40)
+    monkeypatch.setattr(late, "ordered_initial_part", lambda *which: ds)
+    out = tmp_path / "late.jsonl"
+    for _ in range(2):
+        late.main(["--only", "yeast"], out)
+        records = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [record["order"] for record in records] == list(late.ORDERS)
+    assert all({*late.CASES, "method"} <= record.keys() for record in records)
+    assert {"share", "half", "subset", "log_loss"} == records[0]["at once"].keys()
+    assert records[0]["at once"] != records[0][late.ASKED]

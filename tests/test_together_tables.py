@@ -130,6 +130,31 @@ def test_ways_to_fill_in_labels_are_compared_draw_by_draw(tables):
     assert line == f"| yeast | 30% | 0.200, 0.100 | 0.8000 / 0.7000 | {' | '.join(gains)} |"
 
 
+def test_late_labels_are_means_of_the_orders(tables):
+    def record(name, after):
+        part = {key: change(0.5, after) for key in ("half", "subset", "log_loss")}
+        return {"set": name} | {case: part | {"share": [0.1, after]} for case in tables.LATE}
+
+    lines = tables.late_table([record("birds", 0.5), record("yeast", 0.6), record("yeast", 0.8)])
+    lines = lines.splitlines()[2:]
+    assert [line.split(" | ")[0] for line in lines] == ["| yeast"] * 4 + ["| birds"] * 4
+    cell = "0.5000, 0.7000 (+200.0 [+100.0, +300.0])"
+    assert lines[1] == f"| yeast | 10 rows later | 0.70 | {cell} | {cell} | {cell} |"
+
+
+def test_caution_by_label_is_held_against_none(tables):
+    def record(share, gain):
+        marks = {"time": 0.8, "alone": 0.8 + gain, "pooled": 0.8 - gain}
+        ways = {way: {"pa": value, "ap": value - 0.1} for way, value in marks.items()}
+        return {"set": "yeast", "share": share} | ways
+
+    records = [record(0.15, 0.0), record(0.5, 0.001), record(0.5, 0.003)]
+    half, small = tables.by_label_table(records).splitlines()[2:]
+    gains = ["+2.0 [+1.0, +3.0]"] * 2 + ["-2.0 [-3.0, -1.0]"] * 2
+    assert half == f"| yeast | 50% | 0.8000 / 0.7000 | {' | '.join(gains)} |"
+    assert small.startswith("| yeast | 15% |")
+
+
 def test_costs_are_ratios_of_learned_rows_and_times_of_answers(tables, tmp_path):
     assert tables.learning_cost_table(tmp_path).startswith("Not measured yet")
     assert tables.answering_cost_table(tmp_path).startswith("Not measured yet")

@@ -7,6 +7,7 @@ from following_tables import ROOT, read
 from speed_tables import digits, markdown, not_yet, read_record
 
 SETS = ("emotions", "yeast", "birds", "water-quality", "mediamill")
+LATE = ("at once", "10 rows later", "100 rows later", "of a tenth of the rows, asked")
 OFF = ("without time", "without caution", "without both")
 MOST_ABOVE = 0.01  # of the calibration error, above that of labels drawn from the probabilities
 MOST_LOST = 0.002  # of PA and AP, where nothing is to be gained
@@ -152,6 +153,35 @@ def filled_table(records=None):
     return markdown(head, rows)
 
 
+def late_table(records=None):
+    """Return the pairs if labels come late, or are few: means of the orders.
+
+    In brackets is the difference, and that of the least and of the largest order.
+    """
+    records = read("few-and-late-labels.jsonl") if records is None else records
+    head = [
+        "set",
+        "labels come",
+        "trusted by",
+        "half given half, PA",
+        "subset accuracy",
+        "log loss",
+    ]
+    rows = []
+    for name in SETS:
+        here = [record for record in records if record["set"] == name]
+        for case in LATE if here else ():
+            parts = [record[case] for record in here]
+            cells = [f"{mean([part['share'][1] for part in parts]):.2f}"]
+            for key in ("half", "subset", "log_loss"):
+                lines = [part[key] for part in parts]
+                gains = [line["gain"][0] for line in lines]
+                line = {when: mean([one[when] for one in lines]) for when in ("before", "after")}
+                cells.append(as_change(line | {"gain": (mean(gains), min(gains), max(gains))}))
+            rows.append([name, case, *cells])
+    return markdown(head, rows)
+
+
 # -- marks -----------------------------------------------------------------------------------------
 
 
@@ -257,6 +287,29 @@ def ablation_table(records=None):
     return markdown(head, rows)
 
 
+def by_label_table(records=None):
+    """Return what caution gives models for each label, against time alone: means of the orders.
+
+    In brackets are the least and the largest order.
+    """
+    records = read("caution-by-label.jsonl") if records is None else records
+    ways = [(way, measure) for way in ("alone", "pooled") for measure in ("pa", "ap")]
+    head = ["set", "fitted", "without caution, PA / AP"]
+    head += [f"{way}, {TITLES[measure]}" for way, measure in ways]
+    rows = []
+    for share in sorted({record["share"] for record in records}, reverse=True):
+        for name in SETS:
+            here = [r for r in records if (r["set"], r["share"]) == (name, share)]
+            if here:
+                marks = [mean([r["time"][measure] for r in here]) for measure in ("pa", "ap")]
+                cells = ["{:.4f} / {:.4f}".format(*marks)]
+                for way, measure in ways:
+                    gains = [r[way][measure] - r["time"][measure] for r in here]
+                    cells.append(as_gain((mean(gains), min(gains), max(gains))))
+                rows.append([name, f"{share:.0%}", *cells])
+    return markdown(head, rows)
+
+
 def learning_cost_table(root=ROOT):
     """Return what a learned row takes, and how much of it each layer is."""
     record = read_record("labels_speed", root)
@@ -297,6 +350,7 @@ PARTS = {
     "subset": subset_table,
     "f1": f1_table,
     "probabilities": probability_table,
+    "late": late_table,
     "marks": marks_table,
     "ablation": ablation_table,
     "learning-cost": learning_cost_table,

@@ -19,7 +19,7 @@ from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
 from together_tables import PARTS as TOGETHER_PARTS
-from together_tables import filled_table
+from together_tables import by_label_table, filled_table
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = "experiments/results/reproduce"
@@ -35,6 +35,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/following.md": (RESULTS + "following.jsonl", RESULTS + "drift-detection.jsonl"),
     "docs/results/labels_together.md": (
         RESULTS + "labels-together.jsonl",
+        RESULTS + "few-and-late-labels.jsonl",
         RESULTS + "errors-teach.jsonl",
         "experiments/results/benchmarks/labels_speed.json",
     ),
@@ -57,7 +58,10 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
     "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
     "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
-    "docs/decisions/0026-what-errors-teach.md": (RESULTS + "errors-teach.jsonl",),
+    "docs/decisions/0026-what-errors-teach.md": (
+        RESULTS + "errors-teach.jsonl",
+        RESULTS + "caution-by-label.jsonl",
+    ),
     "docs/decisions/0027-labels-together.md": (
         RESULTS + "labels-together.jsonl",
         RESULTS + "filled-labels.jsonl",
@@ -267,7 +271,10 @@ TABLES = {
         "following-time": time_table,
     },
     "docs/results/labels_together.md": dict(TOGETHER_PARTS),
-    "docs/decisions/0026-what-errors-teach.md": {"ablation": TOGETHER_PARTS["ablation"]},
+    "docs/decisions/0026-what-errors-teach.md": {
+        "ablation": TOGETHER_PARTS["ablation"],
+        "by-label": by_label_table,
+    },
     "docs/decisions/0027-labels-together.md": {"filled": filled_table},
     "docs/results/missing_features.md": {
         "missing-features": missing_features_table,

@@ -34,8 +34,12 @@ def random_halves(n, K, masks, seed):
     return order < K // 2
 
 
-def answer_stream(learner, X, Y, told):
-    """Answer every row without and with the labels that are told of it, then learn it."""
+def answer_stream(learner, X, Y, told, teach=None, delay=0):
+    """Answer every row without and with the labels that are told of it, then learn it.
+
+    Or then ``teach(t)``, which need not learn row t, but another one or none; rows are answered so
+    many rows ahead of the last one whose labels may be known.
+    """
     n, K = Y.shape
     scores, probabilities = np.empty((n, K)), np.empty((n, K))
     decisions = {name: np.empty((n, K), dtype=bool) for name in DECISIONS}
@@ -43,7 +47,7 @@ def answer_stream(learner, X, Y, told):
     first = learner.labels.together.share
     for t in range(n):
         row = slice(t, t + 1)
-        scores[row] = learner.score(X[row])
+        scores[row] = learner.score(X[max(t - delay, 0) : t + 1])[-1]
         for name, number in DECISIONS.items():
             answer = learner.labels.answer(scores[row], number)
             decisions[name][row] = answer.decisions
@@ -52,7 +56,10 @@ def answer_stream(learner, X, Y, told):
         repeated = np.repeat(scores[row], len(known), axis=0)
         given = learner.labels.answer(repeated, DECISIONS["hamming"], known)
         told_decisions[:, t], told_probabilities[:, t] = given.decisions, given.probabilities
-        learner.learn(X[row], Y[row])
+        if teach is None:
+            learner.learn(X[row], Y[row])
+        else:
+            teach(t)
     share = first, learner.labels.together.share
     given = told, told_decisions, told_probabilities
     return Answered(Y, scores, probabilities, decisions, *given, learner.n_rules, share)
