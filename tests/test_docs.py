@@ -308,6 +308,10 @@ def test_pages_say_what_probabilities_are():
     assert squash(np.array([1e17])) == 1.0
 
 
+def test_the_readme_is_short():
+    assert len(read("README.md").splitlines()) < 150
+
+
 def test_readme_says_which_built_in_streams_drift():
     drift = [bool(load(name, n=100, n_initial=20).marks) for name in GENERATORS]
     assert (drift.count(True), drift.count(False)) == (8, 1)
