@@ -258,6 +258,16 @@ def test_a_part_of_the_records_gives_a_part_of_the_page(tmp_path):
         figures_of(experiment, found)
 
 
+def test_budgets_of_which_only_some_are_there_recover_nothing(tmp_path):
+    session = Session(tmp_path, TINY, say=lambda line: None)
+    session.run_one("al-instability")
+    found = pages.read_findings(tmp_path, TINY)
+    assert found.pick("al-labels", "birds", "active 10%")  # by a run that both have
+    assert found.pick("al-labels", "birds", "active 10%", "static") is None
+    assert pages.recovery_part(found) == ""
+    assert len(tables_of("al-labels", found)) == 2  # the scores alone, of both starts
+
+
 # -- the command ----------------------------------------------------------------------------
 
 
