@@ -105,6 +105,17 @@ def test_the_watch_is_the_one_of_the_twin(seed):
         assert_allclose(arrays.unfit[j], unfit, atol=1e-12)
 
 
+def test_muted_and_missing_features_say_nothing():
+    following = FollowingScale(2, 1)
+    following.arrays.muted[0] = 40
+    X = np.column_stack([np.full(41, 6.0), np.full(41, np.nan)])
+    Y = np.ones((41, 1))
+    assert following.watch(X[:40], X[:40], Y[:40], 6.0) == (40, False)
+    assert following.arrays.muted[0] == 0
+    assert (following.arrays.level[1], following.arrays.square[1]) == (0.0, 1.0)
+    assert following.watch(X[40:], X[40:], Y[40:], 6.0) == (1, True)
+
+
 def test_rows_are_held_until_there_are_enough():
     X, Y = linear_stream()
     learner = fitted(X, Y)
@@ -202,6 +213,7 @@ def test_a_shift_of_the_sensor_leaves_the_state_and_a_move_re_expresses_it():
     assert right[-80:].mean() > 0.95
 
 
+@pytest.mark.slow
 def test_beyond_all_digits_the_state_is_left():
     X, Y = linear_stream(600)
     labels = Y.copy()
@@ -227,6 +239,7 @@ def test_the_exact_reading_gives_the_scores_of_before():
     assert_allclose(learner.score(X), before, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_rounding_in_the_exact_reading_is_survived(monkeypatch):
     X, Y = linear_stream(600)
 
@@ -405,6 +418,7 @@ def test_row_by_row_with_traces():
     assert_identical(state_of(parts), state_of(whole))
 
 
+@pytest.mark.slow
 def test_rules_of_a_trace_are_those_after_its_events():
     """Also where rules are born from rows that were held."""
     X, Y = linear_stream(600)
@@ -420,6 +434,7 @@ def test_rules_of_a_trace_are_those_after_its_events():
         assert n == count + sum(change[kind] for row, kind, _ in trace.events if row <= t), t
 
 
+@pytest.mark.slow
 def test_copies_are_independent():
     X, Y = scenario()
     learner = fitted(X, Y)
@@ -489,6 +504,7 @@ def test_active_learning_asks_in_the_scale_of_the_moment():
     assert_identical(*learned)
 
 
+@pytest.mark.slow
 def test_rules_are_read_in_the_units_of_the_moment():
     X, Y = linear_stream(600)
     X = shifted(X)
@@ -502,6 +518,7 @@ def test_rules_are_read_in_the_units_of_the_moment():
 # Clipped values
 
 
+@pytest.mark.slow
 def test_clipped_values_are_counted_by_feature():
     X, Y = linear_stream(600)
     Z = X.copy()
@@ -516,6 +533,7 @@ def test_clipped_values_are_counted_by_feature():
     assert asked.clipped[1] == 4.0
 
 
+@pytest.mark.slow
 def test_many_clipped_values_are_told_once():
     X, Y = linear_stream(900)
     X = shifted(X, "one")
@@ -528,6 +546,7 @@ def test_many_clipped_values_are_told_once():
     assert result.clipped[0] == 150.0
 
 
+@pytest.mark.slow
 def test_few_rows_say_nothing():
     X, Y = linear_stream(500)
     clf = EFCMLClassifier(**QUICK, scaling="frozen").fit(X[:INITIAL], Y[:INITIAL])

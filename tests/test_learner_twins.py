@@ -48,7 +48,7 @@ VARIANTS = {
     "partial": {"share": 0.6},
     "partial, two steps": {"share": 0.6, "n_steps": 2},
     "partial, input space": {"share": 0.6, "product_space": False},
-    "no floors": {"variance_floor": 0.0, "activation_floor": 0.0},
+    "no floors": {"variance_floor": 0.0, "activation_floor": 0.0, "rows": ROWS + 20},
     "large floors": {"variance_floor": 0.5, "activation_floor": 0.05},
     "printed merge test": {"merge_volume": "paper", "vigilance": 0.3},
     "printed merge of weights": {"merge_consequents": "paper"},

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.streams import assert_identical, state_of
+from helpers.streams import assert_identical, assert_near, state_of
 from naive.sequel import NaiveSequel
 from numpy.testing import assert_allclose
 
@@ -87,13 +87,13 @@ def test_kernels_are_the_twin(rng, make, hidden, K):
     timed = 0.0
     for s, y in zip(S, Y, strict=True):
         for ahead in (0, 1, 6):
-            assert_allclose(answer(base, s, ahead), twin.answer(s, ahead), rtol=1e-7, atol=1e-9)
+            assert_near(answer(base, s, ahead), twin.answer(s, ahead), 1e-7, 1e-9, "answer")
         timed = max(timed, base.arrays.shares[2:].sum())
         learn(base, s, y)
         twin.learn(s, y)
+        found = base.state()
         for name, expected in twin.arrays().items():
-            found = base.state()[name]
-            assert_allclose(found, expected, rtol=1e-7, atol=1e-9, err_msg=name)
+            assert_near(found[name], expected, 1e-7, 1e-9, name)
     assert make is independent or K == 1 or timed > 0.0
 
 
