@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.parquet_files import open_parquet
+from efcml.support.parquet_files import open_parquet, to_frame
 from efcml.tables.csv_rows import check_names
 from efcml.tables.raw_tables import RawTable, raw_frame
 
@@ -92,8 +92,6 @@ class FrameBlock:
 
 def read_batches(path: Path, file: Any, names: list[str]) -> Iterator[FrameBlock]:
     """Yield blocks of rows, the first one as large as that of a CSV file at least."""
-    from pyarrow import Table
-
     size = large_tables.later_rows(len(names))
     # One thread: each further one would hold memory of its own.
     batches = file.iter_batches(batch_size=size, columns=names, use_threads=False)
@@ -102,6 +100,6 @@ def read_batches(path: Path, file: Any, names: list[str]) -> Iterator[FrameBlock
         begun.append(batch)
     done = 0
     for part in chain([begun], ([batch] for batch in batches)):
-        frame = Table.from_batches(part).to_pandas(ignore_metadata=True)
+        frame = to_frame(part)
         yield FrameBlock(path, frame, done)
         done += len(frame)

@@ -43,3 +43,10 @@ def read_parquet(path: Path) -> Any:
     """Return all rows as a data frame."""
     with open_parquet(path) as (file, names):
         return file.read(columns=names).to_pandas(ignore_metadata=True)
+
+
+def to_frame(batches: list[Any]) -> Any:
+    """Return rows that were read in batches as one data frame."""
+    from pyarrow import Table
+
+    return Table.from_batches(batches).to_pandas(ignore_metadata=True)
