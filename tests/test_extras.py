@@ -17,7 +17,11 @@ pytestmark = pytest.mark.plain
 
 ROOT = Path(__file__).resolve().parent.parent
 # Who has a future, or a data frame, has the package.
-ALREADY_THERE = {("cluster.py", "result_of"), ("pipelines.py", "stack")}
+ALREADY_THERE = {
+    ("cluster.py", "result_of"),
+    ("parquet_files.py", "to_frame"),
+    ("pipelines.py", "stack"),
+}
 
 
 def tuned():
