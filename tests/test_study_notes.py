@@ -111,6 +111,8 @@ def test_what_tells_notes_apart():
         holding(1, default=1),
         holding(rows),
         holding(moved),
+        holding({"rows": rows}),
+        holding({"rows": moved}),
         partial(with_extra, 1),
         partial(with_extra, 2),
         partial(with_extra, 1, word="b"),
@@ -126,7 +128,7 @@ def test_what_tells_notes_apart():
     texts = [describe_note(note) for note in notes]
     assert len(set(texts)) == len(texts)
     again = [holding(rows), partial(with_extra, 2), Noting(1), Noting(1).other]
-    assert [describe_note(note) for note in again] == [texts[at] for at in (4, 7, 9, 11)]
+    assert [describe_note(note) for note in again] == [texts[at] for at in (4, 9, 11, 13)]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def is_plain(value: Any) -> bool:
 def describe_note(note: Any) -> str:
     """Return a text that changes with what a function does itself, and with what it holds.
 
-    Not with functions that it calls. Code is read as compiled: there is not always a source.
+    Not with functions and constants of its module that it uses. Code is read as compiled: there is
+    not always a source.
     """
     parts: list[Any] = []
     while isinstance(note, partial):
@@ -64,7 +65,9 @@ def parts_of(value: Any) -> Any:
     """Return what tells something that a function consists of, or holds, from something else."""
     if isinstance(value, list | tuple):
         return [parts_of(part) for part in value]
-    if isinstance(value, frozenset):  # a constant; its order is another one in every process
+    if isinstance(value, dict):
+        return parts_of(list(value.items()))
+    if isinstance(value, set | frozenset):  # its order is another one in every process
         return sorted(map(repr, value))
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, parts_of(value.co_consts)
