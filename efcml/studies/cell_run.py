@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.studies.noting import take_note
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import Guarded
 from efcml.support.steps import last_step
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from efcml.evaluation import PrequentialResult
+    from efcml.studies.noting import Note
     from efcml.studies.variants import Variant
     from efcml.support.aliases import Arrays, Facts, Floats, Ints
 
@@ -55,6 +57,7 @@ class Batch:
     source: tuple[str, int]  # data set and seed, to find the rows by
     data: tuple[Any, Floats] | None = None  # the rows, if they are not with ``shared``
     folder: Path | None = None  # where records go as they are made; None returns them
+    note: Note | None = None  # what else is kept of a run
 
 
 def run_batch(batch: Batch, shared: dict[tuple[str, int], Any] | None = None) -> list[Any]:
@@ -88,18 +91,19 @@ def share_no_bars() -> None:
 def run_passes(batch: Batch, X: Any, Y: Floats) -> Iterator[Kept]:
     """Yield the records of a batch as its runs end; an error names the run."""
     first = batch.passes[0].facts["key"]
-    with one_blas_thread(), named(first), noted() as notes:
+    with one_blas_thread(), named(first), warned() as notes:
         begin = time.perf_counter()
         fitted = fit(batch.model, take_rows(X, slice(batch.n_initial)), Y[: batch.n_initial])
         fitting = time.perf_counter() - begin
     for one in batch.passes:
         last = one is batch.passes[-1]
-        with one_blas_thread(), named(one.facts["key"]), noted() as further:
+        with one_blas_thread(), named(one.facts["key"]), warned() as further:
             model = fitted if last else copy_fitted(fitted)
             result = stream(model, X, Y, one)
+            found = {} if batch.note is None else {"noted": take_note(batch.note, model, result)}
         facts, arrays = split_result(result)
         told = tell_warnings([*notes, *further])
-        yield one.facts | facts | {"fit_seconds": fitting, "warnings": told}, arrays
+        yield one.facts | facts | found | {"fit_seconds": fitting, "warnings": told}, arrays
 
 
 @contextmanager
@@ -113,7 +117,7 @@ def named(key: str) -> Iterator[None]:
 
 
 @contextmanager
-def noted() -> Iterator[list[warnings.WarningMessage]]:
+def warned() -> Iterator[list[warnings.WarningMessage]]:
     """Collect warnings, which belong to a record and not on the screen of a worker."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.evaluation import PrequentialResult
-    from efcml.support.aliases import PathLike
+    from efcml.studies.noting import Note
+    from efcml.support.aliases import Facts, PathLike
 
 
 class Study:
@@ -51,6 +52,10 @@ class Study:
     only : callable, optional
         Gets the names of a data set and a model and an order, and tells whether that is run: for
         models that take long, or that belong to some of the data. All are run if not given.
+    note : callable, optional
+        Gets the model after the last row of a run and the result, and returns a dict of numbers and
+        words that is kept with the run, for `noted`. Runs that are kept with another note, or with
+        none, are made again.
 
     Examples
     --------
@@ -75,12 +80,16 @@ class Study:
         start: float | list[float | None] | None = None,
         learn: bool | list[bool] | None = None,
         only: Callable[[str, str, int], bool] | None = None,
+        note: Note | None = None,
     ) -> None:
         axes = {"active": active, "delay": delay, "start": start, "learn": learn}
         axes = {name: value for name, value in axes.items() if value is not None}
         variants = read_variants(models, axes)
         check_whole("seed", seed, least=0)
-        self.plan = StudyPlan(variants, read_data(data), read_orders(orders), int(seed), only)
+        if note is not None and not callable(note):
+            raise TypeError(f"note must be a function of model and result; got {note!r:.60}.")
+        found = read_data(data)
+        self.plan = StudyPlan(variants, found, read_orders(orders), int(seed), only, note)
         for name in self.plan.data:
             for model in variants:
                 self.plan.n_initial(name, model)  # refused now, if nothing would be left to run
@@ -161,12 +170,23 @@ class Study:
         self, model: str | None = None, data: str | None = None, order: int | None = None
     ) -> PrequentialResult:
         """Return what `prequential` gave in one run; by default the first of everything."""
-        data, model = self.name_data(data), self.name_model(model)
+        return self.findings.result(*self._cell(model, data, order))
+
+    def noted(
+        self, model: str | None = None, data: str | None = None, order: int | None = None
+    ) -> Facts:
+        """Return what ``note`` gave in one run; by default the first of everything."""
+        if self.plan.note is None:
+            raise ValueError("nothing is noted: give Study a function as note=...")
+        return self.findings.facts(*self._cell(model, data, order))["noted"]
+
+    def _cell(self, model: str | None, data: str | None, order: int | None) -> tuple[str, str, int]:
+        """Return data set, model and order of a run, the first of what is not given."""
         order = self.plan.orders[0] if order is None else order
         if order not in self.plan.orders:
             known = ", ".join(map(str, self.plan.orders))
             raise ValueError(f"there is no order {order!r}: choose from {known}.")
-        return self.findings.result(data, model, order)
+        return self.name_data(data), self.name_model(model), order
 
     def name_data(self, name: str | None) -> str:
         """Return the name of a data set of this study, the first if none is given."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from efcml.studies import provenance
 from efcml.studies.cell_run import Batch, Pass
+from efcml.studies.noting import describe_note
 from efcml.studies.record_folder import RecordFolder
 from efcml.studies.study_data import StudyData, shuffle_seed
 
 if TYPE_CHECKING:
+    from efcml.studies.noting import Note
     from efcml.studies.variants import Variant
     from efcml.support.aliases import Facts, Ints, PathLike
 
@@ -26,6 +28,7 @@ class StudyPlan:
     orders: tuple[int, ...]
     seed: int
     only: Callable[[str, str, int], bool] | None = None
+    note: Note | None = None
     _origins: dict[tuple[str, str], Facts] = field(default_factory=dict)
 
     def open_folder(self, path: PathLike | None) -> RecordFolder:
@@ -66,11 +69,14 @@ class StudyPlan:
     def origin(self, data: str, model: str) -> Facts:
         """Return what a record must agree in, to be taken for one of this study."""
         if (data, model) not in self._origins:
-            self._origins[data, model] = {
+            origin = {
                 "method": provenance.method(),
                 "package": provenance.package_version(self.variants[model].model),
                 "fingerprint": self.data[data].fingerprint,
             }
+            if self.note is not None:  # without one, what others have noted does no harm
+                origin["noted_by"] = describe_note(self.note)
+            self._origins[data, model] = origin
         return self._origins[data, model]
 
     def is_current(self, folder: RecordFolder, cell: tuple[str, str, int]) -> bool:
@@ -91,7 +97,9 @@ class StudyPlan:
             rows[source] = self.data[data].rows(order, self.seed)
             n_initial = self.n_initial(data, model)
             group = *source, n_initial, str(variant.describe()["model"])
-            batch = batches.setdefault(group, Batch(variant.model, n_initial, (), source))
+            batch = batches.setdefault(
+                group, Batch(variant.model, n_initial, (), source, note=self.note)
+            )
             own = self._pass(data, model, order)
             batches[group] = replace(batch, passes=(*batch.passes, own))
         return list(batches.values()), rows

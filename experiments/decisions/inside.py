@@ -76,7 +76,7 @@ def run_missing(out, keys, models, data, *, more=None, jobs=1, **options):
     more : callable, optional
         Gets the study and both names and returns what else a record says.
     **options
-        Of the study.
+        Of the study; records say what its note says.
     """
     there = read(out)
     missing = {
@@ -93,6 +93,7 @@ def run_missing(out, keys, models, data, *, more=None, jobs=1, **options):
             for (name, model), key in missing.items():
                 line = key | record_of(study.result(model, name))
                 line |= {} if more is None else more(study, name, model)
+                line |= study.noted(model, name) if "note" in options else {}
                 file.write(json.dumps(line) + "\n")
     return read(out)
 

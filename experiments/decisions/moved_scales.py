@@ -6,12 +6,9 @@ something happens. Prints a table of partial accuracy, means over the seeds.
     python experiments/decisions/moved_scales.py
 """
 
-import warnings
-
 import numpy as np
 
-from efcml import EFCMLClassifier, prequential
-from efcml.model.clipping import ClippingWarning
+from efcml import EFCMLClassifier, Study, datasets
 
 INITIAL, AT, ROWS, SEEDS = 500, 1000, 3000, range(5)
 SPANS = {"before": (AT - 700, AT), "first 100": (AT, AT + 100), "100 to 300": (AT + 100, AT + 300)}
@@ -107,31 +104,36 @@ SCENES = {
 }
 
 
-def run(scene, scaling, seed):
-    """Return the accuracy of all spans, and how often the scale changed, by reading."""
+def draw(scene, seed):
+    """Return the stream of a scene."""
     X, Y = rows_and_labels(seed)
     SCENES[scene](X, Y)
-    clf = EFCMLClassifier(scaling=scaling).fit(X[:INITIAL], Y[:INITIAL])
-    result = prequential(clf, X[INITIAL:], Y[INITIAL:], progress=False)
-    right = ((result.scores >= 0.5) == Y[INITIAL:]).mean(axis=1)
+    return datasets.from_arrays(X, Y, n_initial=INITIAL)
+
+
+def note(clf, result):
+    """Return the accuracy of all spans, and how often the scale changed, by reading."""
+    right = ((result.scores >= 0.5) == result.Y).mean(axis=1)
     following = clf.learner_.following
     changes = (0, 0) if following is None else following.changes
-    return [right[low:high].mean() for low, high in SPANS.values()], changes
+    spans = [right[low:high].mean() for low, high in SPANS.values()]
+    return {"spans": spans, "changes": list(changes)}
 
 
 def main():
     """Print the table."""
-    warnings.simplefilter("ignore", ClippingWarning)
     print("| what happens | scale |", " | ".join(SPANS), "| re-expressed / left as it was |")
     print("|---" * (len(SPANS) + 3) + "|")
+    models = {scaling: EFCMLClassifier(scaling=scaling) for scaling in ("frozen", "follow")}
     for scene in SCENES:
-        for scaling in ("frozen", "follow"):
-            runs = [run(scene, scaling, seed) for seed in SEEDS]
-            spans = " | ".join(
-                f"{value:.3f}" for value in np.mean([one[0] for one in runs], axis=0)
-            )
-            moved, kept = np.sum([one[1] for one in runs], axis=0)
-            print(f"| {scene} | {scaling} | {spans} | {moved} / {kept} |", flush=True)
+        data = {str(seed): draw(scene, seed) for seed in SEEDS}
+        study = Study(models, data, orders=1, note=note).run(progress=False)
+        for scaling in models:
+            runs = [study.noted(scaling, seed) for seed in data]
+            spans = np.mean([one["spans"] for one in runs], axis=0)
+            moved, kept = np.sum([one["changes"] for one in runs], axis=0)
+            cells = " | ".join(f"{value:.3f}" for value in spans)
+            print(f"| {scene} | {scaling} | {cells} | {moved} / {kept} |", flush=True)
 
 
 if __name__ == "__main__":

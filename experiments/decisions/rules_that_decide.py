@@ -2,35 +2,26 @@
 
 ``python experiments/decisions/rules_that_decide.py`` runs the settings inside the initial parts,
 as the search for the defaults does, and the default on whole sets and built-in streams; a second
-call only adds what is missing. Writes the tables of the decision. ``--as-before FOLDER`` runs the
-lines "as before" instead, with all the code of a checkout from before the decision, this file
-excepted.
+call only adds what is missing. Writes the tables of the decision. The records of the lines "as
+before" were made with the code from before the decision, and are not made again.
 """
 
 import argparse
-import json
-import os
-import subprocess
-import sys
-import time
+from functools import lru_cache, partial
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
-from inside import ORDERS, method, read, run_all
+from inside import ORDERS, read, run_all, run_missing, table_by_share
 
-import efcml
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, datasets
 from efcml.model import batch
 from efcml_paper.scale import SETS
 
 RESULTS = Path(__file__).parents[1] / "results" / "decisions"
 PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "0021-rules-that-decide.md"
-IS_OLD = "EFCML_AS_BEFORE" in os.environ
-NAME = "rules-that-decided-before" if IS_OLD else "rules-that-decide"
+NAMES = "rules-that-decided-before", "rules-that-decide"
 SHARES = (0.15, 0.5, 0.75)
-BEFORE = {"as before": {}, "as before, no cases": {"cases": 0}}
+BEFORE = ("as before", "as before, no cases")
 SETTINGS = {
     "the default": {},
     "the default, no cases": {"cases": 0},
@@ -52,17 +43,23 @@ STREAMS |= {"stationary-clusters": (1, 2, 3)}
 LARGE = "mediamill"  # run with one setting
 WHOLE_SETTINGS = {"the default": {}, "bandwidth 1": {"bandwidth": 1.0}}
 WHOLE_SETTINGS |= {"the default, no cases": {"cases": 0}}
-CRISP_BEFORE = {"as before": {}, "as before, bandwidth 1": {"bandwidth": 1.0}}
+CRISP_BEFORE = ("as before", "as before, bandwidth 1")
 
 
-def structure(clf, X):
+@lru_cache(1)
+def load(name, seed):
+    """Return a set by its published split (seed None), or a built-in stream."""
+    return datasets.load(name) if seed is None else datasets.load(name, seed=seed)
+
+
+def structure(name, seed, clf, result):
     """Return how the rules share the decisions about rows, and how their answers differ.
 
     Effective rules: median over the rows of exp(entropy of the activations). Largest: share of the
     rows at which one rule is the strongest. Spread: standard deviation of the rules' answers at
     their centers, weighted by these rows, mean over the labels.
     """
-    learner = clf.learner_
+    learner, X = clf.learner_, load(name, seed).X
     rules, rows = learner.rules, learner.scaler.transform(np.asarray(X, dtype=float))
     psi = batch.activations(rules, rows, learner.settings.replace(activation_floor=0.0))
     entropy = -(psi * np.log(np.maximum(psi, 1e-300))).sum(axis=1)
@@ -71,6 +68,8 @@ def structure(clf, X):
     answers = np.einsum("rp,rkp->rk", centers, rules.W)
     spread = np.sqrt(won @ (answers - won @ answers) ** 2).mean()
     return {
+        "most_rules": int(result.rules.max()),
+        "counts": learner.counts,
         "effective": float(np.median(np.exp(entropy))),
         "top": float(np.median(psi.max(axis=1))),
         "largest": float(won.max()),
@@ -78,47 +77,25 @@ def structure(clf, X):
     }
 
 
-def run_whole(name, seed, parameters):
-    """Return one record of the published split of a set, or of a built-in stream."""
-    ds = datasets.load(name) if seed is None else datasets.load(name, seed=seed)
-    clf = EFCMLClassifier(**parameters).fit(*ds.initial)
-    begin = time.process_time()
-    result = prequential(clf, *ds.stream)
-    seconds = time.process_time() - begin
-    return {
-        "set": name,
-        "seed": seed,
-        "parameters": parameters,
-        "version": efcml.__version__,
-        "method": method(),
-        "pa": result.pa,
-        "ap": result.ap,
-        "rules": clf.n_rules_,
-        "most_rules": int(result.rules.max()),
-        "counts": clf.learner_.counts,
-        "cpu_ms_per_sample": 1e3 * seconds / len(result.Y),
-    } | structure(clf, ds.X)
-
-
-def run_all_whole(settings):
-    """Run settings on the small sets and the built-in streams; append what is not there yet."""
-    out = RESULTS / f"{NAME}-whole.jsonl"
-    have = {(r["setting"], r["set"], r["seed"]) for r in read(out)}
-    seeds = {name: (None,) for name in SETS} | STREAMS
-    todo = [(setting, name, seed) for setting in settings for name in seeds for seed in seeds[name]]
-    todo.append((next(iter(settings)), LARGE, None))
-    efcml.warmup()
-    for setting, name, seed in todo:
-        if (setting, name, seed) not in have:
-            record = {"setting": setting} | run_whole(name, seed, settings[setting])
-            with out.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+def run_whole(out, settings, seeds):
+    """Run settings on whole sets and streams; append what is not there yet."""
+    models = {name: EFCMLClassifier(**parameters) for name, parameters in settings.items()}
+    for name, seed in seeds:
+        keys = {
+            (name, setting): {"setting": setting, "set": name, "seed": seed, "parameters": given}
+            for setting, given in settings.items()
+            if name != LARGE or setting == "the default"
+        }
+        data, note = {name: partial(load, name, seed)}, partial(structure, name, seed)
+        run_missing(out, keys, models, data, note=note)
 
 
 def records_of(part):
     """Return the records of both versions: of a share fitted first, or of whole sets."""
-    names = "rules-that-decided-before", "rules-that-decide"
-    return [record for name in names for record in read(RESULTS / f"{name}-{part}.jsonl")]
+    return [record for name in NAMES for record in read(RESULTS / f"{name}-{part}.jsonl")]
+
+
+FIELDS = ("pa", "ap", "rules", "effective", "top", "largest", "spread")
 
 
 def whole_table(records):
@@ -132,17 +109,8 @@ def whole_table(records):
             rows = [r for r in records if (r["setting"], r["set"]) == (setting, name)]
             if not rows:
                 continue
-            fields = (
-                "pa",
-                "ap",
-                "rules",
-                "effective",
-                "top",
-                "largest",
-                "spread",
-                "cpu_ms_per_sample",
-            )
-            pa, ap, rules, *shares, spread, ms = np.mean([[r[f] for f in fields] for r in rows], 0)
+            pa, ap, rules, *shares, spread = np.mean([[r[f] for f in FIELDS] for r in rows], 0)
+            ms = np.mean([r.get("cpu_ms_per_sample", r.get("ms_per_sample")) for r in rows])
             effective, top, largest = shares
             lines.append(
                 f"| {name} | {setting} | {pa:.4f} / {ap:.4f} | {rules:.3g} | {effective:.1f} | "
@@ -159,38 +127,19 @@ def write_between(mark, text):
     print(text)
 
 
-def run_as_before(folder, jobs):
-    """Run this file with the code of another checkout."""
-    paths = [f"{folder}/experiments/decisions", f"{folder}/experiments", folder]
-    program = (
-        f"import runpy, sys; sys.path[:0] = {paths}; runpy.run_path({__file__!r}, None, 'old')"
-    )
-    program += f".get('run_parts')({jobs})"
-    old = os.environ | {"EFCML_AS_BEFORE": "1"}
-    subprocess.run([sys.executable, "-c", program], env=old, check=True)
-
-
-def run_parts(jobs):
-    """Run what is missing of this version."""
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=1)
+    jobs = parser.parse_args().jobs
     for share in SHARES:
-        out = RESULTS / f"{NAME}-{100 * share:.0f}.jsonl"
-        run_all(BEFORE if IS_OLD else SETTINGS, out, ORDERS, share, jobs)
-    run_all_whole(CRISP_BEFORE if IS_OLD else WHOLE_SETTINGS)
+        run_all(SETTINGS, RESULTS / f"{NAMES[1]}-{100 * share:.0f}.jsonl", ORDERS, share, jobs)
+    seeds = [(name, None) for name in (*SETS, LARGE)]
+    seeds += [(name, seed) for name in STREAMS for seed in STREAMS[name]]
+    run_whole(RESULTS / f"{NAMES[1]}-whole.jsonl", WHOLE_SETTINGS, seeds)
+    inside = {share: records_of(f"{100 * share:.0f}") for share in SHARES}
+    write_between("inside", table_by_share((*BEFORE, *SETTINGS), inside))
+    write_between("whole", whole_table(records_of("whole")))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--as-before", metavar="FOLDER", help="checkout from before the decision")
-    parser.add_argument("--jobs", type=int, default=1)
-    given = parser.parse_args()
-    if given.as_before:
-        run_as_before(given.as_before, given.jobs)
-    else:
-        run_parts(given.jobs)
-        from inside import table_by_share  # not above: the code before has none
-
-        write_between(
-            "inside",
-            table_by_share((*BEFORE, *SETTINGS), {s: records_of(f"{100 * s:.0f}") for s in SHARES}),
-        )
-        write_between("whole", whole_table(records_of("whole")))
+    main()
