@@ -15,8 +15,8 @@ COVERED := --cov --cov-branch --cov-report=
 SOAKED := $(addprefix tests/test_,addresses.py fuzz.py guard.py disk.py hostile_files.py saving_hostile.py cli_checkpoint.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-locked lock test lint format test-jit test-nojit test-coverage
-.PHONY: test-boundscheck test-wheel test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
+.PHONY: help venv venv-locked lock test lint format test-jit test-jit-first test-jit-second test-nojit
+.PHONY: test-coverage test-boundscheck test-wheel test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -67,15 +67,23 @@ format: $(STAMP)  ## rewrite the files in the common format
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-test-jit: $(STAMP)  ## tests of the compiled code, and all slow ones
-	COVERAGE_FILE=.coverage.jit $(PYTEST) -q -m "not wheel and (slow or not plain)" $(COVERED)
+test-jit: test-jit-first test-jit-second  ## tests of the compiled code, and all slow ones
+
+# Two halves that take as long as each other.
+test-jit-first: $(STAMP)
+	$(call compiled,first) efcml experiments/efcml_paper $(wildcard tests/test_[a-l]*.py)
+
+test-jit-second: $(STAMP)
+	$(call compiled,second) $(filter-out $(wildcard tests/test_[a-l]*.py),$(wildcard tests/test_*.py))
+
+compiled = COVERAGE_FILE=.coverage.$(1) $(PYTEST) -q -m "not wheel and (slow or not plain)" $(COVERED)
 
 test-nojit: $(STAMP)  ## tests of kernels without compilation, and those that need none
 	COVERAGE_FILE=.coverage.nojit NUMBA_DISABLE_JIT=1 \
 		$(PYTEST) -q -m "not slow and not wheel and (plain or twice)" $(COVERED)
 
 test-coverage: test-jit test-nojit  ## branches that both together reach
-	$(PY) -m coverage combine --quiet --keep .coverage.jit .coverage.nojit
+	$(PY) -m coverage combine --quiet --keep .coverage.first .coverage.second .coverage.nojit
 	$(PY) -m coverage report --fail-under=$(COVERAGE)
 
 # The tests that count for the branches of kernels: together they reach all of them.
