@@ -31,3 +31,4 @@ def test_differences_are_paired_by_draw():
     assert table[2] == (
         "| s | 30 % | 2 | +7.50 ± 2.50 | -7.50 ± 2.50 | +0.00 ± 1.00 | +0.00 ± 1.00 |"
     )
+    assert table[3] == "| mean |  |  | +7.50 | -7.50 | +0.00 | +0.00 |"

@@ -26,13 +26,17 @@ def missing_features_table(records=None):
     return "\n".join(lines)
 
 
-def advantage(records, name, rival):
-    """Return by how many points native is ahead, the mean over draws of gaps and its error."""
+def leads(records, name, rival):
+    """Return by how many points native is ahead, for each draw of gaps."""
     by_way = {
         way: {r["seed"]: 100 * r[name] for r in records if r["way"] == way}
         for way in ("native", rival)
     }
-    gaps = [by_way["native"][seed] - there for seed, there in sorted(by_way[rival].items())]
+    return [by_way["native"][seed] - there for seed, there in sorted(by_way[rival].items())]
+
+
+def advantage(gaps):
+    """Return the mean over draws of gaps and its error."""
     error = f" ± {stdev(gaps) / len(gaps) ** 0.5:.2f}" if len(gaps) > 1 else ""
     return f"{mean(gaps):+.2f}{error}"
 
@@ -42,10 +46,13 @@ def missing_features_differences(records=None):
     records = read("missing-features.jsonl") if records is None else records
     heads = [f"{name.upper()} to {rival}" for rival in WAYS[1:] for name in MEASURES]
     lines = [f"| set | missing | draws | {' | '.join(heads)} |", "|---" * (len(heads) + 3) + "|"]
+    found = []
     for name, pattern in dict.fromkeys((record["set"], record["pattern"]) for record in records):
         here = [r for r in records if (r["set"], r["pattern"]) == (name, pattern)]
         if pattern != "none":
-            cells = [advantage(here, which, rival) for rival in WAYS[1:] for which in MEASURES]
-            draws = sum(r["way"] == "native" for r in here)
-            lines.append(f"| {name} | {pattern} | {draws} | {' | '.join(cells)} |")
+            found.append([leads(here, which, rival) for rival in WAYS[1:] for which in MEASURES])
+            cells = " | ".join(map(advantage, found[-1]))
+            lines.append(f"| {name} | {pattern} | {len(found[-1][0])} | {cells} |")
+    means = (f"{mean(map(mean, column)):+.2f}" for column in zip(*found, strict=True))
+    lines.append(f"| mean |  |  | {' | '.join(means)} |")
     return "\n".join(lines)

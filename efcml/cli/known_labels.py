@@ -45,11 +45,13 @@ def read_given(model: Any, saved: Path, path: Path, texts: Sequence[str]) -> Giv
     names = label_names(model)
     for text in texts:
         name, value = split_pair(text.strip(), names)
-        if name in given.values:
+        if name in given.values or name in given.columns:
             raise ValueError(f"--known: {short(name)} is named twice.")
         if value is None:
             given.columns.append(name)
-        given.values[name] = read_column(path, name) if value is None else value
+        else:
+            given.values[name] = value
+    given.values.update(read_columns(path, given.columns))
     return given
 
 
@@ -71,15 +73,16 @@ def split_pair(text: str, names: Sequence[str]) -> tuple[str, float | None]:
     return name, value
 
 
-def read_column(path: Path, name: str) -> Floats:
-    """Return a label column of a CSV or an ARFF file, NaN where it is unknown."""
+def read_columns(path: Path, wanted: Sequence[str]) -> dict[str, Floats]:
+    """Return label columns of a file by name, NaN where a label is unknown."""
     import numpy as np
 
     from efcml.datasets.arff import read_arff
     from efcml.support.file_text import short
     from efcml.tables.raw_tables import read_raw
-    from efcml.tables.words import is_gap, yes_or_no
 
+    if not wanted:
+        return {}
     lines: Sequence[int]
     if path.suffix.lower() == ".arff":
         names, values, lines = read_arff(path)
@@ -87,10 +90,21 @@ def read_column(path: Path, name: str) -> Floats:
     else:
         raw = read_raw(path)
         names, columns, lines = raw.names, raw.columns, raw.places
-    if name not in names:
-        raise ValueError(f"{path} has no column {short(name)}: say --known {name}=0 or 1.")
+    for name in wanted:
+        if name not in names:
+            raise ValueError(f"{path} has no column {short(name)}: say --known {name}=0 or 1.")
+    return {name: read_labels(path, name, lines, columns[names.index(name)]) for name in wanted}
+
+
+def read_labels(path: Path, name: str, lines: Sequence[int], texts: Sequence[str]) -> Floats:
+    """Return one label of all rows, or say which is none."""
+    import numpy as np
+
+    from efcml.support.file_text import short
+    from efcml.tables.words import is_gap, yes_or_no
+
     found = []
-    for line, text in zip(lines, columns[names.index(name)], strict=True):
+    for line, text in zip(lines, texts, strict=True):
         value = yes_or_no(text.removesuffix(".0"))
         if value is None and not is_gap(text):
             raise ValueError(

@@ -159,17 +159,18 @@ def run_active(
     if not hasattr(model, "begin_stream"):
         raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     learner, X, Y = model.begin_stream(X, Y, learn=False)
-    compile_before(learner, X, Y, asks=True)
+    by_label = getattr(active, "unit", None) == "labels"  # then rows are partly labelled
+    compile_before(learner, X, Y, asks=True, rare=by_label)
     with progress_bar(len(Y), "prequential", show=progress) as bar:
         trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
     return finish(model, trace, Y, queried, seconds)
 
 
-def compile_before(learner: Any, *arrays: Any, asks: bool = False) -> None:
+def compile_before(learner: Any, *arrays: Any, asks: bool = False, rare: bool = False) -> None:
     """Compile what a stream of these arrays needs: it must not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
         with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
-            rare = any(np.isnan(np.sum(array)) for array in arrays)
+            rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
         compile_once(asks, rare or learner.params.decision != "hamming")
 
 
