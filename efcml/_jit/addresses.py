@@ -43,8 +43,10 @@ class Kernel:
         self.py_func = self.__wrapped__ = function
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__module__ = function.__module__
-        self.dispatcher = njit(**options, **NO_WAY_IN)(function)
-        self.entry = njit(**options)(self._way_in()) if NO_WAY_IN else self.dispatcher
+        self.dispatcher = without_stale_code(njit(**options, **NO_WAY_IN)(function))
+        self.entry = self.dispatcher
+        if NO_WAY_IN:
+            self.entry = without_stale_code(njit(**options)(self._way_in()))
         self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
         lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
 
@@ -172,6 +174,24 @@ def compile_by_address(function, options, returns=None):
     return Kernel(function, options) if returns is None else RareKernel(function, options, returns)
 
 
+class StaleCode(Exception):
+    """Code from the cache looks for a kernel that is not there any more."""
+
+
+def without_stale_code(dispatcher):
+    """Let a dispatcher compile anew what calls kernels that have changed their types since."""
+    load = dispatcher._cache.load_overload
+
+    def load_if_sound(sig, context):
+        try:
+            return load(sig, context)
+        except StaleCode:
+            return None  # as if it were not in the cache
+
+    dispatcher._cache.load_overload = load_if_sound
+    return dispatcher
+
+
 @dataclass(frozen=True)
 class Placing:
     """What must be done before code is loaded that calls a kernel by its address."""
@@ -183,11 +203,9 @@ class Placing:
 
     def __call__(self):
         """Load or compile the kernel; code that looks for another one must not run."""
-        if self.symbol != getattr(import_module(self.module), self.name).place(self.args)[0]:
-            raise RuntimeError(
-                f"{self.module}.{self.name} returns another type than when its callers were "
-                "compiled: delete the cache of numba, or set EFCML_CACHE=0."
-            )
+        kernel = getattr(import_module(self.module), self.name, None)
+        if not isinstance(kernel, Kernel) or kernel.place(self.args)[0] != self.symbol:
+            raise StaleCode(f"{self.module}.{self.name}")
 
 
 class KernelType(types.Callable):
