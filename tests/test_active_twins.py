@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose
 from efcml.active import ActiveLearner
 from efcml.active.asked_stream import run_stream
 from efcml.active.draws import draws_for
+from efcml.model.trace import Trace
 from efcml.support import pacing
-from efcml.support.progress import progress_bar
 
 ROWS, START, P, K = 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")
@@ -67,8 +67,10 @@ def started(rng):
 
 
 def run(active, learner, X, Y):
-    with progress_bar(len(X), "test", show=False) as bar:
-        return run_stream(active, learner, X, Y, bar=bar)
+    trace = Trace.for_rows(*Y.shape)
+    queried = np.zeros(Y.shape if active.unit == "labels" else len(Y), dtype=np.bool_)
+    run_stream(active, learner, X, Y, trace, queried, after_block=lambda rows: None)
+    return trace, queried
 
 
 def masked(y, labels):
@@ -110,7 +112,7 @@ def test_chunks_and_single_rows_ask_the_same(rng, variant, first, monkeypatch):
     learner, _, X, Y = started(rng)
     single, once, twice = learner.copy(), learner.copy(), learner.copy()
     asks, tells = (ActiveLearner(0.3, random_state=SEED, **variant) for _ in range(2))
-    trace, queried, _ = run(asks, once, X, Y)
+    trace, queried = run(asks, once, X, Y)
     for t, (x, y) in enumerate(zip(X, Y, strict=True)):
         question = tells.ask(single, x)
         assert np.array_equal(question.scores, trace.scores[t])

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,9 @@ import efcml
 from efcml.cli import checkpoint, main, outcome
 from efcml.cli import stream_run as stream
 from efcml.datasets import large_tables
+from efcml.evaluation import blocks
 from efcml.saving import read_archive, write_archive
+from efcml.support import pacing
 
 TIMES = {"ms_per_sample"}  # all that may differ between two runs
 OPTIONS = {
@@ -118,12 +119,13 @@ def test_says_where_it_goes_on(songs, tmp_path, capsys, monkeypatch):
 
 
 def test_time_adds_up(songs, tmp_path, capsys, monkeypatch):
-    prequential = stream.prequential
+    run_block = blocks.run_block
 
-    def in_a_second(*arguments, **options):
-        return replace(prequential(*arguments, **options), seconds=1.0)
+    def in_a_second(*arguments):
+        run_block(*arguments)
+        return 1.0
 
-    monkeypatch.setattr(stream, "prequential", in_a_second)
+    monkeypatch.setattr(blocks, "run_block", in_a_second)
     arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
     small_blocks(monkeypatch, 5)
     with monkeypatch.context() as patched:
@@ -166,13 +168,11 @@ def test_written_now_and_then(songs, tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(checkpoint.Checkpoint, "write", note)
     small_blocks(monkeypatch, 4)
-    run_block = stream.StreamRun.go_on
 
-    def slowly(self, size):
+    def slowly(pace, *arguments, **options):
         clock[0] += 1.25
-        run_block(self, size)
 
-    monkeypatch.setattr(stream.StreamRun, "go_on", slowly)
+    monkeypatch.setattr(pacing.Pace, "follow", slowly)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
     assert written == [0, 8, 16, 20]
 

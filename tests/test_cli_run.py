@@ -287,16 +287,16 @@ def small_blocks(monkeypatch, size):
 
 def interrupt_after(monkeypatch, block, times=1):
     """Send Ctrl-C while a block is running."""
-    go_on = stream.StreamRun.go_on
+    follow = pacing.Pace.follow
     blocks = iter(range(100))
 
-    def interrupted(self, size):
-        go_on(self, size)
+    def interrupted(pace, *arguments, **options):
+        follow(pace, *arguments, **options)
         if next(blocks) == block:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(stream.StreamRun, "go_on", interrupted)
+    monkeypatch.setattr(pacing.Pace, "follow", interrupted)
 
 
 def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypatch, no_pictures):
@@ -389,26 +389,6 @@ def test_blocks_change_no_bit(options, songs, tmp_path, capsys, monkeypatch, no_
         numbers(run_arguments(songs, *options, "--out", folder), capsys)
         files.append([(folder / name).read_bytes() for name in ("model.npz", "predictions.csv")])
     assert files[0] == files[1] == files[2]
-
-
-def test_blocks_grow_and_shrink_with_the_time(monkeypatch):
-    sizes, clock = [], [0.0]
-
-    class Run:
-        Y, done = range(200), 0
-        finished = property(lambda self: self.done == 200)
-
-        def go_on(self, size):
-            sizes.append(size)
-            clock[0] += 0.01 * size
-            self.done = min(self.done + size, 200)
-
-    monkeypatch.setattr(stream.time, "perf_counter", lambda: clock[0])
-    done = []
-    run = Run()
-    stream.run_to_the_end(run, lambda: done.append(run.done), stream.StopLater())
-    assert sizes == [32, 50, 50, 50, 50]
-    assert done == [32, 82, 132, 182, 200]
 
 
 # -- refusals -------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ from test_river import LABELS, dicts
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.active import asked_stream as asked
 from efcml.compat.river import RiverEFCML
-from efcml.evaluation import prequential_run as runs
+from efcml.evaluation import stream_pass as runs
 
 found = []
 def watch(function):
@@ -255,7 +255,7 @@ def test_nothing_is_compiled_while_prequential_looks_at_the_clock():
 
 
 def test_models_without_kernels_need_no_compilation(monkeypatch):
-    from efcml.evaluation import prequential_run as runs
+    from efcml.evaluation import stream_pass as runs
     from efcml.rivals import make_model
 
     monkeypatch.setattr(runs, "compile_once", lambda *which: pytest.fail("compiled"))

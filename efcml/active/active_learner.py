@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
     from pandas import DataFrame
-    from tqdm import tqdm
 
+    from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
     from efcml.model.trace import Trace
     from efcml.support.aliases import Bools, Floats
@@ -241,13 +241,22 @@ class ActiveLearner:
 
     @one_at_a_time
     def run_stream(
-        self, model: Any, X: Floats, Y: Floats, *, bar: tqdm
-    ) -> tuple[Trace, Bools, float]:
+        self,
+        model: Any,
+        X: Floats,
+        Y: Floats,
+        trace: Trace,
+        queried: Bools,
+        *,
+        after_block: AfterBlock,
+    ) -> None:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
-        Returns the trace, what was asked, and the seconds it took.
+        What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
+        single labels are.
         """
-        return run_stream(self, find_learner(model), X, Y, bar=bar)
+        learner = find_learner(model)
+        run_stream(self, learner, X, Y, trace, queried, after_block=after_block)
 
     def note(self, row: int, labels: Bools, reasons: tuple[str, ...], state: Floats) -> None:
         """Add a question to the log; ``state`` is the one after its row was counted."""

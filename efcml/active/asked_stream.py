@@ -13,35 +13,36 @@ from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
     from efcml.active.active_learner import ActiveLearner
+    from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats
 
 
 def run_stream(
-    active: ActiveLearner, learner: Learner, X: Floats, Y: Floats, *, bar: tqdm
-) -> tuple[Trace, Bools, float]:
-    """Score all rows and learn what is asked; return the trace, what was asked, and the seconds.
+    active: ActiveLearner,
+    learner: Learner,
+    X: Floats,
+    Y: Floats,
+    trace: Trace,
+    queried: Bools,
+    *,
+    after_block: AfterBlock,
+) -> None:
+    """Score all rows and learn what is asked; note what happens, and what was asked.
 
     If something breaks off, learner and active learner are left as after the last whole block.
     """
-    n, K = Y.shape
-    trace = Trace.for_rows(n, K)
-    asked = np.zeros((n, K), dtype=np.bool_)
 
     def run(block: slice) -> float:
         before = active.remember()
         try:
-            return run_block(active, learner, X, Y, block, trace, asked)
+            return run_block(active, learner, X, Y, block, trace, queried)
         except BaseException:
             active.put_back(before)
             raise
 
-    seconds = in_blocks(learner, n, run, bar=bar)
-    queried: Bools = asked if active.unit == "labels" else np.any(asked, axis=1)
-    return trace, queried, seconds
+    in_blocks(len(X), run, trace, after_block, learner=learner)
 
 
 def run_block(
@@ -51,7 +52,7 @@ def run_block(
     Y: Floats,
     block: slice,
     trace: Trace,
-    asked: Bools,
+    queried: Bools,
 ) -> float:
     """Run the rows of one block and return the seconds."""
     begin = time.perf_counter()
@@ -72,7 +73,7 @@ def run_block(
         if row == n:
             break
         at = block.start + row
-        asked[at] = wanted
+        queried[at] = wanted if queried.ndim == 2 else wanted.any()
         scaler = learner.scaler
         learn_row(learner, X, Y, at, wanted, trace)
         if learner.scaler is not scaler:  # it follows the stream

@@ -124,13 +124,13 @@ def take_record(run: StreamRun) -> State:
     """Return the record of a run as facts and arrays."""
     from efcml.evaluation.prequential_result import EVENTS
 
-    rows = slice(0, run.done)
-    events = [(row, EVENTS.index(kind), uid) for row, kind, uid in run.events]
-    facts = {"done": run.done, "events": len(events), "seconds": run.seconds}
-    facts["counts_clipped"] = run.clipped is not None
-    arrays = {name: getattr(run, name)[rows] for name in BY_ROW} | {
+    result = run.result()
+    events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
+    facts = {"done": run.done, "events": len(events), "seconds": result.seconds}
+    facts["counts_clipped"] = result.clipped is not None
+    arrays = {name: getattr(result, name) for name in BY_ROW} | {
         "events": np.array(events, dtype=np.int64).reshape(-1, 3),
-        "clipped": np.zeros(run.X.shape[1]) if run.clipped is None else run.clipped,
+        "clipped": np.zeros(run.X.shape[1]) if result.clipped is None else result.clipped,
     }
     return facts, arrays
 
@@ -143,7 +143,7 @@ def table_of(run: StreamRun, facts: Facts) -> Shapes:
     done, events = facts["done"], facts["events"]
     if not 0 <= done <= len(run.Y) or events < 0 or facts["seconds"] < 0:
         raise ValueError("its record has impossible sizes")
-    by_row = {name: getattr(run, name) for name in BY_ROW}
+    by_row = {name: getattr(run.earlier, name) for name in BY_ROW}
     return {name: (array.dtype.str, (done, *array.shape[1:])) for name, array in by_row.items()} | {
         "events": ("<i8", (events, 3)),
         "clipped": ("<f8", (run.X.shape[1],)),
@@ -152,9 +152,9 @@ def table_of(run: StreamRun, facts: Facts) -> Shapes:
 
 def put_record(run: StreamRun, facts: Facts, arrays: Arrays) -> None:
     """Put a record into a run that has just begun."""
+    from efcml.evaluation import PrequentialResult
     from efcml.evaluation.prequential_result import EVENTS
 
-    rows = slice(0, facts["done"])
     kinds = arrays["events"][:, 1]
     probabilities = arrays["probabilities"]
     if (
@@ -164,8 +164,12 @@ def put_record(run: StreamRun, facts: Facts, arrays: Arrays) -> None:
         or not (arrays["clipped"] >= 0.0).all()
     ):
         raise ValueError("its record of the stream is damaged")
-    run.clipped = arrays["clipped"] if facts["counts_clipped"] else None
-    for name in BY_ROW:
-        getattr(run, name)[rows] = arrays[name]
-    run.events = [(row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist()]
-    run.seconds, run.done = facts["seconds"], facts["done"]
+    run.done = facts["done"]
+    events = arrays["events"].tolist()
+    run.earlier = PrequentialResult(
+        Y=run.Y[: run.done],
+        events=tuple((row, EVENTS[kind], uid) for row, kind, uid in events),
+        seconds=facts["seconds"],
+        clipped=arrays["clipped"] if facts["counts_clipped"] else None,
+        **{name: arrays[name] for name in BY_ROW},
+    )

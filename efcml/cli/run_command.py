@@ -70,7 +70,7 @@ def run(options: Namespace) -> None:
     ds = take_rows(whole, rows)
     check_parts(ds, options)
     from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
-    from efcml.cli.stream_run import StopLater, StreamRun, run_to_the_end
+    from efcml.cli.stream_run import StopLater, StreamRun
     from efcml.model.clipping import warn_of_clipping
 
     model, active = make_estimator(options, given), make_asker(options)
@@ -80,8 +80,8 @@ def run(options: Namespace) -> None:
     checkpoint = Checkpoint(options.checkpoint, stream, ds)
     start(stream, checkpoint, ds)
     with StopLater() as stop:
-        run_to_the_end(stream, checkpoint.write_now_and_then, stop)
-        warn_of_clipping(stream.clipped, stream.done, ds.feature_names)
+        stream.go_on(checkpoint.write_now_and_then, stop)
+        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.wanted and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         checkpoint.write()

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
-import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from efcml.evaluation import PrequentialResult, prequential
-from efcml.model.clipping import ClippingWarning
-from efcml.support.pacing import Pace
+from efcml.evaluation import PrequentialResult
+from efcml.evaluation.stream_pass import begin_pass
 from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from efcml.active import ActiveLearner
+    from efcml.evaluation.stream_pass import Pass
     from efcml.support.aliases import Floats
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a record
@@ -28,8 +27,8 @@ BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays 
 class StreamRun:
     """A model on its way through a stream, and what was recorded so far.
 
-    Blocks of rows go through `prequential`. It gives the same bits whatever the blocks are, so a
-    run that was kept in a file after some block ends like one that was never interrupted.
+    A model gives the same bits whatever the blocks are, so a run that was kept in a file after some
+    block ends like one that was never interrupted.
     """
 
     def __init__(
@@ -38,64 +37,74 @@ class StreamRun:
         self.model, self.active, self.learn = model, active, learn
         self.X, self.Y = X, Y
         by_label = active is not None and active.unit == "labels"
-        self.scores, self.probabilities = np.zeros((2, *Y.shape))
-        self.decisions = np.zeros(Y.shape, dtype=np.bool_)
-        self.rules = np.zeros(len(Y), dtype=np.int64)
-        self.queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
-        self.events: list[tuple[int, str, int]] = []
-        self.seconds = 0.0
+        none = np.zeros(0, dtype=np.bool_)
+        self.earlier = PrequentialResult(  # what a file had
+            Y=Y[:0],
+            scores=np.zeros(Y[:0].shape),
+            rules=np.zeros(0, dtype=np.int64),
+            queried=none.reshape(Y[:0].shape) if by_label else none,
+            events=(),
+            seconds=0.0,
+            decisions=none.reshape(Y[:0].shape),
+            probabilities=np.zeros(Y[:0].shape),
+        )
+        self.rest: Pass | None = None  # what is done since then
         self.done = 0  # rows
-        self.clipped: Floats | None = None
 
     @property
     def finished(self) -> bool:
         """Whether all rows are done."""
         return self.done == len(self.Y)
 
-    def go_on(self, size: int) -> None:
-        """Run the next rows, at most so many."""
-        rows = slice(self.done, min(self.done + size, len(self.Y)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ClippingWarning)  # the whole run is judged, at its end
-            part = prequential(
-                self.model,
-                self.X[rows],
-                self.Y[rows],
-                active=self.active,
-                learn=self.learn,
-                progress=False,
-            )
-        for name in BY_ROW:
-            getattr(self, name)[rows] = getattr(part, name)
-        self.events += [(rows.start + row, kind, uid) for row, kind, uid in part.events]
-        self.seconds += part.seconds
-        if part.clipped is not None:
-            self.clipped = part.clipped + (0.0 if self.clipped is None else self.clipped)
-        self.done = rows.stop
+    def go_on(self, after_block: Callable[[], object], stop: StopLater) -> None:
+        """Run the rest of the stream, or until a stop is wanted; ``after_block()`` in between."""
+        if self.finished or stop.wanted:
+            return
+        rows = slice(self.done, None)
+        self.rest = begin_pass(
+            self.model, self.X[rows], self.Y[rows], self.active, learn=self.learn
+        )
+        with progress_bar(len(self.Y), "learning", initial=self.done) as bar, suppress(_Stopped):
+
+            def told(rows: int) -> None:
+                self.done += rows
+                bar.update(rows)
+                after_block()
+                if stop.wanted and not self.finished:
+                    raise _Stopped
+
+            self.rest.go(after_block=told)
 
     def result(self) -> PrequentialResult:
         """Return what `prequential` would have returned for the rows done."""
-        rows = slice(0, self.done)
-        return PrequentialResult(
-            Y=self.Y[rows],
-            events=tuple(self.events),
-            seconds=self.seconds,
-            clipped=self.clipped,
-            **{name: getattr(self, name)[rows] for name in BY_ROW},
-        )
+        if self.rest is None:
+            return self.earlier
+        first = len(self.earlier.Y)
+        return join(self.earlier, self.rest.result(self.done - first))
 
 
-def run_to_the_end(run: StreamRun, after_block: Callable[[], object], stop: StopLater) -> None:
-    """Run the rest of a stream, or until a stop is wanted; call ``after_block()`` in between."""
-    pace = Pace()
-    with progress_bar(len(run.Y), "learning", initial=run.done) as bar:
-        while not (run.finished or stop.wanted):
-            before, begin = run.done, time.perf_counter()
-            run.go_on(pace.size)
-            spent = time.perf_counter() - begin
-            bar.update(run.done - before)
-            after_block()
-            pace.follow(run.done - before, spent)
+class _Stopped(Exception):
+    """A stop is wanted, and no row is half done."""
+
+
+def join(first: PrequentialResult, then: PrequentialResult) -> PrequentialResult:
+    """Return what happened in two parts of a stream, as of one."""
+    rows = len(first.Y)
+    if rows == 0:
+        return then
+    clipped = then.clipped
+    if clipped is not None and first.clipped is not None:
+        clipped = first.clipped + clipped
+    later = tuple((rows + row, kind, uid) for row, kind, uid in then.events)
+    return PrequentialResult(
+        events=first.events + later,
+        seconds=first.seconds + then.seconds,
+        clipped=clipped,
+        **{
+            name: np.concatenate([getattr(first, name), getattr(then, name)])
+            for name in ("Y", *BY_ROW)
+        },
+    )
 
 
 class StopLater:

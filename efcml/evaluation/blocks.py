@@ -5,45 +5,55 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from efcml.model.trace import Trace
 from efcml.support.pacing import Pace
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
     from efcml.support.aliases import Floats
+
+AfterBlock: TypeAlias = Callable[[int], object]  # is told how many rows the block had
 
 COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
 
 
 def run_learner(
-    learner: Any, X: Floats, Y: Floats, *, learn: bool, delay: int, bar: tqdm
-) -> tuple[Trace, float]:
-    """Score and learn all rows; return the trace and the seconds it took.
+    learner: Any,
+    X: Floats,
+    Y: Floats,
+    trace: Trace,
+    *,
+    learn: bool,
+    delay: int,
+    after_block: AfterBlock,
+) -> None:
+    """Score and learn all rows, and note in the trace what happens.
 
-    Rows go through in blocks, so that the bar moves. A learner gives the same bits whatever the
-    blocks are. If something breaks off, it is left as it was after the last whole block.
+    Rows go through in blocks. A learner gives the same bits whatever the blocks are. If something
+    breaks off, it is left as it was after the last whole block.
     """
-    trace = Trace.for_rows(len(X), Y.shape[1])
-    if not learn:
+
+    def answer(block: slice) -> float:
         begin = time.perf_counter()
-        answer_rows(learner, X, trace, slice(None))
-        trace.rules[:] = learner.n_rules
-        count_clipped(learner, X, trace)
-        bar.update(len(X))
-        return trace, time.perf_counter() - begin
-    begin = time.perf_counter()
-    answer_rows(learner, X[:delay], trace, slice(delay))
-    seconds = time.perf_counter() - begin
-    # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
-    watched = max(len(X) - delay, 0)
+        answer_rows(learner, X[block], trace, block)
+        trace.rules[block] = learner.n_rules
+        count_clipped(learner, X[block], trace)
+        return time.perf_counter() - begin
 
     def run(block: slice) -> float:
         return run_block(learner, X, Y, block, delay, trace)
 
-    return trace, seconds + in_blocks(learner, len(X), run, bar=bar, border=watched)
+    if not learn:
+        in_blocks(len(X), answer, trace, after_block)
+        return
+    if delay:
+        begin = time.perf_counter()
+        answer_rows(learner, X[:delay], trace, slice(delay))
+        trace.seconds += time.perf_counter() - begin
+    # Row t + delay is scored before row t is learned; for the last rows nothing is left to score.
+    watched = max(len(X) - delay, 0)
+    in_blocks(len(X), run, trace, after_block, learner=learner, border=watched)
 
 
 def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
@@ -62,28 +72,32 @@ def count_clipped(learner: Any, X: Floats, trace: Trace) -> None:
 
 
 def in_blocks(
-    learner: Any, n: int, run: Callable[[slice], float], *, bar: tqdm, border: int = 0
-) -> float:
-    """Call ``run(block)`` for slices of n rows in order; return the sum of the seconds it returns.
+    n: int,
+    run: Callable[[slice], float],
+    trace: Trace,
+    after_block: AfterBlock,
+    *,
+    learner: Any = None,
+    border: int = 0,
+) -> None:
+    """Call ``run(block)``, which returns seconds, for slices of n rows in order.
 
-    No block crosses the border. If ``run`` raises, the learner is put back to where it was before
-    that block.
+    No block crosses the border. If ``run`` raises, the learner that it changes is put back to where
+    it was before that block. ``after_block(rows)`` may break off, too: no row is lost then.
     """
-    seconds = 0.0
     low, pace = 0, Pace()
     while low < n:
         end = border if low < border else n
         high = min(low + pace.size, end)
         begin = time.perf_counter()
-        before = learner.copy()
+        before = None if learner is None else learner.copy()
         copying = time.perf_counter() - begin
         with put_back_if_it_fails(learner, before):
             spent = run(slice(low, high))
-        bar.update(high - low)
-        seconds += spent
+        trace.seconds += spent
         pace.follow(high - low, spent, least=COPIES_PER_BLOCK * copying)
+        after_block(high - low)
         low = high
-    return seconds
 
 
 def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trace: Trace) -> float:
@@ -108,5 +122,6 @@ def put_back_if_it_fails(learner: Any, before: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(learner).update(vars(before))
+        if learner is not None:
+            vars(learner).update(vars(before))
         raise

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from efcml.evaluation.adapters import ANSWERS, PartialFitModel, RiverModel
-from efcml.model.trace import Trace
 from efcml.support.masks import refuse_mask
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
+    from efcml.evaluation.blocks import AfterBlock
+    from efcml.model.trace import Trace
     from efcml.support.aliases import Floats
 
 
@@ -104,23 +103,29 @@ def find_adapter(model: Any, *, learn: bool) -> type[RiverModel] | type[PartialF
 
 
 def run_foreign(
-    adapter: RiverModel | PartialFitModel, Y: Floats, *, learn: bool, delay: int, bar: tqdm
-) -> tuple[Trace, float]:
-    """Score and learn all rows; return the trace and the seconds it took."""
-    trace = Trace.for_rows(len(Y), Y.shape[1])
+    adapter: RiverModel | PartialFitModel,
+    Y: Floats,
+    trace: Trace,
+    *,
+    learn: bool,
+    delay: int,
+    after_block: AfterBlock,
+) -> None:
+    """Score and learn all rows, and note in the trace what happens; every row is a block."""
     begin = time.perf_counter()
     if not learn:
         trace.scores[:] = refuse_nan(adapter.score_all(), adapter.model)
-        bar.update(len(Y))
-        return trace, time.perf_counter() - begin
+        trace.seconds = time.perf_counter() - begin
+        after_block(len(Y))
+        return
     for t in range(len(Y)):
         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
         if t >= delay:
             adapter.learn(t - delay)
-        bar.update(1)
+        after_block(1)
     for t in range(max(len(Y) - delay, 0), len(Y)):
         adapter.learn(t)
-    return trace, time.perf_counter() - begin
+    trace.seconds = time.perf_counter() - begin
 
 
 def refuse_nan(scores: Floats, model: Any) -> Floats:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.evaluation.blocks import run_learner
-from efcml.evaluation.foreign import Stream, find_adapter, run_foreign
 from efcml.evaluation.pipelines import pass_steps, split_pipeline, steps_put_back_if_it_fails
-from efcml.evaluation.prequential_result import PrequentialResult
-from efcml.model.warm import warmup
-from efcml.support.probability import squash
+from efcml.evaluation.stream_pass import begin_pass
 from efcml.support.progress import progress_bar
-from efcml.support.steps import is_pipeline, last_step
+from efcml.support.steps import is_pipeline
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas import DataFrame
 
     from efcml.active import ActiveLearner
-    from efcml.model.trace import Trace
-    from efcml.support.aliases import Bools
+    from efcml.evaluation.prequential_result import PrequentialResult
 
 
 def prequential(
@@ -113,68 +107,10 @@ def prequential(
             spent = time.perf_counter() - begin
             result = prequential(last, X, Y, active, learn, delay=delay, progress=progress)
         return replace(result, seconds=result.seconds + spent)
-    options = {"learn": bool(learn), "delay": int(delay)}
-    if active is not None:
-        return run_active(model, X, Y, active, options, progress)
-    if hasattr(model, "begin_stream"):
-        learner, X, Y = model.begin_stream(X, Y, learn=learn)
-        compile_before(learner, X, Y)
-        with progress_bar(len(Y), "prequential", show=progress) as bar:
-            trace, seconds = run_learner(learner, X, Y, bar=bar, **options)
-    else:
-        kind = find_adapter(model, learn=learn)
-        stream = Stream.read(X, Y, any_kind=hasattr(model, "steps"))
-        adapter, Y = kind(model, stream), stream.Y
-        compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
-        with progress_bar(len(Y), "prequential", show=progress) as bar:
-            trace, seconds = run_foreign(adapter, Y, bar=bar, **options)
-    return finish(model, trace, Y, np.full(len(Y), bool(learn)), seconds)
-
-
-def finish(model: Any, trace: Trace, Y: Any, queried: Bools, seconds: float) -> PrequentialResult:
-    """Return the result of a run; warn if the model clipped much of it, once for each model."""
+    run = begin_pass(model, X, Y, active, learn=bool(learn), delay=int(delay))
+    with progress_bar(len(run.Y), "prequential", show=progress) as bar:
+        run.go(after_block=bar.update)
     learner: Any = getattr(model, "learner_", None)
-    if hasattr(learner, "warn_of_clipping"):
-        learner.warn_of_clipping(trace.clipped, len(Y))
-    recorded = Y, trace.scores, trace.rules, queried, tuple(trace.events), seconds, trace.clipped
-    decisions, probabilities = trace.complete()
-    if getattr(model, "_binary", False):  # as predict_proba has them
-        probabilities = squash(trace.scores)
-    return PrequentialResult(*recorded, decisions, probabilities)
-
-
-def run_active(
-    model: Any,
-    X: ArrayLike | DataFrame,
-    Y: ArrayLike | DataFrame,
-    active: Any,
-    options: dict[str, Any],
-    progress: bool | None,
-) -> PrequentialResult:
-    """Run a stream whose labels are asked by an active learner."""
-    if not hasattr(active, "run_stream"):
-        raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
-    if options != {"learn": True, "delay": 0}:
-        raise ValueError("active needs learn=True and delay=0; for late answers use ask and tell.")
-    if not hasattr(model, "begin_stream"):
-        raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
-    learner, X, Y = model.begin_stream(X, Y, learn=False)
-    by_label = getattr(active, "unit", None) == "labels"  # then rows are partly labelled
-    compile_before(learner, X, Y, asks=True, rare=by_label)
-    with progress_bar(len(Y), "prequential", show=progress) as bar:
-        trace, queried, seconds = active.run_stream(model, X, Y, bar=bar)
-    return finish(model, trace, Y, queried, seconds)
-
-
-def compile_before(learner: Any, *arrays: Any, asks: bool = False, rare: bool = False) -> None:
-    """Compile what a stream of these arrays needs: it must not count as time per sample."""
-    if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
-        with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
-            rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
-        compile_once(asks, rare or learner.params.decision != "hamming")
-
-
-@cache
-def compile_once(asks: bool, rare: bool) -> None:
-    """Compile the kernels of streams; nothing the second time."""
-    warmup(asks=asks, rare=rare)
+    if hasattr(learner, "warn_of_clipping"):  # once for each model
+        learner.warn_of_clipping(run.trace.clipped, len(run.Y))
+    return run.result()

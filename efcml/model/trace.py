@@ -30,6 +30,7 @@ class Trace:
     ahead: int = 0  # how many rows `rows` come after those that are learned
     decisions: Floats | None = None  # (n, K), 0 or 1; NaN where the learner has none of its own
     probabilities: Floats | None = None  # (n, K), likewise
+    seconds: float = 0.0  # spent in the model
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:

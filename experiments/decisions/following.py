@@ -1,10 +1,10 @@
 """How fast a model should forget: fixed values, and whatever else, on all streams and real sets.
 
 ``python experiments/decisions/following.py`` runs every variant on every built-in stream (three
-seeds) and on the published splits in file order, test-then-train, and prints a table; the best
-fixed value of a line is marked. Records are appended to
-``experiments/results/decisions/following.jsonl``, and what is there is not run again. Whole streams
-are scored here: this shows what there is to gain and must not choose a number.
+seeds) and on the published splits, in file order and with the stream part shuffled three times,
+test-then-train, and prints a table; the best fixed value of a line is marked. Records are appended
+to ``experiments/results/decisions/following.jsonl``, and what is there is not run again. Whole
+streams are scored here: this shows what there is to gain and must not choose a number.
 
 ``--only STREAM ...`` and ``--variants NAME ...`` run a part. A variant is ``default`` or a setting
 such as ``forgetting=0.99``; several settings in one variant are parted by spaces. ``--tag NAME``
@@ -28,7 +28,12 @@ from efcml_paper.scale import LARGE, SETS
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "following.jsonl"
 DEFAULT = "default"
 FIXED = tuple(f"forgetting={value:g}" for value in (1, 0.998, 0.995, 0.99, 0.98, 0.97, 0.95))
-SEEDS = dict.fromkeys(GENERATORS, (1, 2, 3)) | dict.fromkeys((*SETS, LARGE), (None,))
+SHUFFLED = ", shuffled"  # follows the name of a set
+SEEDS = (
+    dict.fromkeys(GENERATORS, (1, 2, 3))
+    | dict.fromkeys((*SETS, LARGE), (None,))
+    | {name + SHUFFLED: (1, 2, 3) for name in (*SETS, LARGE)}
+)
 MOST_ROWS = 10_000  # of a stream; only the large set has more
 
 
@@ -39,12 +44,15 @@ def read_variant(text):
 
 
 def load(name, seed):
-    """Return a data set, no longer than a run may be."""
-    ds = datasets.load(name) if seed is None else datasets.load(name, seed=seed)
-    end = ds.n_initial + MOST_ROWS
-    if len(ds) <= end:
-        return ds
-    return datasets.from_arrays(ds.X[:end], ds.Y[:end], n_initial=ds.n_initial)
+    """Return a data set, no longer than a run may be; the initial part is never shuffled."""
+    if name in GENERATORS:
+        return datasets.load(name, seed=seed)
+    ds = datasets.load(name.removesuffix(SHUFFLED))
+    first, rest = np.split(np.arange(len(ds)), [ds.n_initial])
+    if name.endswith(SHUFFLED):
+        rest = np.random.default_rng(seed).permutation(rest)
+    rows = np.concatenate([first, rest[:MOST_ROWS]])
+    return datasets.from_arrays(ds.X[rows], ds.Y[rows], n_initial=ds.n_initial)
 
 
 def name_line(variant, tag):

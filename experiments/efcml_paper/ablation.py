@@ -26,6 +26,8 @@ def changes(p):
         "step at every row": {"step_interval": 0.0},
         "no merging": {"merging": False},
         "input space": {"product_space": False},
+        "no splitting": {"splitting": "off"},
+        "nothing forgotten": {"forgetting": 1.0},
         "forgetting .999": {"forgetting": 0.999},
         "forgetting .995": {"forgetting": 0.995},
         "prior 1": {"prior": 1.0},
@@ -39,6 +41,9 @@ def changes(p):
         "blended birth plane": {"birth_plane": "blend"},
         "no cases": {"cases": 0},
         "200 cases": {"cases": 200},
+        "no caution": {"caution": False},
+        "no time": {"time": False},
+        "scale frozen": {"scaling": "frozen"},
         "all as printed": {key: printed[key] for key in printed if printed[key] != own[key]},
     }
 
@@ -57,7 +62,14 @@ PAIRS = (
     "no cases + bandwidth 1 (paper)",
     "no cases + one rule",
 )
-DRIFT_LINES = (BASE, "forgetting .999", "forgetting .995", "no cases", "no cases + forgetting .995")
+DRIFT_LINES = (
+    BASE,
+    "nothing forgotten",
+    "forgetting .999",
+    "forgetting .995",
+    "no cases",
+    "no cases + forgetting .995",
+)
 
 
 def settings_of(name):

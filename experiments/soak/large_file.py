@@ -67,14 +67,15 @@ class Watch(threading.Thread):
 
 def run_watched(path, learned):
     """Run the command over a file, in this process; print what was seen."""
-    from efcml.cli import main, run_command, stream_run
+    from efcml.cli import checkpoint, main, run_command
     from efcml.studies.provenance import method
 
     # All that is loaded or compiled once is there before.
     with tempfile.TemporaryDirectory() as folder:
         main(["run", "stationary-clusters", "--quick", "--out", f"{folder}/first", "--json"])
     known = {"method": method(), "before": anonymous_megabytes()}
-    watch, go_on, read = Watch(), stream_run.StreamRun.go_on, run_command.read_source
+    watch, read = Watch(), run_command.read_source
+    now_and_then = checkpoint.Checkpoint.write_now_and_then
 
     def read_source(options):
         begin = time.process_time()
@@ -84,14 +85,16 @@ def run_watched(path, learned):
         watch.phase = "learning"
         return ds
 
-    def stop_in_time(self, size):
-        go_on(self, min(size, learned - self.done))
-        known["rows_learned"], known["seconds_learning"] = self.done, self.seconds
-        if self.done >= learned:
+    def stop_in_time(self):  # after every block
+        now_and_then(self)
+        known["rows_learned"] = self.run.done
+        known["seconds_learning"] = self.run.result().seconds
+        if self.run.done >= learned:
             signal.raise_signal(signal.SIGINT)
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
-    stream_run.StreamRun.go_on, run_command.read_source = stop_in_time, read_source
+    checkpoint.Checkpoint.write_now_and_then = stop_in_time
+    run_command.read_source = read_source
     watch.start()
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["--labels", str(N_LABELS), "--out", f"{folder}/out", "--json"]
