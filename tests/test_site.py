@@ -2,21 +2,37 @@
 
 import importlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from helpers.browser import open_page
 
 import efcml
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 MODULES = ("datasets", "measures", "plots", "report", "rivals", "saving", "studies", "tuning")
+# One page of every kind, and those with the widest tables.
+LOOKED_AT = (
+    "index.html",
+    "notebooks.html",
+    "notebooks/01_quick_start.html",
+    "api.html",
+    "api/efcml.EFCMLClassifier.html",
+    "pictures.html",
+    "parameters.html",
+    "notation.html",
+    "speed.html",
+    "results/paper.html",
+)
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +88,8 @@ def target_of(name, link):
 def test_every_page_is_built_and_reached(site):
     _, pages = site
     sources = {str(path.relative_to(DOCS).with_suffix(".html")) for path in DOCS.rglob("*.md")}
+    sources |= {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    sources |= {f"api/efcml.{name}.html" for name in efcml.__all__}
     assert sources <= set(pages)
     reached, waiting = set(), ["index.html"]
     while waiting:
@@ -115,7 +133,9 @@ def test_pictures_and_styles_are_there_and_nothing_comes_from_the_network(site):
     for name, page in pages.items():
         for source in page.sources:
             target = target_of(name, source)
-            assert target, (name, source)
+            if source.startswith("data:image/png;base64,"):
+                continue
+            assert target, (name, source[:100])
             assert (html / target[0]).is_file(), (name, source)
             found += source.endswith((".svg", ".png"))
     assert found > 5
@@ -140,13 +160,53 @@ def test_files_of_the_top_folder_are_pages(site):
     assert "contributing.html" in pages["index.html"].links
 
 
-def test_reference_has_every_public_name(site):
-    ids = site[1]["api.html"].ids
+def test_reference_has_every_public_name_once(site):
+    ids = [page.ids for name, page in site[1].items() if name.startswith("api/")]
+    places = Counter(one for some in ids for one in some if one and "efcml." in one)
+    assert set(places.values()) == {1}
     for name in efcml.__all__:
-        assert {f"efcml.{name}", f"module-efcml.{name}"} & ids, name
+        assert {f"efcml.{name}", f"module-efcml.{name}"} & set(places), name
     for module in MODULES:
         for name in importlib.import_module(f"efcml.{module}").__all__:
-            assert {f"efcml.{module}.{name}", f"efcml.{name}"} & ids, (module, name)
-    assert "efcml.compat.river.RiverEFCML" in ids
+            assert {f"efcml.{module}.{name}", f"efcml.{name}"} & set(places), (module, name)
+    assert "efcml.compat.river.RiverEFCML" in places
     for method in ("fit", "partial_fit", "predict", "explain", "paper"):
-        assert f"efcml.EFCMLClassifier.{method}" in ids
+        assert f"efcml.EFCMLClassifier.{method}" in places
+
+
+def test_notebooks_are_shown_with_what_they_printed(site):
+    _, pages = site
+    gallery = [source for source in pages["notebooks.html"].sources if source.startswith("data:")]
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path, first in zip(paths, gallery, strict=True):
+        page = pages[f"notebooks/{path.stem}.html"]
+        outputs = [
+            output
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+            for output in cell.get("outputs", ())
+        ]
+        pictures = [
+            f"data:image/png;base64,{''.join(output['data']['image/png']).strip()}"
+            for output in outputs
+            if "image/png" in output.get("data", ())
+        ]
+        assert [source for source in page.sources if source.startswith("data:")] == pictures
+        assert first == pictures[0]
+        printed = ["".join(output["text"]) for output in outputs if "text" in output]
+        assert printed
+        assert all(text.strip() in page.text for text in printed)
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_no_page_is_wider_than_a_phone(site, browser, name):
+    open_page(browser, site[0] / name, 390)
+    width = browser.execute_script("return document.scrollingElement.scrollWidth")
+    assert width <= 390
+
+
+def test_the_front_page_is_one_screen(site, browser):
+    open_page(browser, site[0] / "index.html", 1280, 800)
+    for part in ("h1", "p > img", ".highlight-python", "ul"):
+        box = browser.find_element("css selector", f"section#efcml > {part}").rect
+        assert box["height"] > 20
+        assert box["y"] + box["height"] <= 800
