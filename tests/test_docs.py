@@ -370,6 +370,21 @@ def test_marks_must_be_there_once(write_docs):
         write_docs.fill("nothing", "x", "new")
 
 
+def test_long_tables_are_folded():
+    fold = load_tool("folded_tables").fold
+    table = "| a | `b \\| c` |\n|---|---|" + "\n| 1 | 2 |" * 25
+    assert fold(f"x\n\n{table}\n\ny") == (
+        f"x\n\n<details>\n<summary>25 lines: a, b | c</summary>\n\n{table}\n\n</details>\n\ny"
+    )
+    assert fold(table, unfolded=True).startswith("<details open>\n")
+    assert fold(table[:-10]) == table[:-10]
+    for page in PAGES:
+        open_parts = re.sub(
+            "<details.*?</details>", "", page.read_text(encoding="utf-8"), flags=re.S
+        )
+        assert fold(open_parts) == open_parts, page
+
+
 def commands_of(page):
     """Return the commands of a page: lines of code that begin with one, without their remarks."""
     lines = re.findall(
