@@ -15,7 +15,7 @@ def fold(text, *, unfolded=False):
         if count < LONG:
             return table[0]
         names = [name.strip() for name in CELL.split(table[0].partition("\n")[0].strip("|"))]
-        head = f"{count} lines: {', '.join(filter(None, names))}".replace("`", "").replace(
+        head = f"{count} lines: {' · '.join(filter(None, names))}".replace("`", "").replace(
             "\\|", "|"
         )
         state = " open" if unfolded else ""

@@ -114,11 +114,12 @@ def parameter_table():
     from efcml.support.declared import facts_of, printed
 
     paper = printed(Parameters)
-    lines = ["| name | default | what it does | allowed | `paper()` |", "|---|---|---|---|---|"]
+    lines = ["| name | default | what it does, and which values are allowed |", "|---|---|---|"]
     for name, facts in facts_of(Parameters).items():
-        meaning = facts.meaning.replace("``", "`")
-        value = f"`{paper[name]!r}`" if name in paper else ""
-        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} | {facts.kind} | {value} |")
+        meaning, values = facts.meaning.replace("``", "`"), f"`{facts.kind}`"
+        if name in paper:
+            values += f"; `paper()` has `{paper[name]!r}`"
+        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} {values} |")
     return "\n".join(lines)
 
 
