@@ -197,6 +197,7 @@ def test_notebooks_are_shown_with_what_they_printed(site):
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_no_page_is_wider_than_a_phone(site, browser, name):
     open_page(browser, site[0] / name, 390)
+    browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     content = browser.find_element("css selector", ".content")  # the theme moves this, not the page
     inner = browser.execute_script("return arguments[0].scrollWidth", content)
     assert inner <= content.rect["width"] <= 390
