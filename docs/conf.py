@@ -62,7 +62,8 @@ def complete_page(app, name, content):
         text = path.read_text(encoding="utf-8").replace("](docs/", "](")
     for page, file in (*TOP_FILES.items(), ("index", "README.md")):
         text = text.replace(f"](../{file})", f"]({page}.md)")
-    text = text.replace("](../notebooks/", "](notebooks/")
+    up = "../" * name.count("/")
+    text = text.replace(f"](../{up}notebooks/", f"]({up}notebooks/")
     if name == "api":
         text = api_pages.link_pages(text, API)
     if name == "notebooks":
