@@ -15,6 +15,7 @@ sys.path[:0] = [str(DOCS.parent), str(DOCS / "tools")]
 
 import api_pages  # noqa: E402
 import notebook_pages  # noqa: E402
+from sphinx.addnodes import pending_xref  # noqa: E402
 
 from efcml import __version__  # noqa: E402
 
@@ -48,6 +49,7 @@ html_theme_options = {"top_of_page_buttons": []}
 # Pages of the site that are files of the top folder.
 TOP_FILES = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
 LINK = re.compile(r"\]\((?:\./)?([\w/.-]+)\.(?:md|rst|ipynb)(?:#[\w-]*)?\)")
+PAIR = re.compile(r"(?<=[\d*]) / (?=[\d*.])")  # two numbers of a cell
 API, NOTEBOOKS = DOCS / "api", DOCS / "notebooks"  # made while the site is built
 
 
@@ -70,7 +72,13 @@ def complete_page(app, name, content):
         for path in NOTEBOOKS.glob("*.ipynb"):
             app.env.note_dependency(path)
         text = notebook_pages.add_pictures(text, NOTEBOOKS)
-    content[0] = text + "\n".join(["", *contents(text, pages_below(name))])
+    lines = (keep_pairs(line) if line.startswith("|") else line for line in text.splitlines())
+    content[0] = "\n".join([*lines, "", *contents(text, pages_below(name))])
+
+
+def keep_pairs(line):
+    """Return a line of a table in which pairs of numbers are not broken in two."""
+    return PAIR.sub("\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}", line)
 
 
 def put_pages(app):
@@ -132,9 +140,18 @@ def skip_added(app, what, name, member, skip, options):
     return skip or bool(added) or str(member.__doc__).startswith("Alias for field number")
 
 
+def drop_false_links(app, doctree):
+    """Take links from words that stand for types: what begins small is no class of ours."""
+    for link in list(doctree.findall(pending_xref)):
+        word = link["reftarget"]
+        if link.get("reftype") == "class" and word[:1].islower() and not word.startswith("efcml."):
+            link.replace_self(link.children)
+
+
 def setup(app):
     """Tell Sphinx when to call which function."""
     app.connect("builder-inited", put_pages)
     app.connect("source-read", complete_page)
     app.connect("autodoc-skip-member", skip_added)
+    app.connect("doctree-read", drop_false_links)
     return {"parallel_read_safe": True}

@@ -378,6 +378,7 @@ def test_long_tables_are_folded():
     )
     assert fold(table, unfolded=True).startswith("<details open>\n")
     assert fold(table[:-10]) == table[:-10]
+    assert fold(table[:-10].replace("1", 200 * "1")).startswith("<details>\n<summary>24 lines: ")
     for page in PAGES:
         open_parts = re.sub(
             "<details.*?</details>", "", page.read_text(encoding="utf-8"), flags=re.S

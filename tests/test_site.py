@@ -169,6 +169,9 @@ def test_reference_has_every_public_name(site):
     assert "efcml.compat.river.RiverEFCML" in ids
     for method in ("fit", "partial_fit", "predict", "explain", "paper"):
         assert f"efcml.EFCMLClassifier.{method}" in ids
+    study = site[1]["api/efcml.Study.html"].links  # "value" is a word there, no `Running.value`
+    assert any("#efcml.datasets.Dataset" in link for link in study)
+    assert not any("#efcml.measures" in link for link in study)
 
 
 def test_notebooks_are_shown_with_what_they_printed(site):

@@ -2,17 +2,17 @@
 
 import re
 
-LONG = 25  # lines
+LONG, MUCH = 25, 3000  # lines, characters
 TABLE = re.compile(r"^\|.*\|\n\|[ :|-]+\|(?P<lines>(?:\n\|.*\|)+)", re.M)
 CELL = re.compile(r"(?<!\\)\|")
 
 
 def fold(text, *, unfolded=False):
-    """Return a text in which every long table is folded, or can be (``unfolded``)."""
+    """Return a text whose tables are folded, or can be (``unfolded``), if they are long."""
 
     def wrap(table):
         count = table["lines"].count("\n")
-        if count < LONG:
+        if count < LONG and len(table[0]) < MUCH:
             return table[0]
         names = [name.strip() for name in CELL.split(table[0].partition("\n")[0].strip("|"))]
         head = f"{count} lines: {' · '.join(filter(None, names))}".replace("`", "").replace(
