@@ -49,7 +49,7 @@ html_theme_options = {"top_of_page_buttons": []}
 # Pages of the site that are files of the top folder.
 TOP_FILES = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
 LINK = re.compile(r"\]\((?:\./)?([\w/.-]+)\.(?:md|rst|ipynb)(?:#[\w-]*)?\)")
-PAIR = re.compile(r"(?<=[\d*]) / (?=[\d*.])")  # two numbers of a cell
+PAIR = re.compile(r"(?<=[\d*]) ([/±]) (?=[\d*.])")  # two numbers of a cell
 API, NOTEBOOKS = DOCS / "api", DOCS / "notebooks"  # made while the site is built
 
 
@@ -78,7 +78,7 @@ def complete_page(app, name, content):
 
 def keep_pairs(line):
     """Return a line of a table in which pairs of numbers are not broken in two."""
-    return PAIR.sub("\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}", line)
+    return PAIR.sub("\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", line)
 
 
 def put_pages(app):
