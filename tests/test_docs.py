@@ -386,6 +386,13 @@ def test_long_tables_are_folded():
         assert fold(open_parts) == open_parts, page
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_of_a_table_have_as_many_cells_as_its_head(page):
+    for table in re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.M):
+        lines = table.splitlines()
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1, lines[0]
+
+
 def commands_of(page):
     """Return the commands of a page: lines of code that begin with one, without their remarks."""
     lines = re.findall(
