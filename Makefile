@@ -148,5 +148,5 @@ notebooks: $(STAMP)  ## execute the notebooks again, in place
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build experiments/soak/state
+	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build docs/api docs/notebooks experiments/soak/state
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

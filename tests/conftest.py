@@ -61,6 +61,7 @@ os.environ["MPLBACKEND"] = "Agg"
 import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from helpers.browser import browser  # noqa: E402, F401, for all that look at pages
 
 from efcml.model.params import Parameters, Params  # noqa: E402
 

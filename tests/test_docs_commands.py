@@ -28,7 +28,7 @@ pytestmark = pytest.mark.plain
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.S | re.M)
 INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n", re.M)
-KINDS = ("python", "bash", "console", "text", "{eval-rst}")
+KINDS = ("python", "bash", "console", "text")
 # Formulas, and code for a library that is not installed.
 INDENTED_PAGES = {"docs/how_it_works.md", "docs/reading.md", "docs/ecosystem.md"}
 SHORT = {  # more arguments, so that it is quick

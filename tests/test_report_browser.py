@@ -4,27 +4,15 @@ import base64
 import io
 import json
 import re
-import shutil
-import time
 
 import numpy as np
 import pytest
+from helpers.browser import open_page
 from test_report import run, summarise
 
 from efcml import ActiveLearner
 from efcml.report import write_report
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-)
 # Pixels on a phone and on a screen, where they are not those of most figures. Cards are taller than
 # wide and only shrink.
 SIZES = {
@@ -35,26 +23,6 @@ SIZES = {
 }
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    helper = shutil.which("chromedriver")
-    if found is None or helper is None:
-        pytest.skip("needs a browser: install chromium and chromium-driver")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = found
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(executable_path=helper))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -96,15 +64,7 @@ def show(browser, folder):
         browser.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"media": media, "features": features}
         )
-        browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600},
-        )
-        browser.get((folder / "report.html").as_uri())
-        until = time.monotonic() + 30.0  # a busy machine may still be reading the page
-        while browser.execute_script("return document.readyState") != "complete":
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        open_page(browser, folder / "report.html", width)
         return browser
 
     return open_at

@@ -213,6 +213,8 @@ def test_the_page_has_all_parts(findings):
     assert "mixed" not in text
     assert "| emotions | efcml | alpha 0.0, beta 0.1, max_rules 40, vigilance 0.5 |" in text
     assert "| emotions | chain |" in text
+    tables = re.findall(r"\*\*[^\n]*\*\*\n\n(?:\|[^\n]*\n?)+", text)
+    assert len(tables) == len(set(tables)) > len(IDS)
 
 
 def test_pictures_stand_with_their_experiment(findings, tmp_path, monkeypatch):

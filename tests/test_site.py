@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -11,12 +12,26 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from helpers.browser import open_page
 
 import efcml
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 MODULES = ("datasets", "measures", "plots", "report", "rivals", "saving", "studies", "tuning")
+# One page of every kind, and those with the widest tables.
+LOOKED_AT = (
+    "index.html",
+    "notebooks.html",
+    "notebooks/01_quick_start.html",
+    "api.html",
+    "api/efcml.EFCMLClassifier.html",
+    "pictures.html",
+    "parameters.html",
+    "notation.html",
+    "speed.html",
+    "results/paper.html",
+)
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +87,8 @@ def target_of(name, link):
 def test_every_page_is_built_and_reached(site):
     _, pages = site
     sources = {str(path.relative_to(DOCS).with_suffix(".html")) for path in DOCS.rglob("*.md")}
+    sources |= {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    sources |= {f"api/efcml.{name}.html" for name in efcml.__all__}
     assert sources <= set(pages)
     reached, waiting = set(), ["index.html"]
     while waiting:
@@ -115,7 +132,9 @@ def test_pictures_and_styles_are_there_and_nothing_comes_from_the_network(site):
     for name, page in pages.items():
         for source in page.sources:
             target = target_of(name, source)
-            assert target, (name, source)
+            if source.startswith("data:image/png;base64,"):
+                continue
+            assert target, (name, source[:100])
             assert (html / target[0]).is_file(), (name, source)
             found += source.endswith((".svg", ".png"))
     assert found > 5
@@ -141,7 +160,7 @@ def test_files_of_the_top_folder_are_pages(site):
 
 
 def test_reference_has_every_public_name(site):
-    ids = site[1]["api.html"].ids
+    ids = set().union(*(page.ids for name, page in site[1].items() if name.startswith("api/")))
     for name in efcml.__all__:
         assert {f"efcml.{name}", f"module-efcml.{name}"} & ids, name
     for module in MODULES:
@@ -150,3 +169,46 @@ def test_reference_has_every_public_name(site):
     assert "efcml.compat.river.RiverEFCML" in ids
     for method in ("fit", "partial_fit", "predict", "explain", "paper"):
         assert f"efcml.EFCMLClassifier.{method}" in ids
+    study = site[1]["api/efcml.Study.html"].links  # "value" is a word there, no `Running.value`
+    assert any("#efcml.datasets.Dataset" in link for link in study)
+    assert not any("#efcml.measures" in link for link in study)
+
+
+def test_notebooks_are_shown_with_what_they_printed(site):
+    _, pages = site
+    gallery = [source for source in pages["notebooks.html"].sources if source.startswith("data:")]
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path, first in zip(paths, gallery, strict=True):
+        page = pages[f"notebooks/{path.stem}.html"]
+        outputs = [
+            output
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+            for output in cell.get("outputs", ())
+        ]
+        pictures = [
+            f"data:image/png;base64,{''.join(output['data']['image/png']).strip()}"
+            for output in outputs
+            if "image/png" in output.get("data", ())
+        ]
+        assert [source for source in page.sources if source.startswith("data:")] == pictures
+        assert first == pictures[0]
+        printed = ["".join(output["text"]) for output in outputs if "text" in output]
+        assert printed
+        assert all(text.strip() in page.text for text in printed)
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_no_page_is_wider_than_a_phone(site, browser, name):
+    open_page(browser, site[0] / name, 390)
+    browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
+    content = browser.find_element("css selector", ".content")  # the theme moves this, not the page
+    inner = browser.execute_script("return arguments[0].scrollWidth", content)
+    assert inner <= content.rect["width"] <= 390
+
+
+def test_the_front_page_is_one_screen(site, browser):
+    open_page(browser, site[0] / "index.html", 1280, 800)
+    for part in ("h1", "p > img", ".highlight-python", "ul"):
+        box = browser.find_element("css selector", f"section#efcml > {part}").rect
+        assert box["height"] > 20
+        assert box["y"] + box["height"] <= 800

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from folded_tables import fold
 from following_tables import detection_table, forgetting_table, time_table
 from gaps_tables import missing_features_differences, missing_features_table
 from record_age import age_note
@@ -113,11 +114,12 @@ def parameter_table():
     from efcml.support.declared import facts_of, printed
 
     paper = printed(Parameters)
-    lines = ["| name | default | what it does | allowed | `paper()` |", "|---|---|---|---|---|"]
+    lines = ["| name | default | what it does, and which values are allowed |", "|---|---|---|"]
     for name, facts in facts_of(Parameters).items():
-        meaning = facts.meaning.replace("``", "`")
-        value = f"`{paper[name]!r}`" if name in paper else ""
-        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} | {facts.kind} | {value} |")
+        meaning, values = facts.meaning.replace("``", "`"), f"`{facts.kind}`"
+        if name in paper:
+            values += f"; `paper()` has `{paper[name]!r}`"
+        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} {values} |")
     return "\n".join(lines)
 
 
@@ -292,6 +294,9 @@ for page in RECORDS:
     TABLES.setdefault(page, {})["age"] = partial(age_part, page)
 
 
+TO_LOOK_UP = ("docs/parameters.md", "docs/state.md")  # long tables begin unfolded there
+
+
 def fill(text, name, table):
     """Return the text with a new table between the marks of ``name``."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -307,7 +312,7 @@ def render(root=ROOT):
     for file, tables in TABLES.items():
         text = (root / file).read_text(encoding="utf-8")
         for name, make in tables.items():
-            text = fill(text, name, make())
+            text = fill(text, name, fold(make(), unfolded=file in TO_LOOK_UP))
         pages[file] = text
     return pages
 

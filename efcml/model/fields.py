@@ -378,6 +378,6 @@ def markdown_table(fields: Iterable[Field] = FIELDS, shape: str = "shape per rul
     """Return the state as a markdown table, for the documentation."""
     lines = [f"| array | {shape} | symbol | meaning |", "|---|---|---|---|"]
     for field in fields:
-        shape = " x ".join(field.dims) or "1"
-        lines.append(f"| `{field.name}` | {shape} | {field.symbol} | {field.meaning} |")
+        shape, symbol = " x ".join(field.dims) or "1", field.symbol.replace("|", "\\|")
+        lines.append(f"| `{field.name}` | {shape} | {symbol} | {field.meaning} |")
     return "\n".join(lines)

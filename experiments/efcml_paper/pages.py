@@ -59,16 +59,20 @@ def marks_part(findings):
 def tables_part(findings, pictures=()):
     """Return tables and pictures of all experiments that are recorded, and how they were made.
 
-    ``pictures`` are files, named by `picture_name`, in the folder of the page's pictures.
+    A table that several experiments have is shown once. ``pictures`` are files, named by
+    `picture_name`, in the folder of the page's pictures.
     """
     yield origin(findings)
     yield tuned_table(findings).to_markdown()
+    shown = set()
     for experiment in (name for name in SHOWN if name in findings.recorded_ids):
         yield f"### {experiment}"
         for name in PICTURES:
             if name.startswith(experiment) and picture_name(name) in pictures:
                 yield f"![{name}](../images/{picture_name(name)})"
-        yield as_markdown(tables_of(experiment, findings))
+        tables = [table.to_markdown() for table in tables_of(experiment, findings)]
+        yield from (table for table in tables if table not in shown)
+        shown.update(tables)
 
 
 @part
