@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "results" / "rivals.md"
 
 
 def write_table(records):
-    """Write PA / AP, rules and milliseconds of every model and set."""
+    """Write PA / AP and rules of every model and set."""
     found = {(r["model"], r["set"]): r for r in records}
     lines = ["| model | " + " | ".join(SETS) + " |", "|---" * (len(SETS) + 1) + "|"]
     for model, entry in MODELS.items():
@@ -27,7 +27,7 @@ def write_table(records):
         for name in SETS:
             r = found[model, name]
             rules = f", {r['rules']} rules" if r["rules"] else ""
-            cells.append(f"{r['pa']:.3f} / {r['ap']:.3f}{rules}, {r['ms_per_sample']:.2g} ms")
+            cells.append(f"{r['pa']:.3f} / {r['ap']:.3f}{rules}")
         lines.append(f"| {entry.title} | " + " | ".join(cells) + " |")
     head = PAGE.read_text().split("<!-- table -->")[0]
     PAGE.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n")
