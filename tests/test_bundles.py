@@ -11,6 +11,7 @@ from helpers.streams import COMPILED
 from numba import typeof
 
 from efcml._jit import kernel
+from efcml._jit.bundle_types import _kind_of
 from efcml.model.params import Params
 from efcml.model.steering import Settings, settings_of
 from efcml.support.bundles import Bundle, bundle
@@ -243,6 +244,16 @@ def test_equal_fields_have_one_type():
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u1", "?", "f4"])
+@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 1, 4)])
+@pytest.mark.parametrize("writeable", [True, False])
+def test_an_array_is_what_numba_says(dtype, shape, writeable):
+    array = np.zeros(shape, dtype)
+    array.flags.writeable = writeable
+    for seen in (array, array.T, array[..., ::2] if shape else array):
+        assert _kind_of(seen) == typeof(seen)
+
+
 def test_other_fields_have_other_types():
     different = [
         Pair(np.zeros(2), 1.0),

@@ -24,6 +24,7 @@ from numba.extending import (
     unbox,
 )
 from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import from_dtype
 
 from efcml.support.bundles import Bundle
 
@@ -53,9 +54,26 @@ class BundleType(types.Type):
         return self.label, self.fields
 
 
+_types = {}  # by name and what the fields are; hashing types of numba takes long, so by their ids
+
+
+def _type_of(label, names, kinds):
+    key = (label, *map(id, kinds))
+    if key not in _types:
+        _types[key] = BundleType(label, tuple(zip(names, kinds, strict=True)))  # keeps the kinds
+    return _types[key]
+
+
 @cache
-def _type_of(label, fields):
-    return BundleType(label, fields)
+def _array_type(dtype, ndim, writeable):
+    return types.Array(from_dtype(dtype), ndim, "C", readonly=not writeable)
+
+
+def _kind_of(value):
+    """Return what ``typeof`` does; of arrays, in a hundredth of its time."""
+    if type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned:
+        return _array_type(value.dtype, value.ndim, value.flags.writeable)
+    return typeof(value)
 
 
 @typeof_impl.register(Bundle)
@@ -69,8 +87,8 @@ def _typeof_bundle(value, context):
 
 def _write_table(value):
     """Write the table of a bundle."""
-    fields = tuple((name, typeof(getattr(value, name))) for name in value._fields)
-    kind = _type_of(type(value).__name__, fields)
+    kinds = [_kind_of(getattr(value, name)) for name in value._fields]
+    kind = _type_of(type(value).__name__, value._fields, kinds)
     words = np.zeros(kind.n_words, np.int64)
     for name, (what, begin) in kind.places.items():
         _write_field(what, getattr(value, name), words[begin:])
