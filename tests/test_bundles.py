@@ -254,6 +254,7 @@ def test_an_array_is_what_numba_says(dtype, shape, writeable):
         assert _kind_of(seen) == typeof(seen)
 
 
+@pytest.mark.plain
 def test_other_fields_have_other_types():
     different = [
         Pair(np.zeros(2), 1.0),
