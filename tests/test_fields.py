@@ -6,7 +6,7 @@ from helpers.streams import learner_with_rules, random_rows, start_variance
 from numpy.testing import assert_allclose
 
 from efcml.model.arguments import Cases, Rules, Scratch
-from efcml.model.fields import CASE_FIELDS, FIELDS, MERGED, UNITS, dimensions
+from efcml.model.fields import CASE_FIELDS, FIELDS, MERGED, UNITS, allocate
 from efcml.model.merging import MergeTest, compare, merge
 from efcml.model.rulebase import BETWEEN_RULES, RuleBase
 from efcml.model.scratch import CASE_SCRATCH, LENGTHS, SCRATCH
@@ -63,7 +63,7 @@ def named(dims):
 def test_every_field_says_what_becomes_of_it(field):
     assert field.merged in MERGED
     assert field.late in ("zero", "computed")
-    assert named(field.dims) <= set(dimensions(1, 1, 1, 1, 1))
+    assert named(field.dims) <= set(RuleBase.sizes_of(1, 1, 1, 1, 1))
 
 
 @pytest.mark.parametrize("field", FIELDS + CASE_FIELDS, ids=by_name)
@@ -73,7 +73,7 @@ def test_every_field_says_what_a_change_of_units_does(field):
 
 @pytest.mark.parametrize("field", SCRATCH + CASE_SCRATCH, ids=by_name)
 def test_sizes_of_scratch_arrays_are_known(field):
-    sizes = {"m"} | set(LENGTHS) | set(dimensions(1, 1, 1, 1, 1))
+    sizes = {"m"} | set(LENGTHS) | set(RuleBase.sizes_of(1, 1, 1, 1, 1))
     assert named(field.dims) <= sizes
     assert field.meaning
 
@@ -209,15 +209,14 @@ def stays_zero(field, new):
 def test_what_a_late_label_needs_is_written(rng, monkeypatch, field, groups):
     rules = filled_rules(rng, groups)
     old, clean = (getattr(base.arrays, field.name) for base in (rules, grown(rules)))
-    blank = RuleBase._blank
 
-    def poisoned(self, which):
-        array = blank(self, which)
+    def poisoned(which, sizes):
+        array = allocate(which, sizes)
         if which is field:
             array[:] = -999
         return array
 
-    monkeypatch.setattr(RuleBase, "_blank", poisoned)
+    monkeypatch.setattr("efcml.model.kept_arrays.allocate", poisoned)
     new = getattr(grown(rules).arrays, field.name)
     zero = stays_zero(field, new)
     assert np.array_equal(new[~zero], clean[~zero])

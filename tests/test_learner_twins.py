@@ -291,7 +291,7 @@ def test_every_field_of_a_rule_is_compared(learned_pair, field):
     assert learner.rules.n_groups == 3
     assert learner.n_rules > 1
     array = getattr(learner.rules.arrays, field.name)
-    index = (1, *(0 for _ in field.dims))  # the lower triangle; of a pair of rules the second
+    index = (1, *(0 for _ in field.dims[1:]))  # the lower triangle; of a pair of rules the second
     assert_noticed(learner, twin, array, index)
 
 

@@ -28,7 +28,7 @@ def grow_rule(one, grouped, K, count, p, S_0, floor):
     for field in PLAIN:
         old = one[field.name]
         room = {"K": count, "L": count, "q": count, "g": count if grouped else 0}
-        pads = [(0, room.get(dim, 0)) for dim in field.dims]
+        pads = [(0, room.get(dim, 0)) for dim in field.dims[1:]]
         new[field.name] = np.pad(old, pads) if pads else old
         if grouped and "g" in field.dims and field.name not in PER_LABEL:
             new[field.name][K:] = old[best]
@@ -136,7 +136,7 @@ class Growing(RuleBasedStateMachine):
 
     @rule()
     def go_on_with_a_saved_state(self):
-        self.base = RuleBase.from_state(*self.base.state())
+        self.base = RuleBase.from_state(self.base.state(), self.base.facts)
 
     @rule()
     def go_on_with_a_pickle(self):
@@ -176,8 +176,8 @@ class Growing(RuleBasedStateMachine):
     def memory_is_that_of_the_table(self):
         if hasattr(self, "base"):
             sizes = self.base.sizes
-            per_rule = sum(8 * int(np.prod(shape_of(field, sizes))) for field in FIELDS)
-            assert self.base.nbytes == self.base.capacity * per_rule
+            numbers = sum(int(np.prod(shape_of(field, sizes))) for field in FIELDS)
+            assert self.base.nbytes == 8 * numbers
 
 
 Growing.TestCase.settings = hypothesis_settings(

@@ -82,14 +82,14 @@ def case_table():
     from efcml.model.casebase import CASE_FIELDS
     from efcml.model.fields import markdown_table
 
-    return markdown_table(CASE_FIELDS, "shape")
+    return markdown_table(CASE_FIELDS)
 
 
 def follow_table():
     """Return the arrays of the scale that follows."""
     from efcml.model.fields import FOLLOW_FIELDS, markdown_table
 
-    return markdown_table(FOLLOW_FIELDS, "shape")
+    return markdown_table(FOLLOW_FIELDS)
 
 
 def sequel_table():
@@ -97,7 +97,7 @@ def sequel_table():
     from efcml.model.fields import markdown_table
     from efcml.model.sequel_fields import SEQUEL_FIELDS
 
-    return markdown_table(SEQUEL_FIELDS, "shape")
+    return markdown_table(SEQUEL_FIELDS)
 
 
 def label_table(fields):
@@ -105,7 +105,7 @@ def label_table(fields):
     from efcml.model import label_fields
     from efcml.model.fields import markdown_table
 
-    return markdown_table(getattr(label_fields, fields), "shape")
+    return markdown_table(getattr(label_fields, fields))
 
 
 def parameter_table():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from efcml.active import ActiveLearner
-    from efcml.evaluation.stream_pass import Pass
+    from efcml.evaluation.stream_pass import StreamPass
     from efcml.support.aliases import Floats
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a record
@@ -48,7 +48,7 @@ class StreamRun:
             decisions=none.reshape(Y[:0].shape),
             probabilities=np.zeros(Y[:0].shape),
         )
-        self.rest: Pass | None = None  # what is done since then
+        self.rest: StreamPass | None = None  # what is done since then
         self.done = 0  # rows
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pass:
+class StreamPass:
     """A model and the rows that it is to go through."""
 
     model: Any
@@ -52,7 +52,7 @@ class Pass:
 
 def begin_pass(
     model: Any, X: Any, Y: Any, active: Any = None, *, learn: bool = True, delay: int = 0
-) -> Pass:
+) -> StreamPass:
     """Check model and rows, compile what they need, and return the pass over them."""
     options: dict[str, Any] = {"learn": learn, "delay": delay}
     if active is not None:
@@ -62,7 +62,7 @@ def begin_pass(
         compile_before(learner, X, Y, asks=True, rare=by_label)
         trace = Trace.for_rows(*Y.shape)
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
-        return Pass(
+        return StreamPass(
             model, Y, trace, queried, partial(active.run_stream, model, X, Y, trace, queried)
         )
     if hasattr(model, "begin_stream"):
@@ -77,7 +77,7 @@ def begin_pass(
         compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
         trace = Trace.for_rows(*Y.shape)
         go = partial(run_foreign, adapter, Y, trace, **options)
-    return Pass(model, Y, trace, np.full(len(Y), learn), go)
+    return StreamPass(model, Y, trace, np.full(len(Y), learn), go)
 
 
 def check_asking(model: Any, active: Any, options: dict[str, Any]) -> None:

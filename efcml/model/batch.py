@@ -113,7 +113,7 @@ def set_weights(
         arrays.W_prior[r] = np.tile(prior_weights, (rules.n_pairs, 1))
         hessians = []
         for group in range(rules.n_groups):
-            labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+            labels = rules.labels_of(group)
             Delta = prior_precision.copy()
             Delta += ridge_needed(arrays.G[r, group] + np.diag(Delta))
             H = arrays.G[r, group] + np.diag(Delta)

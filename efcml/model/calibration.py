@@ -49,7 +49,7 @@ class ScoreCalibration(KeptArrays):
 
     def add_labels(self, count: int) -> None:
         """Take in labels that have the shared curve so far."""
-        super().add_labels(count)
+        self._grow(count, "K")
         self.arrays.own_information[-count:, [0, 2]] = OWN_PRIOR
 
     def begin(self, scores: Floats, Y: Floats) -> None:

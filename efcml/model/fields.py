@@ -2,8 +2,8 @@
 
 Allocation, growth, removal, merging, late labels, copying, saving and the documentation of the
 state all follow from them. Sizes: ``p`` features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``g``
-label groups (1 while every row so far was fully labelled, K afterwards), ``R`` rules (a table
-between rules), ``L`` planes: K, or K for each of several pairs (alpha, beta) that are carried along
+label groups (1 while every row so far was fully labelled, K afterwards), ``R`` rules that there is
+room for, ``L`` planes: K, or K for each of several pairs (alpha, beta) that are carried along
 in one pass, ``m`` cases.
 
 ``W``, ``B``, ``D`` and ``W_prior`` are stored with one row per label, the transpose of how the
@@ -39,7 +39,7 @@ UNITS = ("same", "computed")
 
 @dataclass(frozen=True)
 class Field:
-    """One array: its name, shape of one rule's or case's share, meaning, symbol, type, fill value.
+    """One array: its name, shape, meaning, symbol, type, fill value.
 
     A newborn rule has the fill value unless model/birth.py says otherwise. ``merged`` is what two
     rules have that become one, ``split`` what the halves of a rule start with, ``units`` what a
@@ -64,7 +64,8 @@ class Field:
 def _rule(
     name: str, dims: str, merged: str, split: str, meaning: str, symbol: str = "", **more: Any
 ) -> Field:
-    return Field(name, tuple(dims.split()), meaning, symbol, merged=merged, split=split, **more)
+    shape = ("R", *dims.split())
+    return Field(name, shape, meaning, symbol, merged=merged, split=split, **more)
 
 
 def _counter(name: str, dims: str, merged: str, split: str, meaning: str, **more: Any) -> Field:
@@ -344,40 +345,30 @@ FOLLOW_FIELDS = (
 )
 
 
-def dimensions(
-    n_features: int, n_labels: int, n_groups: int, n_pairs: int, n_rules: int
-) -> dict[str, int]:
-    """Return the value of every dimension name of the tables of rules."""
-    p, K = n_features, n_labels
-    sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules}
-    return sizes | {"L": K * n_pairs, "a": n_pairs}
-
-
 def shape_of(field: Field, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """Return the shape of a field; a dimension is called by a name, or by its length."""
     return tuple(int(dim) if dim.isdigit() else sizes[dim] for dim in field.dims)
 
 
-def shapes_of(fields: Iterable[Field], sizes: Mapping[str, int], *leading: int) -> Shapes:
-    """Return type and shape of every field, by name; ``leading`` lengths come first."""
+def shapes_of(fields: Iterable[Field], sizes: Mapping[str, int]) -> Shapes:
+    """Return type and shape of every field, by name."""
     return {
-        field.name: (np.dtype(f"<{field.dtype}").str, (*leading, *shape_of(field, sizes)))
-        for field in fields
+        field.name: (np.dtype(f"<{field.dtype}").str, shape_of(field, sizes)) for field in fields
     }
 
 
-def allocate(field: Field, sizes: Mapping[str, int], *leading: int) -> Array:
-    """Return an array of a field with its fill value; ``leading`` lengths come first."""
-    shape = (*leading, *shape_of(field, sizes))
+def allocate(field: Field, sizes: Mapping[str, int]) -> Array:
+    """Return an array of a field with its fill value."""
+    shape = shape_of(field, sizes)
     if field.fill == 0:
         return np.zeros(shape, dtype=field.dtype)  # costs nothing until it is written to
     return np.full(shape, field.fill, dtype=field.dtype)
 
 
-def markdown_table(fields: Iterable[Field] = FIELDS, shape: str = "shape per rule") -> str:
+def markdown_table(fields: Iterable[Field] = FIELDS) -> str:
     """Return the state as a markdown table, for the documentation."""
-    lines = [f"| array | {shape} | symbol | meaning |", "|---|---|---|---|"]
+    lines = ["| array | shape | symbol | meaning |", "|---|---|---|---|"]
     for field in fields:
-        shape, symbol = " x ".join(field.dims) or "1", field.symbol.replace("|", "\\|")
+        shape, symbol = " x ".join(field.dims), field.symbol.replace("|", "\\|")
         lines.append(f"| `{field.name}` | {shape} | {symbol} | {field.meaning} |")
     return "\n".join(lines)

@@ -79,6 +79,10 @@ class FollowingScale(KeptArrays):
             following.arrays.lively[:] = (near < MOST_NEAR) & (there > 0)
         return following
 
+    def add_labels(self, count: int) -> None:
+        """Take in labels that no row that is held has."""
+        self._grow(count, "K")
+
     @property
     def in_doubt(self) -> bool:
         """Whether rows are held."""

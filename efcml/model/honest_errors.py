@@ -49,7 +49,7 @@ class HeldErrors:
         left = np.where(known, Y, 0.0)[-most:] - self.rows @ planes.T
         self.errors, self.moves = np.empty_like(left), []
         for group in range(rules.n_groups):
-            labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+            labels = rules.labels_of(group)
             rows = slice(None) if rules.n_groups == 1 else known[:, group]
             seen = R[rows]
             weighed = seen if amounts is None else amounts[rows, None] * seen
@@ -69,7 +69,7 @@ class HeldErrors:
         for group, (P, moved) in enumerate(
             zip(both_triangles(rules.arrays.P[r]), self.moves, strict=True)
         ):
-            labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+            labels = rules.labels_of(group)
             share = (self.rows @ P * rules.arrays.Delta[r, group] * moved).sum(axis=1)
             found[:, labels] = share[:, None] * self.errors[:, labels]
         return found

@@ -73,10 +73,6 @@ class KeptArrays:
         other._adopt([array.copy() for array in self._kept()], self.sizes, self.constants)
         return other
 
-    def add_labels(self, count: int) -> None:
-        """Take in labels that appear late; they get the fill values of an empty table."""
-        self._grow(count, "K")
-
     def _grow(self, count: int, *dims: str) -> None:
         """Make some dimensions longer; new entries get fill values."""
         old = self._kept()

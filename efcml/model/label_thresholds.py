@@ -55,7 +55,7 @@ class LabelThresholds(KeptArrays):
     def add_labels(self, count: int) -> None:
         """Take in labels that no row so far had; the score of each was 0 there."""
         rows, K = self.arrays.rows.max(initial=0.0), self.n_labels
-        super().add_labels(count)
+        self._grow(count, "K")
         at_zero = LOWEST + STEP * np.arange(N_THRESHOLDS) <= 0.0
         self.arrays.rows[K:] = rows
         self.arrays.said[K:] = rows * at_zero

@@ -87,7 +87,7 @@ class LabelsTogether(KeptArrays):
     def add_labels(self, count: int) -> None:
         """Take in labels about which no row so far was wrong; of variance they have the mean."""
         before, K = self.arrays, self.n_labels
-        super().add_labels(count)
+        self._grow(count, "K")
         self.arrays.rows[K:] = before.rows.max(initial=0.0)
         if K:
             self.arrays.variance[K:] = before.variance.mean()

@@ -52,15 +52,17 @@ def save_learner(learner: Any) -> State:
     held = np.array([np.concatenate(row) for row in learner.held])
     arrays = {"held": held.reshape(-1, learner.n_features + learner.n_labels)}
     if learner.fitted:
-        fields, facts["rules"] = learner.rules.state()
+        facts["rules"] = learner.rules.facts
         arrays |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
         arrays |= {name: getattr(learner, name) for name in ARRAYS}
-        arrays |= nest(rules=fields, cases=learner.cases.state(), recent=learner.recent.state())
+        arrays |= nest(
+            rules=learner.rules.state(), cases=learner.cases.state(), recent=learner.recent.state()
+        )
         if learner.sequel.is_on:
             arrays |= nest(sequel=learner.sequel.state())
         if learner.brief is not None:
             follow_antecedents(learner.brief, learner.rules)
-            arrays |= nest(brief=learner.brief.state()[0])
+            arrays |= nest(brief=learner.brief.state())
         if learner.labels is not None:
             arrays |= nest(labels=learner.labels.state())
         if learner.following is not None:

@@ -149,7 +149,7 @@ def solve_weights(rules: RuleBase, rule: int, W: Floats | None = None) -> None:
     """Set P and W of a rule from G, B, Delta and W_prior; D follows (0 at the minimiser)."""
     arrays = rules.arrays
     for group in range(rules.n_groups):
-        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        labels = rules.labels_of(group)
         Delta = arrays.Delta[rule, group]
         H = arrays.G[rule, group].copy()
         H.flat[:: len(H) + 1] += Delta

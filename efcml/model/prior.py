@@ -145,7 +145,7 @@ def trial_scores(rules: RuleBase, rule: int, bases: Sequence[Floats], R_new: Flo
     strengths = np.array(STRENGTHS)[:, None, None]
     scores = np.empty((len(bases), len(STRENGTHS), len(R_new), rules.n_labels))
     for group in range(rules.n_groups):
-        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        labels = rules.labels_of(group)
         G = rules.arrays.G[rule, group]
         curvatures, axes = np.linalg.eigh(G / np.outer(roots, roots))
         axes /= roots[:, None]

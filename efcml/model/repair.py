@@ -22,7 +22,7 @@ def restore_inverse(rules: RuleBase, rule: int, group: int, prior_precision: Flo
     Delta = arrays.Delta[rule, group]
     if (Delta < 0.5 * prior_precision).any():
         added = prior_precision - Delta
-        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        labels = rules.labels_of(group)
         pull = arrays.W[rule, labels] - arrays.W_prior[rule, labels]
         arrays.D[rule, labels] += added * pull
         arrays.Delta[rule, group] = prior_precision

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from efcml.model.arguments import Rules, Scratch
 from efcml.model.definite import whole
-from efcml.model.fields import FIELDS, allocate, dimensions, shapes_of
+from efcml.model.fields import FIELDS
+from efcml.model.kept_arrays import KeptArrays
 from efcml.model.scratch import scratch_arrays
 
 if TYPE_CHECKING:
-    from efcml.model.fields import Field
-    from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes
+    from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes, Sizes
 
 GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
 SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
-BETWEEN_RULES = frozenset(field.name for field in FIELDS if "R" in field.dims)
+BETWEEN_RULES = frozenset(field.name for field in FIELDS if field.dims.count("R") == 2)
+
+SIZES = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
 
 
-class RuleBase:
+class RuleBase(KeptArrays):
     """A growing set of rules as one array per field, rule index first.
 
     Of symmetric matrices ``arrays`` holds the lower triangle; above it may stand anything.
     Kernels get ``arrays`` and ``scratch``. Both are replaced when the base grows, so nobody keeps
     them across a call that may grow it. Rows from ``n_rules`` on hold the fill value.
     """
+
+    FIELDS, BUNDLE = FIELDS, Rules
 
     def __init__(
         self,
@@ -38,26 +42,54 @@ class RuleBase:
         n_pairs: int = 1,
         capacity: int = 8,
     ) -> None:
-        self.n_features = n_features
-        self.n_labels = n_labels
-        self.n_pairs = n_pairs  # of (alpha, beta); each has its own planes
-        self.n_groups = n_groups
-        self.capacity = capacity
-        self.n_rules = 0
-        self.next_uid = 0
-        self._adopt(self._blank(field) for field in FIELDS)
+        self.n_rules = self.next_uid = 0
+        self._begin(self.sizes_of(n_features, n_labels, n_groups, n_pairs, capacity))
+
+    @staticmethod
+    def sizes_of(
+        n_features: int, n_labels: int, n_groups: int, n_pairs: int, n_rules: int
+    ) -> Sizes:
+        """Return the lengths of the dimensions of the tables."""
+        p, K = n_features, n_labels
+        sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules}
+        return sizes | {"L": K * n_pairs, "a": n_pairs}
+
+    def _adopt(self, kept: Sequence[Array], sizes: Sizes, constants: dict[str, Any]) -> None:
+        super()._adopt(kept, sizes, constants)
+        self.scratch = Scratch(**scratch_arrays(sizes))
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """The value of every dimension name of the field table."""
-        return dimensions(
-            self.n_features, self.n_labels, self.n_groups, self.n_pairs, self.capacity
-        )
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.sizes["p"]
 
     @property
-    def nbytes(self) -> int:
-        """Memory of the state, spare rows included."""
-        return sum(getattr(self.arrays, field.name).nbytes for field in FIELDS)
+    def n_pairs(self) -> int:
+        """Number of pairs (alpha, beta); each has its own planes."""
+        return self.sizes["a"]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of labels that share what they learn from."""
+        return self.sizes["g"]
+
+    @property
+    def capacity(self) -> int:
+        """Number of rules that there is room for."""
+        return self.sizes["R"]
+
+    @property
+    def used(self) -> Sizes:
+        """The lengths that are in use: of spare rows nothing is kept."""
+        return self.sizes | {"R": self.n_rules}
+
+    def labels_of(self, group: int) -> slice:
+        """Return the labels of a group: all of them, or the one that is a group of its own."""
+        return slice(None) if self.n_groups == 1 else slice(group, group + 1)
+
+    def planes_of(self, group: int) -> slice:
+        """Return the planes of a group, of all pairs (alpha, beta)."""
+        return slice(None) if self.n_groups == 1 else slice(group, None, self.n_labels)
 
     def __getattr__(self, name: str) -> Any:
         """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q).
@@ -67,30 +99,12 @@ class RuleBase:
         if name.startswith("_") or name not in Rules._fields:
             raise AttributeError(name)
         array = getattr(self.arrays, name)[: self.n_rules]
-        if name == "tested":
+        if name in BETWEEN_RULES:
             return array[:, : self.n_rules]
         if name in SYMMETRIC:
             array = whole(array)
             array.flags.writeable = False  # a change would be lost
         return array
-
-    def _blank(self, field: Field) -> Array:
-        return allocate(field, self.sizes, self.capacity)
-
-    def _adopt(self, arrays: Iterable[Array]) -> None:
-        """Take new arrays into use, with scratch arrays of the same sizes."""
-        self.arrays = Rules(*arrays)
-        self.scratch = Scratch(**scratch_arrays(self.sizes))
-
-    def _rebuild(self, fill_field: Callable[[Field, Array, Array], None]) -> None:
-        """Reallocate every array at today's sizes; ``fill_field(field, old, new)`` copies."""
-        old = self.arrays
-        fresh = []
-        for field in FIELDS:
-            new = self._blank(field)
-            fill_field(field, getattr(old, field.name), new)
-            fresh.append(new)
-        self._adopt(fresh)
 
     def reserve(self, capacity: int, most: int | None = None) -> None:
         """Make room for ``capacity`` rules, doubling as often as needed, for no more than ``most``.
@@ -99,22 +113,12 @@ class RuleBase:
         """
         if capacity <= self.capacity:
             return
-        while self.capacity < capacity:
-            self.capacity *= 2
+        room = self.capacity
+        while room < capacity:
+            room *= 2
         if most is not None:
-            self.capacity = max(capacity, min(self.capacity, most))
-        self._adopt([self._grown(field) for field in FIELDS])
-
-    def _grown(self, field: Field) -> Array:
-        """Return a field at today's capacity, its used rows copied; nothing is written twice."""
-        n, old = self.n_rules, getattr(self.arrays, field.name)
-        if field.name in BETWEEN_RULES:
-            new = self._blank(field)
-            new[:n, :n] = old[:n, :n]
-        else:
-            new = np.empty((self.capacity, *old.shape[1:]), dtype=old.dtype)
-            new[:n], new[n:] = old[:n], field.fill
-        return new
+            room = max(capacity, min(room, most))
+        self._grow(room - self.capacity, "R")
 
     def split_groups(self) -> None:
         """Give every label its own P, G, Delta and pair moments, all starting from the shared ones.
@@ -124,13 +128,10 @@ class RuleBase:
         """
         if self.n_groups == self.n_labels:
             return
-        self.n_groups = self.n_labels
-        n = self.n_rules
-
-        def copy(field: Field, old: Array, new: Array) -> None:
-            new[:n] = old[:n]  # a single group is repeated for every label by broadcasting
-
-        self._rebuild(copy)
+        old = self._kept()
+        self._begin(self.sizes | {"g": self.n_labels})
+        for array, before in zip(self._kept(), old, strict=True):
+            array[:] = before  # a single group is repeated for every label by broadcasting
 
     def add_labels(self, count: int, start_variance: Floats, variance_floor: float) -> Floats:
         """Append ``count`` labels that were absent (0) in every row so far; return the new S_0.
@@ -144,21 +145,17 @@ class RuleBase:
         p, K, n = self.n_features, self.n_labels, self.n_rules
         grouped = self.n_groups > 1
         label_variance = start_variance[p]
-        self.n_labels = K + count
-        self.n_groups = self.n_labels if grouped else 1
-
-        def copy(field: Field, old: Array, new: Array) -> None:
-            new[(slice(0, n), *(slice(0, size) for size in old.shape[1:]))] = old[:n]
-            if grouped and field in GROUPED and field.dims[-1] != "K":
-                # The rows that taught the best known label teach the new one that it was absent.
-                for r in range(n):
-                    new[r, K:] = old[r, np.argmax(np.diagonal(self.arrays.label_weight[r]))]
-
-        self._rebuild(copy)
+        self._grow(count, "K", "L", "q", *(["g"] if grouped else []))
         arrays = self.arrays
         for r in range(n):
             if grouped:
                 own = np.diagonal(arrays.label_weight[r])[:K].copy()
+                for field in GROUPED:
+                    if field.dims[-1] != "K":
+                        # The rows that taught the best known label teach the new one that it was
+                        # absent.
+                        array = getattr(arrays, field.name)
+                        array[r, K:] = array[r, np.argmax(own)]
                 arrays.label_weight[r, K:, :K] = own
                 arrays.label_weight[r, :K, K:] = own[:, None]
                 arrays.label_weight[r, K:, K:] = own.max()
@@ -192,42 +189,30 @@ class RuleBase:
             array[last] = field.fill
         self.n_rules = last
 
-    def copy(self) -> RuleBase:
+    def copy(self) -> Self:
         """Return an independent copy with the same capacity."""
-        other = RuleBase.__new__(RuleBase)
-        other.__dict__.update(self.__dict__)
-        other._adopt(getattr(self.arrays, field.name).copy() for field in FIELDS)
+        other = super().copy()
+        other.n_rules, other.next_uid = self.n_rules, self.next_uid
         return other
 
-    def state(self) -> tuple[Arrays, Facts]:
-        """Return the used rows of every field and the sizes, for saving."""
-        keep = {field.name: np.array(getattr(self, field.name)) for field in FIELDS}
-        sizes = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules", "next_uid")
-        return keep, {name: getattr(self, name) for name in sizes}
-
-    @staticmethod
-    def state_shapes(sizes: Facts) -> Shapes:
-        """Return type and shape of every field of a state with these sizes; nothing is made."""
-        names = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
-        dims = dimensions(*(sizes[name] for name in names))
-        return shapes_of(FIELDS, dims, sizes["n_rules"])
+    @property
+    def facts(self) -> Facts:
+        """The sizes of a state, for saving beside it."""
+        return {name: getattr(self, name) for name in (*SIZES, "next_uid")}
 
     @classmethod
-    def from_state(cls, fields: Arrays, sizes: Facts) -> Self:
-        """Build a rule base from what :meth:`state` returned."""
-        n = sizes["n_rules"]
-        dims = {name: sizes[name] for name in ("n_groups", "n_pairs")}
-        rules = cls(sizes["n_features"], sizes["n_labels"], capacity=max(n, 1), **dims)
-        rules.n_rules, rules.next_uid = n, sizes["next_uid"]
-        for field in FIELDS:
-            target = getattr(rules.arrays, field.name)
-            index = (slice(0, n), slice(0, n)) if field.name in BETWEEN_RULES else slice(0, n)
-            target[index] = fields[field.name]
-        return rules
+    def state_shapes(cls, facts: Facts) -> Shapes:
+        """Return type and shape of every field of a state with these sizes; nothing is made."""
+        return super().state_shapes(*(facts[name] for name in SIZES))
 
-    def __getstate__(self) -> tuple[Arrays, Facts]:
+    @classmethod
+    def from_state(cls, fields: Arrays, facts: Facts) -> Self:
+        """Build a rule base from `state` and `facts`."""
+        p, K, n_groups, n_pairs, n = (facts[name] for name in SIZES)
+        rules = cls(p, K, n_groups=n_groups, n_pairs=n_pairs, capacity=max(n, 1))
+        rules.n_rules, rules.next_uid = n, facts["next_uid"]
+        return rules.restore(fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the used rows only."""
-        return self.state()
-
-    def __setstate__(self, state: tuple[Arrays, Facts]) -> None:
-        self.__dict__.update(RuleBase.from_state(*state).__dict__)
+        return RuleBase.from_state, (self.state(), self.facts)

@@ -31,7 +31,7 @@ def shared_planes(rules: RuleBase, Delta: Floats) -> Floats:
     planes = np.zeros((rules.n_labels, rules.n_features + 1))
     G, B = rules.G.sum(axis=0), rules.B.sum(axis=0)
     for group in range(rules.n_groups):
-        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        labels = rules.labels_of(group)
         H, target = G[group] + np.diag(Delta), B[labels].copy()
         weight = G[group, -1, -1]
         if weight > 0.0:
@@ -50,7 +50,7 @@ def share_planes(rules: RuleBase, planes: Floats) -> None:
     planes = np.tile(planes, (rules.n_pairs, 1))
     for r in range(rules.n_rules):
         for group, P in enumerate(whole(arrays.P[r])):
-            labels = slice(None) if rules.n_groups == 1 else slice(group, None, rules.n_labels)
+            labels = rules.planes_of(group)
             pull = (planes[labels] - arrays.W_prior[r, labels]) * arrays.Delta[r, group]
             arrays.W[r, labels] += pull @ P
         arrays.W_prior[r] = planes

@@ -92,7 +92,7 @@ def cut_sums(rules: RuleBase, halves: tuple[int, int], v: Floats) -> Floats:
     arrays, shifts = rules.arrays, np.zeros(rules.n_labels)
     G, B = rules.G[halves[0]], arrays.B[halves[0]].copy()
     for group in range(rules.n_groups):
-        labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+        labels = rules.labels_of(group)
         H, w = G[group], G[group, -1, -1]
         if w <= 0.0:
             continue

@@ -133,7 +133,7 @@ def move_planes(rules: RuleBase, rule: int, change: ChangeOfUnits) -> None:
         Delta = arrays.Delta[rule, group]
         H = G + np.diag(Delta)
         arrays.G[rule, group], arrays.P[rule, group] = G, invert(H)
-        labels = slice(None) if rules.n_groups == 1 else slice(group, None, rules.n_labels)
+        labels = rules.planes_of(group)
         W, W_prior = arrays.W[rule, labels], arrays.W_prior[rule, labels]
         arrays.D[rule, labels] = W @ G - B[labels] + Delta * (W - W_prior)
         values, vectors = np.linalg.eigh(H)

@@ -40,7 +40,7 @@ def look_at_planes(rules):
             H = hessians[r, group] + np.diag(Delta)
             off = max(off, float(np.abs(P @ H - np.eye(len(P))).max()))
             least = min(least, float(np.linalg.eigvalsh(P)[0]))
-            labels = slice(None) if rules.n_groups == 1 else slice(group, group + 1)
+            labels = rules.labels_of(group)
             bent = rules.W[r, labels] @ H
             target = rules.B[r, labels] + Delta * rules.W_prior[r, labels]
             size = 1.0 + np.abs(bent).max() + np.abs(target).max()

@@ -73,7 +73,7 @@ NOT_IN_NAIVE = (
     "decision",
 )
 STORED_BY_LABEL = [
-    field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[0] in "KL"
+    field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[1] in "KL"
 ]
 FIXED_RULES = {"vigilance": 1e9, "merging": False, "variance_floor": 0.0}
 
