@@ -292,3 +292,18 @@ def test_every_row_is_scored_before_it_is_learned(benchmarks):
     assert scores.tolist() == [[1.0], [2.0]] and seconds > 0.0
     model.fit(X, X)
     assert [kind for kind, _ in seen[4:]] == ["learn", "learn"]
+
+
+SCRIPTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("experiments/benchmarks", "experiments/decisions", "experiments/soak")
+    for path in (ROOT / folder).glob("*.py")
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_can_be_imported(script, monkeypatch):
+    """Nothing that it imports from efcml has gone; those of an hour are run too seldom to tell."""
+    folder, _, name = script.rpartition("/")
+    monkeypatch.syspath_prepend(str(ROOT / folder))
+    load_tool(name.removesuffix(".py"), folder)
