@@ -12,6 +12,7 @@ from test_large_tables import measure
 
 from efcml import datasets
 from efcml.datasets import large_tables
+from efcml.datasets.file_rows import read_rows
 from efcml.support.row_files import is_in_file
 
 pytestmark = pytest.mark.plain
@@ -167,3 +168,13 @@ def test_a_model_answers_a_parquet_file_as_a_csv_file(labels, make, tmp_path, ca
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
     assert len(told[0].splitlines()) > 120
+
+
+def test_a_refusal_says_row_of_a_parquet_file_and_line_of_a_csv_file(tmp_path):
+    frame = pandas.DataFrame({"x": ["1.5", "loud"], "y": [0.5, 2.0]})
+    path, rows = write(frame, tmp_path), tmp_path / "rows.csv"
+    frame.to_csv(rows, index=False)
+    with pytest.raises(ValueError, match=r", row 1: 'loud' in column"):
+        read_rows(path)
+    with pytest.raises(ValueError, match=r", line 3: 'loud' in column"):
+        read_rows(rows)

@@ -110,7 +110,7 @@ def from_csv(
     is_label = [column in chosen for column in range(len(names))]
     if not choices:
         try:
-            table = [read_row(path, line, row, names, is_label) for line, row in rows]
+            table = [read_row(f"{path}, line {line}", row, names, is_label) for line, row in rows]
         except ValueError:  # not only numbers
             table = []
         values = np.array(table)
@@ -284,8 +284,7 @@ def find_labels(
 
 
 def read_row(
-    path: Path,
-    line: int,
+    where: str,
     row: list[str],
     names: list[str],
     is_label: Sequence[bool],
@@ -293,31 +292,31 @@ def read_row(
 ) -> Floats:
     """Return the numbers of a row, or of the columns taken of it, NaN where a field is empty."""
     if len(row) != len(names):
-        raise ValueError(f"{path}, line {line}: {wrong_length(row, names)}")
+        raise ValueError(f"{where}: {wrong_length(row, names)}")
     taken = range(len(row)) if taken is None else taken
     values = np.empty(len(taken))
     for place, i in enumerate(taken):
         field = row[i]
         value = to_number(field)
         if value is None:
-            value = _read_word(path, line, field, names[i])
+            value = _read_word(where, field, names[i])
         if is_label[i] and value not in (0, 1) and field:
             raise ValueError(
-                f"{path}, line {line}: label {short(names[i])} is {short(field)}: labels are 0 or"
+                f"{where}: label {short(names[i])} is {short(field)}: labels are 0 or"
                 " 1, empty where unknown"
             )
         values[place] = value
     return values
 
 
-def _read_word(path: Path, line: int, field: str, name: str) -> float:
+def _read_word(where: str, field: str, name: str) -> float:
     """Return the value of a field that is no number."""
     if not field:
         return math.nan
     value = TRUE_OR_FALSE.get(field.lower())
     if value is None:
         raise ValueError(
-            f"{path}, line {line}: {short(field)} in column {short(name)} is no number: replace it"
+            f"{where}: {short(field)} in column {short(name)} is no number: replace it"
             " by a number or drop the column"
         )
     return value

@@ -61,7 +61,9 @@ def read_rows(
     else:
         names, rows = _read_table(path)
         taken = _find_columns(path, names, feature_names)
-        table = [_read_mixed(path, line, row, names, taken, text_names) for line, row in rows]
+        table = [
+            _read_mixed(f"{path}, {place}", row, names, taken, text_names) for place, row in rows
+        ]
         if not table:
             raise ValueError(f"{path}: no rows after the header: give at least one")
         X = np.array(table)
@@ -70,20 +72,21 @@ def read_rows(
     return X, ignored
 
 
-def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[int, list[str]]]]:
-    """Return the names of the columns and the rows with their numbers."""
+def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[str, list[str]]]]:
+    """Return the names of the columns, and the rows with where each one stands."""
     if is_parquet(path):
         frame = read_parquet(path)
         flags = frame.select_dtypes(bool).columns  # a model of numbers has learned them as such
         raw = raw_frame(frame.astype(dict.fromkeys(flags, int)), str(path))
-        return raw.names, zip(raw.places, map(list, zip(*raw.columns, strict=True)), strict=True)
+        columns = map(list, zip(*raw.columns, strict=True))
+        return raw.names, zip(map(raw.place, range(len(raw))), columns, strict=True)
     rows = numbered_rows(path, read_text(path), ",")
-    return read_header(path, rows, ",", least=1), rows
+    names = read_header(path, rows, ",", least=1)
+    return names, ((f"line {line}", row) for line, row in rows)
 
 
 def _read_mixed(
-    path: Path,
-    line: int,
+    where: str,
     row: list[str],
     names: list[str],
     taken: list[int],
@@ -92,12 +95,12 @@ def _read_mixed(
     """Return the numbers of a row, and the text of columns that are kept as text."""
     no_label = [False] * len(names)
     if not text_names:
-        return read_row(path, line, row, names, no_label, taken)
+        return read_row(where, row, names, no_label, taken)
     texts = {place: i for place, i in enumerate(taken) if names[i] in text_names}
     numbers = row[:]
     for i in texts.values():
         numbers[i : i + 1] = ["0"] * (i < len(row))  # a row that is too short is refused below
-    values = read_row(path, line, numbers, names, no_label, taken).astype(object)
+    values = read_row(where, numbers, names, no_label, taken).astype(object)
     for place, i in texts.items():
         values[place] = row[i]
     return values
