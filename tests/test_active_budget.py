@@ -41,7 +41,7 @@ def test_no_prefix_passes_the_budget(seed, n, K, budget, unit, criteria, adaptat
     active = ActiveLearner(
         budget, unit, criteria, adaptation=adaptation, window=window, random_state=seed
     )
-    _, queried, _ = run(active, learner, X, Y)
+    _, queried = run(active, learner, X, Y)
     assert queried.shape == ((n, K) if unit == "labels" else (n,))
     assert (shares(queried) <= budget).all()
     assert active.spent == queried.sum()
@@ -64,7 +64,7 @@ LONG_STREAMS = [
 def test_a_long_stream_uses_the_budget(criteria, budget, unit, adaptation):
     learner, X, Y = stream(1, 4000 if budget < 0.1 else 1500, K=3, vigilance=0.4)
     active = ActiveLearner(budget, unit, criteria, adaptation=adaptation, random_state=0)
-    _, queried, _ = run(active, learner, X, Y)
+    _, queried = run(active, learner, X, Y)
     found = shares(queried)
     assert (found <= budget).all()
     assert found[-1] >= 0.9 * budget
@@ -78,7 +78,7 @@ def test_saved_budget_is_not_spent_at_once():
     active = ActiveLearner(0.1, criteria="novelty")
     run(active, learner, quiet, Y[:1000])
     assert active.spent <= 5
-    _, queried, _ = run(active, learner, 50.0 * X[:100], Y[:100])
+    _, queried = run(active, learner, 50.0 * X[:100], Y[:100])
     assert 10 <= queried.sum() <= 25
 
 
@@ -88,7 +88,7 @@ def test_questions_go_to_the_most_ambiguous_rows(budget):
     """Of the gain in ambiguity that the best choice would have, at least 80 % is reached."""
     learner, X, Y = stream(3, 6000, K=4, vigilance=1e9)
     active = ActiveLearner(budget, criteria="ambiguity")
-    trace, queried, _ = run(active, learner, X, Y)
+    trace, queried = run(active, learner, X, Y)
     gaps = np.abs(trace.scores - 0.5).min(axis=1)[1000:]
     asked = queried[1000:]
     best = np.sort(gaps)[: asked.sum()].mean()
@@ -101,7 +101,7 @@ def test_questions_go_to_the_most_ambiguous_rows(budget):
 def test_labels_asked_are_the_most_ambiguous_ones():
     learner, X, Y = stream(4, 6000, K=4, vigilance=1e9)
     active = ActiveLearner(0.1, "labels", "ambiguity")
-    trace, queried, _ = run(active, learner, X, Y)
+    trace, queried = run(active, learner, X, Y)
     gaps, asked = np.abs(trace.scores - 0.5)[1000:], queried[1000:]
     best, mean = np.sort(gaps, axis=None)[: asked.sum()].mean(), gaps.mean()
     assert mean - gaps[asked].mean() >= 0.8 * (mean - best)
