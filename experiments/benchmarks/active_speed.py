@@ -22,7 +22,6 @@ import efcml
 from efcml.active import ActiveLearner
 from efcml.model.trace import Trace
 from efcml.studies.provenance import method
-from efcml.support.progress import progress_bar
 
 CASES = (("yeast", 103, 14, 20), ("mediamill", 120, 101, 20))  # p, K, rules
 BUDGET, WANTED, ROWS, REPEATS = 0.1, 0.35, 400, 3
@@ -39,9 +38,10 @@ def time_full(learner, X, Y):
 def time_active(learner, X, Y, unit):
     """Seconds of scoring every row and learning what is asked, and the share asked."""
     active = ActiveLearner(BUDGET, unit)
-    with progress_bar(len(X), "active", show=False) as bar:
-        _, _, seconds = active.run_stream(learner, X, Y, bar=bar)
-    return seconds, active.share
+    trace = Trace.for_rows(*Y.shape)
+    queried = np.zeros(Y.shape if unit == "labels" else len(Y), dtype=np.bool_)
+    active.run_stream(learner, X, Y, trace, queried, after_block=lambda rows: None)
+    return trace.seconds, active.share
 
 
 def run_case(name, p, K, n_rules):
