@@ -71,7 +71,7 @@ def prepare(p, K, n_rules, *, cases, correlation, dense):
 
 def learn(learner, X, Y):
     """Learn scaled rows in one call of the driver."""
-    nobody = Watch(NOTHING, NOTHING, False)
+    nobody = Watch(NOTHING, NOTHING, False, 0, NOTHING, np.empty(0))
     numbers = np.arange(len(X))
     n_rules = learner.rules.n_rules
     learning.learn_until_event(X, Y, 0, -1, numbers, n_rules, learner.model, nobody)
@@ -128,7 +128,7 @@ def time_activation(X, Y, n_rules, model):
 @njit
 def time_planes(X, Y, n_rules, model):
     for t in range(X.shape[0]):
-        learning.learn_consequents(Y[t], -1, t, n_rules, model)
+        learning.learn_both(Y[t], -1, t, n_rules, model)
 
 
 @njit
@@ -145,6 +145,13 @@ def time_cases(X, Y, n_rules, model):
     case_kernels.bring_covariance(model.cases)
 
 
+@njit
+def time_sequel(X, Y, n_rules, model):
+    for t in range(X.shape[0]):
+        n_known = learning.note_known(Y[t], model.scratch.known)
+        learning.learn_trust_and_time(X[t], Y[t], n_known, True, n_rules, model)
+
+
 PHASES = {
     "distances and heights": time_view,
     "winner": time_winner,
@@ -152,6 +159,7 @@ PHASES = {
     "least squares": time_planes,
     "merge screen": time_merge,
     "cases": time_cases,
+    "trust and time": time_sequel,
 }
 
 
@@ -218,7 +226,7 @@ def run_size(name, n_rules, *, cases, correlation, dense):
     corrected = 1.0 / max(learner.params.step_interval, 1e-9) if learner.settings.corrects else 0.0
     twin = learner.copy()
     out = np.empty((ROWS, K))
-    predict = microseconds(lambda: score_rows(scaled, n_rules, twin.model, out), ROWS)
+    predict = microseconds(lambda: score_rows(scaled, 0, n_rules, twin.model, out), ROWS)
     update = microseconds(
         lambda: learn(twin, scaled, Y), ROWS, lambda: put_back(twin.rules, learner.rules)
     )
