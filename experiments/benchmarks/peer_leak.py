@@ -6,10 +6,10 @@ random or cannot be copied, and the test says nothing.
 
 ``python experiments/benchmarks/peer_leak.py --out FILE [--models NAME ...] [--python LIBRARY=PATH
 ...] [--java FOLDER]`` asks the models of peer_scores.py, and, if a folder with the public Java
-source is given, MLSAkNN and AESAKNNS, as published and repaired. That source is not part of this repository. Fetch it from
-the places in SOURCES, keep its paths below ``src/main/java``, and put each repository into a folder
-of its name. The interpreter given for capymoa must have it: its moa.jar and its bridge to Java are
-used. javac must be there.
+source is given, MLSAkNN and AESAKNNS, as published and repaired. That source is not part of this
+repository. Fetch it from the places in SOURCES: what is below ``src/main/java`` of a repository
+goes into a folder of its name. The interpreter given for capymoa must have it, because its moa.jar
+and its bridge to Java are used. javac must be there.
 """
 
 import argparse
