@@ -183,9 +183,9 @@ def named(lines, measure):
 # -- what was measured elsewhere --------------------------------------------------------------
 
 
-def source_part(name, root=ROOT):
-    """Return where figures come from that no run of this repository made."""
-    return read_json(ELSEWHERE, root)[name]["source"]
+def source_part(name, key="source", root=ROOT):
+    """Return where figures come from that no run of this repository made, or what was seen."""
+    return read_json(ELSEWHERE, root)[name][key]
 
 
 def differences(root=ROOT):
@@ -328,6 +328,7 @@ PARTS = {
     "peers-source": partial(source_part, "streams"),
     "peers-agreement": agreement_part,
     "peers-leak": leak_part,
+    "peers-leak-elsewhere": partial(source_part, "streams", "leak"),
     "peers-versions": versions_part,
 }
 COMPARISON_PARTS = {

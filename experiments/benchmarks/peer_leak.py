@@ -29,7 +29,6 @@ from peer_others import Moa
 from peer_scores import MODELS, ONE_THREAD, ROOT, load, method_of_today
 
 SET, ROWS, FITTED = "emotions", 60, 40  # rows asked of our models and of libraries; learned before
-MOST_ROWS = 200  # asked of the Java models, from nothing; their copies fail earlier
 SOURCES = {  # by class: repository, commit, folder
     "moa.classifiers.multilabel.MLSAkNN": (
         "github.com/canoalberto/MLSAkNN",
@@ -42,6 +41,8 @@ SOURCES = {  # by class: repository, commit, folder
         "AESAKNNS",
     ),
 }
+# Rows run before one is asked, and all rows: a copy of the second takes seconds.
+ASKED = {"MLSAkNN": (0, 200), "AESAKNNS": (60, 100)}
 # Moving a row moves a reference, so that two rows share one mask.
 REPAIRS = {
     f"labelInstanceMask[i] = labelInstanceMask[{place}];": (
@@ -51,7 +52,7 @@ REPAIRS = {
 }
 
 
-def peeks(make_model, X, Y, n_initial=0, duplicate=deepcopy):
+def peeks(make_model, X, Y, n_initial=0, duplicate=deepcopy, first=0):
     """Return for how many rows answers change with the labels of the row itself.
 
     Parameters
@@ -62,6 +63,8 @@ def peeks(make_model, X, Y, n_initial=0, duplicate=deepcopy):
         Rows; the first ``n_initial`` are learned and not asked.
     duplicate : callable
         Makes an independent copy of a model.
+    first : int
+        Rows before this one are answered and learned, but not asked twice.
 
     Returns
     -------
@@ -75,6 +78,9 @@ def peeks(make_model, X, Y, n_initial=0, duplicate=deepcopy):
     found = {"rows": 0, "changed": 0, "unsteady": 0}
     for t in range(n_initial, len(X)):
         x, y = X[t : t + 1], Y[t : t + 1]
+        if t < first:
+            model.run(x, y)
+            continue
         try:
             copies = [duplicate(model) for _ in range(3)]
         except Exception as error:
@@ -198,7 +204,9 @@ def ask_java(name, source, repaired):
     import jpype
 
     X, Y, _ = load(SET)
-    X, Y = X[:MOST_ROWS], Y[:MOST_ROWS]
+    repository, commit, place = SOURCES[name]
+    first, last = ASKED[place]
+    X, Y = X[:last], Y[:last]
     jar = find_jar()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
@@ -209,8 +217,7 @@ def ask_java(name, source, repaired):
         def make():
             return JavaModel(X.shape[1], Y.shape[1], 0, name, out / "rows.arff")
 
-        found = peeks(make, X, Y, duplicate=JavaModel.twin)
-    repository, commit, _ = SOURCES[name]
+        found = peeks(make, X, Y, duplicate=JavaModel.twin, first=first)
     java = str(jpype.JClass("java.lang.System").getProperty("java.version"))
     return found | {
         "class": name,
