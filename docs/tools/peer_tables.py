@@ -308,7 +308,7 @@ def best_pair(lines):
         return ""
     title, scores = max(lines.values(), key=lambda line: line[1]["pa"])
     library, _, model = title.partition(", ")
-    short = model.removesuffix(" per label") if library in LIBRARIES else title.removesuffix(MARK)
+    short = model.replace(" per label", "") if library in LIBRARIES else title.removesuffix(MARK)
     return f"{pair(scores)} ({short})"
 
 

@@ -28,7 +28,7 @@ from peer_libraries import Peer
 from peer_others import Moa
 from peer_scores import MODELS, ONE_THREAD, ROOT, load, method_of_today
 
-SET, ROWS, FITTED = "emotions", 60, 40  # rows asked of our models and of libraries; learned before
+SET, ROWS, FITTED = "emotions", 30, 60  # rows asked of our models and of libraries; learned before
 SOURCES = {  # by class: repository, commit, folder
     "moa.classifiers.multilabel.MLSAkNN": (
         "github.com/canoalberto/MLSAkNN",
@@ -252,6 +252,12 @@ def answer_one(kind, name, *rest):
     print(json.dumps(found))
 
 
+def keep(record, path):
+    """Write what was found so far."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
 def main(arguments=None):
     """Ask all models and write the record."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -276,13 +282,13 @@ def main(arguments=None):
                 found = in_own_process(python, "java", name, chosen.java / folder, state)
                 record["java"].append({"class": name} | found)
                 print(name, state, found, flush=True)
+                keep(record, chosen.out)
     for name in chosen.models:
         title, kind, _ = MODELS[name]
         found = in_own_process(pythons.get(kind.library, sys.executable), "model", name)
         record["models"][name] = {"title": title} | found
         print(name, found, flush=True)
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        keep(record, chosen.out)
     return None
 
 
