@@ -109,11 +109,17 @@ def head_of(dataset, protocol, root=ROOT):
 
 def left_out(dataset, protocol, root=ROOT):
     """Return which models have no score on a set, and why."""
-    reasons = {}
+    reasons, titles, here = {}, {}, set()
     for cell in read_json(SCORES, root).values():
-        if (cell["set"], cell["protocol"]) == (dataset, protocol) and "left_out" in cell:
-            reasons.setdefault(cell["left_out"], []).append(cell["title"])
-    return [f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items()]
+        titles[cell["model"]] = cell["title"]
+        if (cell["set"], cell["protocol"]) == (dataset, protocol):
+            here.add(cell["model"])
+            if "left_out" in cell:
+                reasons.setdefault(cell["left_out"], []).append(cell["title"])
+    missing = [title for name, title in titles.items() if name not in here]
+    if missing:
+        reasons["not run yet"] = missing
+    return [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
 
 
 def protocol_part(protocol, root=ROOT):
