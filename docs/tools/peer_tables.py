@@ -119,7 +119,7 @@ def left_out(dataset, protocol, root=ROOT):
     missing = [title for name, title in titles.items() if name not in here]
     if missing:
         reasons["not run yet"] = missing
-    return [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return [f"{' · '.join(names)} ({reason})" for reason, names in reasons.items()]
 
 
 def protocol_part(protocol, root=ROOT):
