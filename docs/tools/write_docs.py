@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from folded_tables import fold
 from following_tables import detection_table, forgetting_table, time_table
 from gaps_tables import missing_features_differences, missing_features_table
+from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
+from peer_tables import PARTS as PEER_PARTS
 from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
 from speed_tables import PARTS, speed_part
@@ -27,8 +29,8 @@ EXPERIMENTS = "experiments/results/reproduce"
 PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tuned.json")
 RESULTS = "experiments/results/decisions/"
 RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
-    "README.md": PAPER_RECORDS,
-    "docs/comparison.md": (RESULTS + "rivals.jsonl",),
+    "README.md": (*PAPER_RECORDS, SCORES),
+    "docs/comparison.md": (SCORES,),
     "docs/speed.md": ("experiments/results/benchmarks/*.json",),
     "docs/reading.md": (RESULTS + "named-features.jsonl",),
     "docs/reliability.md": (LONG_STREAMS,),
@@ -42,6 +44,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     ),
     "docs/results/missing_features.md": (RESULTS + "missing-features.jsonl",),
     "docs/results/paper.md": PAPER_RECORDS,
+    "docs/results/peers.md": (SCORES, LEAK),
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
     "docs/results/synthetic.md": ("docs/results/synthetic.json",),
@@ -247,7 +250,8 @@ def read_experiments(root):
 
 
 TABLES = {
-    "README.md": {"results": results_table},
+    "README.md": {"results": results_table, "peers": readme_table},
+    "docs/comparison.md": dict(COMPARISON_PARTS),
     "docs/state.md": {
         "state": state_table,
         "cases": case_table,
@@ -282,6 +286,7 @@ TABLES = {
         "missing-features": missing_features_table,
         "gaps-differences": missing_features_differences,
     },
+    "docs/results/peers.md": dict(PEER_PARTS),
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

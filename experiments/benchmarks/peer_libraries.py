@@ -15,6 +15,7 @@ class Peer:
     """A model: ``score`` and ``learn`` one converted row."""
 
     library = None  # whose version is told
+    decided = None  # what a model with decisions of its own has decided for the last rows run
 
     def __init__(self, p, K, n_initial):
         self.p, self.K, self.n_initial = p, K, n_initial
@@ -80,6 +81,7 @@ class Efcml(Peer):
 
         result = prequential(self.model, X, Y, progress=False)
         self.rules = int(result.rules[-1])
+        self.decided = result.decisions
         return result.scores, result.seconds
 
     def made_of(self):
