@@ -14,6 +14,7 @@ RECORD_FILES = (
     "experiments/results/**/*.jsonl",
     "experiments/results/**/tuned.json",
     "experiments/results/benchmarks/*.json",
+    "experiments/results/elsewhere/leak.json",
     "experiments/results/soak/long_streams.json",
     "docs/results/*.json",
 )

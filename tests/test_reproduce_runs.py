@@ -273,6 +273,7 @@ def test_the_ablation_changes_one_thing_or_a_pair(tmp_path):
     assert both == make_run("yeast", merging=False, product_space=False)
     assert list(lines["drifting-clusters"]) == [
         "default",
+        "nothing forgotten",
         "forgetting .999",
         "forgetting .995",
         "no cases",
