@@ -4,7 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.streams import random_rows
 from helpers.tool_files import ROOT, load_tool
+
+from efcml.model.learner import Learner
+from efcml.model.params import Params
 
 pytestmark = pytest.mark.plain
 
@@ -101,15 +105,15 @@ def test_growth_holds_up_to_its_tolerance(slope, good):
 # -- memory -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("groups", [1, 3])
-def test_predicted_bytes_are_those_of_the_arrays(benchmarks, groups):
-    from efcml.model.casebase import CaseBase
-    from efcml.model.rulebase import RuleBase
-
-    rules = RuleBase(5, 3, n_groups=groups, capacity=16)
-    cases = CaseBase(5, 3, 20, 0.25, 1.0)
-    found = benchmarks("memory").predict_bytes(5, 3, 16, 20, groups)
-    assert found == rules.nbytes + cases.nbytes
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_predicted_bytes_are_those_of_the_arrays(benchmarks, rng, share):
+    learner = Learner(Params(cases=20, warmup_rows=30), 5, 3).fit(
+        *random_rows(rng, 60, 5, 3, share)
+    )
+    parts = [learner.rules, learner.brief, learner.cases, learner.recent, learner.sequel]
+    parts += [learner.following, *learner.labels._parts().values()]
+    sizes = 5, 3, learner.rules.capacity, 20, learner.rules.n_groups
+    assert benchmarks("memory").predict_bytes(*sizes) == sum(part.nbytes for part in parts)
 
 
 def test_room_is_that_of_the_rule_base(benchmarks):

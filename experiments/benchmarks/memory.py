@@ -28,8 +28,12 @@ from update_speed import make_learner
 import efcml
 from efcml import datasets
 from efcml.model.casebase import CaseBase
+from efcml.model.following_scale import FollowingScale
+from efcml.model.label_layer import LabelLayer
+from efcml.model.memories import MOST_RECENT
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
+from efcml.model.sequelbase import SequelBase
 from efcml.studies.provenance import method
 
 SIZES = {name: (record.p, record.K) for name, record in datasets.CATALOG.items()}
@@ -42,12 +46,19 @@ ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "6553
 
 
 def predict_bytes(p, K, n_rules, n_cases, n_groups=1):
-    """Return the bytes of all arrays in the tables of rules and cases, by their shapes alone."""
+    """Return the bytes of all tables of a default learner, by the shapes of their arrays alone.
+
+    It follows its stream: there are two memories of the rules, and recent cases.
+    """
     sizes = {"n_features": p, "n_labels": K, "n_groups": n_groups, "n_pairs": 1, "n_rules": n_rules}
-    shapes = [
-        *RuleBase.state_shapes(sizes).values(),
-        *CaseBase.state_shapes(p, K, n_cases).values(),
+    tables = [
+        *[RuleBase.state_shapes(sizes)] * 2,
+        *[CaseBase.state_shapes(p, K, count) for count in (n_cases, MOST_RECENT)],
+        SequelBase.state_shapes(K, times=True),
+        LabelLayer.state_shapes(K),
+        FollowingScale.state_shapes(p, K),
     ]
+    shapes = [shape for table in tables for shape in table.values()]
     return sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in shapes)
 
 
@@ -83,7 +94,9 @@ def measure_one(p, K, n_rules, grouped):
     """Fit a learner in this process and return what its state takes."""
     rng = np.random.default_rng(0)
     most = max(n_rules, Params.max_rules)
-    learner = make_learner(p, K, n_rules, rng, cases=Params.cases, max_rules=most)
+    learner = make_learner(
+        p, K, n_rules, rng, cases=Params.cases, max_rules=most, forgetting="auto"
+    )
     X = rng.normal(size=(20, p))
     Y = (rng.random((20, K)) < 0.3).astype(float)
     if grouped:
