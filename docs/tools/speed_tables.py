@@ -425,6 +425,32 @@ def memory_part(record):
     return markdown(head, rows)
 
 
+def active_part(root):
+    """Return what a row under a budget takes, beside one that is learned, for docs/active.md."""
+    record = read_record("active_speed", root)
+    if record is None:
+        return not_yet("active_speed")
+    asked = f"asked for {record['budget']:.0%} of the"
+    return markdown(
+        [
+            *("size", "features", "labels", "CPU of a learned row, ms"),
+            *(f"{asked} samples, ms", "times the learned one", f"{asked} labels, times"),
+        ],
+        [
+            [
+                one["size"],
+                one["p"],
+                one["K"],
+                digits(one["full_ms"]),
+                digits(one["active_ms"]),
+                f"{one['ratio']:.2f}",
+                f"{one['ratio_labels']:.1f}",
+            ]
+            for one in record["cases"]
+        ],
+    )
+
+
 PARTS = {  # by name: the benchmark whose record it is made of, and how
     "rows": ("update_phases", rows_part),
     "phases": ("update_phases", phases_part),

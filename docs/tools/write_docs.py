@@ -20,7 +20,7 @@ from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
 from peer_tables import PARTS as PEER_PARTS
 from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
-from speed_tables import PARTS, speed_part
+from speed_tables import PARTS, active_part, speed_part
 from together_tables import PARTS as TOGETHER_PARTS
 from together_tables import by_label_table, filled_table
 
@@ -30,6 +30,7 @@ PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tu
 RESULTS = "experiments/results/decisions/"
 RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
     "README.md": (*PAPER_RECORDS, SCORES),
+    "docs/active.md": ("experiments/results/benchmarks/active_speed.json",),
     "docs/comparison.md": (SCORES,),
     "docs/speed.md": ("experiments/results/benchmarks/*.json",),
     "docs/reading.md": (RESULTS + "named-features.jsonl",),
@@ -251,6 +252,7 @@ def read_experiments(root):
 
 TABLES = {
     "README.md": {"results": results_table, "peers": readme_table},
+    "docs/active.md": {"active-speed": partial(active_part, ROOT)},
     "docs/comparison.md": dict(COMPARISON_PARTS),
     "docs/state.md": {
         "state": state_table,

@@ -70,7 +70,7 @@ def _array_type(dtype, ndim, writeable):
 
 
 def _kind_of(value):
-    """Return what ``typeof`` does; of arrays, in a hundredth of its time."""
+    """Return what ``typeof`` does; for arrays that takes long, and a base of rules has dozens."""
     if type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned:
         return _array_type(value.dtype, value.ndim, value.flags.writeable)
     return typeof(value)

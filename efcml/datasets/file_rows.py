@@ -78,8 +78,8 @@ def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[str, list[str]]]]
         frame = read_parquet(path)
         flags = frame.select_dtypes(bool).columns  # a model of numbers has learned them as such
         raw = raw_frame(frame.astype(dict.fromkeys(flags, int)), str(path))
-        columns = map(list, zip(*raw.columns, strict=True))
-        return raw.names, zip(map(raw.place, range(len(raw))), columns, strict=True)
+        fields = map(list, zip(*raw.columns, strict=True))
+        return raw.names, zip(map(raw.place, range(len(raw))), fields, strict=True)
     rows = numbered_rows(path, read_text(path), ",")
     names = read_header(path, rows, ",", least=1)
     return names, ((f"line {line}", row) for line, row in rows)

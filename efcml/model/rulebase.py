@@ -16,10 +16,9 @@ from efcml.model.scratch import scratch_arrays
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes, Sizes
 
-GROUPED = tuple(field for field in FIELDS if "g" in field.dims)
+LEARNED_BY_GROUP = [f.name for f in FIELDS if "g" in f.dims and f.dims[-1] != "K"]
 SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
 BETWEEN_RULES = frozenset(field.name for field in FIELDS if field.dims.count("R") == 2)
-
 SIZES = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
 
 
@@ -150,12 +149,10 @@ class RuleBase(KeptArrays):
         for r in range(n):
             if grouped:
                 own = np.diagonal(arrays.label_weight[r])[:K].copy()
-                for field in GROUPED:
-                    if field.dims[-1] != "K":
-                        # The rows that taught the best known label teach the new one that it was
-                        # absent.
-                        array = getattr(arrays, field.name)
-                        array[r, K:] = array[r, np.argmax(own)]
+                # The rows that taught the best known label teach the new one that it was absent.
+                for name in LEARNED_BY_GROUP:
+                    array = getattr(arrays, name)
+                    array[r, K:] = array[r, np.argmax(own)]
                 arrays.label_weight[r, K:, :K] = own
                 arrays.label_weight[r, :K, K:] = own[:, None]
                 arrays.label_weight[r, K:, K:] = own.max()
