@@ -24,9 +24,10 @@ from importlib import metadata, util
 from pathlib import Path
 
 import numpy as np
+from peer_interpreters import ONE_THREAD, add_pythons, pythons_of
 from peer_libraries import Peer
 from peer_others import Moa
-from peer_scores import MODELS, ONE_THREAD, ROOT, load, method_of_today
+from peer_scores import MODELS, ROOT, load, method_of_today
 
 SET, ROWS, FITTED = "emotions", 30, 60  # rows asked of our models and of libraries; learned before
 SOURCES = {  # by class: repository, commit, folder
@@ -266,11 +267,10 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--models", nargs="*", default=list(MODELS), choices=MODELS, metavar="NAME")
-    parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
+    add_pythons(parser)
     parser.add_argument("--java", type=Path, default=None, metavar="FOLDER")
     chosen = parser.parse_args(arguments)
-    words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
-    pythons = dict(word.split("=", 1) for word in words)
+    pythons = pythons_of(chosen)
     record = {"java": [], "models": {}}
     if chosen.out.exists():
         record = json.loads(chosen.out.read_text(encoding="utf-8"))

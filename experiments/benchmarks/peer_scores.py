@@ -24,11 +24,13 @@ from pathlib import Path
 
 import numpy as np
 from peer_baselines import Frequencies, NoChange
+from peer_interpreters import ONE_THREAD, add_pythons, pythons_of
 from peer_libraries import Efcml, PartialFit
 from peer_models import MODELS as TIMED
 from peer_models import version_of
 
 from efcml import datasets, measures
+from efcml.support.folders import replacing
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURES = ("pa", "ap", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
@@ -74,7 +76,6 @@ QUICK = (  # taken to be, for 43907 rows of 101 labels; the others see the cut o
     *BASELINES,
 )
 SECONDS = 900.0  # of a cell
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def load(name):
@@ -200,10 +201,9 @@ def is_done(cell, again):
 def keep(record, path):
     """Write all cells; an interrupted write leaves the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(cell)}" for key, cell in record.items())
-    new.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
-    new.replace(path)
+    with replacing(path) as file:
+        file.write(f"{{\n{lines}\n}}\n".encode())
 
 
 def run_missing(path, chosen, pythons, make=make_cell):
@@ -241,10 +241,9 @@ def main(arguments=None):
     parser.add_argument("--protocols", nargs="+", default=list(PROTOCOLS), choices=PROTOCOLS)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each cell")
     parser.add_argument("--again", action="store_true", help="try what was left out once more")
-    parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
+    add_pythons(parser)
     chosen = parser.parse_args(arguments)
-    words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
-    run_missing(chosen.out, chosen, dict(word.split("=", 1) for word in words))
+    run_missing(chosen.out, chosen, pythons_of(chosen))
     return 0
 
 

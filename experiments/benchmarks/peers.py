@@ -24,6 +24,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+from peer_interpreters import ONE_THREAD, add_pythons, pythons_of
 from peer_models import MODELS
 
 import efcml
@@ -38,7 +39,6 @@ CUTS = {LARGE: (2000, 300)}  # rows fitted, rows streamed
 TURN = 100  # rows
 SECONDS, FIT_SECONDS = 30.0, 180.0  # of a stream, of an initial part
 LONGEST_TURN = 300.0  # seconds
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 REFERENCE = "efcml"
 
 
@@ -227,7 +227,7 @@ def main():
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS, metavar="NAME")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
-    parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
+    add_pythons(parser)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each model and stream")
     parser.add_argument(
         "--fit-seconds",
@@ -236,8 +236,7 @@ def main():
         help="of each model and initial part, warm-up included",
     )
     chosen = parser.parse_args()
-    words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
-    pythons = dict(word.split("=", 1) for word in words)
+    pythons = pythons_of(chosen)
     efcml.warmup()  # once, into the cache of compiled code
     record = {"sets": {}}
     if chosen.out and chosen.out.exists():
