@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 from helpers.tool_files import ROOT, load_tool
+from test_real_data import load
 
 from efcml import datasets
 
@@ -101,3 +103,14 @@ def test_long_streams_are_cut(following, monkeypatch):
     whole = datasets.load("label-drift", seed=3)
     assert (len(ds), ds.n_initial) == (650, 600)
     assert (ds.X == whole.X[:650]).all()
+
+
+def test_only_the_stream_part_is_shuffled(following, monkeypatch):
+    monkeypatch.setattr(following, "MOST_ROWS", 50)
+    whole = load("emotions")
+    shuffled = following.load("emotions, shuffled", 3)
+    n, rows = whole.n_initial, len(whole) - whole.n_initial
+    order = n + np.random.default_rng(3).permutation(rows)[:50]
+    assert shuffled.n_initial == n
+    assert (shuffled.X == whole.X[np.r_[:n, order]]).all()
+    assert (shuffled.Y == whole.Y[np.r_[:n, order]]).all()

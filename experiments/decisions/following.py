@@ -45,9 +45,8 @@ def read_variant(text):
 
 def load(name, seed):
     """Return a data set, no longer than a run may be; the initial part is never shuffled."""
-    if name in GENERATORS:
-        return datasets.load(name, seed=seed)
-    ds = datasets.load(name.removesuffix(SHUFFLED))
+    drawn = {"seed": seed} if name in GENERATORS else {}
+    ds = datasets.load(name.removesuffix(SHUFFLED), **drawn)
     first, rest = np.split(np.arange(len(ds)), [ds.n_initial])
     if name.endswith(SHUFFLED):
         rest = np.random.default_rng(seed).permutation(rest)
