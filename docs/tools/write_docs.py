@@ -5,7 +5,6 @@ and stays as it is.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from functools import cache, partial
@@ -13,6 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from decision_tables import (
+    named_features_table,
+    parts_table,
+    rivals_table,
+    short_grid_table,
+    synthetic_table,
+)
 from folded_tables import fold
 from following_tables import detection_table, forgetting_table, time_table
 from gaps_tables import missing_features_differences, missing_features_table
@@ -48,7 +54,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/peers.md": (SCORES, LEAK),
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
-    "docs/results/synthetic.md": ("docs/results/synthetic.json",),
+    "docs/results/synthetic.md": (RESULTS + "synthetic.json",),
     "docs/tuning.md": (RESULTS + "short-grid.jsonl",),
     "docs/decisions/0001-defaults.md": (
         RESULTS + "defaults-[1-3].jsonl",
@@ -180,26 +186,6 @@ def results_table(root=ROOT):
     return "\n".join(lines)
 
 
-def named_features_table(root=ROOT):
-    """Return for each set how many rules name features that matter more than others."""
-    path = root / RESULTS / "named-features.jsonl"
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    lines = [
-        "| data | rules | activation lost: more than by others | named | others "
-        "| decisions turned: more than by others | named | others |",
-        "|---" * 8 + "|",
-    ]
-    for name in dict.fromkeys(record["set"] for record in records):
-        cells, rules = [], [record for record in records if record["set"] == name]
-        for what in ("activation", "decisions"):
-            pairs = [record[what] for record in rules if record[what][1] is not None]
-            better = sum(named > other for named, other in pairs)
-            named, other = (sum(part) / len(pairs) for part in zip(*pairs, strict=True))
-            cells += [f"{better} of {len(pairs)}", f"{named:.3f}", f"{other:.3f}"]
-        lines.append(f"| {name} | {len(rules)} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def decision_list(root=ROOT):
     """Return links to all notes on decisions, with their titles."""
     pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
@@ -288,7 +274,11 @@ TABLES = {
         "missing-features": missing_features_table,
         "gaps-differences": missing_features_differences,
     },
+    "docs/results/parts.md": {"parts": parts_table},
     "docs/results/peers.md": dict(PEER_PARTS),
+    "docs/results/rivals.md": {"rivals": rivals_table},
+    "docs/results/synthetic.md": {"synthetic": synthetic_table},
+    "docs/tuning.md": {"short-grid": short_grid_table},
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

@@ -2,7 +2,7 @@
 
 Initial part fitted, rest test-then-train, file order; nothing is tuned. ``python
 experiments/decisions/rivals.py`` appends what is missing to
-``experiments/results/decisions/rivals.jsonl`` and writes the table in ``docs/results/rivals.md``.
+``experiments/results/decisions/rivals.jsonl``; `make docs-tables` writes the table of them.
 """
 
 from functools import partial
@@ -15,22 +15,6 @@ from efcml.rivals import MODELS, make_model
 from efcml.studies import Variant
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "rivals.jsonl"
-PAGE = Path(__file__).parents[2] / "docs" / "results" / "rivals.md"
-
-
-def write_table(records):
-    """Write PA / AP and rules of every model and set."""
-    found = {(r["model"], r["set"]): r for r in records}
-    lines = ["| model | " + " | ".join(SETS) + " |", "|---" * (len(SETS) + 1) + "|"]
-    for model, entry in MODELS.items():
-        cells = []
-        for name in SETS:
-            r = found[model, name]
-            rules = f", {r['rules']} rules" if r["rules"] else ""
-            cells.append(f"{r['pa']:.3f} / {r['ap']:.3f}{rules}")
-        lines.append(f"| {entry.title} | " + " | ".join(cells) + " |")
-    head = PAGE.read_text().split("<!-- table -->")[0]
-    PAGE.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n")
 
 
 def more(study, name, model):
@@ -46,7 +30,7 @@ def main():
     }
     keys = {(name, model): {"model": model, "set": name} for model in models for name in SETS}
     data = {name: partial(datasets.load, name) for name in SETS}
-    write_table(run_missing(OUT, keys, models, data, more=more, folder=KEPT / "rivals"))
+    run_missing(OUT, keys, models, data, more=more, folder=KEPT / "rivals")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """What the built-in streams ask for: one plane, the default, and narrow rules, test-then-train.
 
-``python experiments/decisions/synthetic_scores.py`` writes ``docs/results/synthetic.json`` and the
-table in ``docs/results/synthetic.md``. The plane is a single rule with the best of three forgetting
-factors picked on the stream itself, so it is optimistic.
+``python experiments/decisions/synthetic_scores.py`` writes
+``experiments/results/decisions/synthetic.json``; `make docs-tables` writes the table of it. The
+plane is a single rule with the best of three forgetting factors picked on the stream itself, so it
+is optimistic.
 """
 
 import json
@@ -15,7 +16,7 @@ from efcml import EFCMLClassifier, Study, datasets
 from efcml.measures import partial_accuracy
 from efcml.studies.provenance import method
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
+OUT = Path(__file__).parents[1] / "results" / "decisions" / "synthetic.json"
 STREAMS = {
     "drifting-clusters, seed 0": ("drifting-clusters", 0),
     "seed 1": ("drifting-clusters", 1),
@@ -64,14 +65,7 @@ def main():
     for model in MODELS:
         table[model] = {title: best_run(study, title, model) for title in streams}
     record = {"version": efcml.__version__, "method": method(), "scores": table}
-    (RESULTS / "synthetic.json").write_text(json.dumps(record, indent=1) + "\n")
-    lines = ["| partial accuracy | " + " | ".join(STREAMS) + " |", "|---" * 6 + "|"]
-    for model, row in table.items():
-        cells = " | ".join(f"{row[title]['pa']:.3f}" for title in STREAMS)
-        lines.append(f"| {model} | {cells} |")
-    page = RESULTS / "synthetic.md"
-    head = page.read_text().split("<!-- table -->")[0]
-    page.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n")
+    OUT.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""Tables of what experiments/decisions ran: parts, rivals, streams, grids, named features."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from speed_tables import markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "experiments" / "results" / "decisions"
+DEFAULT = "default"
+
+
+def read(name):
+    """Return the records of a file, one for each line."""
+    return [json.loads(line) for line in (RECORDS / name).read_text(encoding="utf-8").splitlines()]
+
+
+def by(records, *names):
+    """Return records by their values of some names, in the order of the file."""
+    return {tuple(record[name] for name in names): record for record in records}
+
+
+def parts_table(records=None):
+    """Return what each part gives, in points: the default minus the default without it."""
+    found = by(read("parts.jsonl") if records is None else records, "setting", "set", "order")
+    sets = dict.fromkeys(name for _, name, _ in found)
+    lines = []
+    for setting in dict.fromkeys(setting for setting, _, _ in found):
+        runs = {key[1:]: run for key, run in found.items() if key[0] == setting}
+        gaps = 100.0 * np.array(
+            [
+                [found[DEFAULT, *place][measure] - run[measure] for measure in ("pa", "ap")]
+                for place, run in runs.items()
+            ]
+        )
+        halves = 1.96 * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        rules = (
+            np.mean([run["rules"] for (name, _), run in runs.items() if name == one])
+            for one in sets
+        )
+        lines.append(
+            [
+                setting,
+                *(f"{m:+.2f} ± {h:.2f}" for m, h in zip(gaps.mean(axis=0), halves, strict=True)),
+                " / ".join(f"{number:.0f}" for number in rules),
+            ]
+        )
+    head = ["changed", "PA of the default above it", "AP of the default above it", "rules"]
+    return markdown(head, lines)
+
+
+def rivals_table():
+    """Return PA / AP and rules of every model on the small sets."""
+    from efcml.rivals import MODELS
+
+    found = by(read("rivals.jsonl"), "model", "set")
+    sets = list(dict.fromkeys(name for _, name in found))
+    lines = []
+    for model, entry in MODELS.items():
+        runs = [found[model, name] for name in sets]
+        rules = [f", {run['rules']} rules" if run["rules"] else "" for run in runs]
+        scores = [f"{run['pa']:.3f} / {run['ap']:.3f}" for run in runs]
+        lines.append([entry.title, *map("".join, zip(scores, rules, strict=True))])
+    return markdown(["model", *sets], lines)
+
+
+def synthetic_table():
+    """Return PA of every model on the built-in streams."""
+    scores = json.loads((RECORDS / "synthetic.json").read_text(encoding="utf-8"))["scores"]
+    lines = [
+        [model, *(f"{run['pa']:.3f}" for run in runs.values())] for model, runs in scores.items()
+    ]
+    return markdown(["partial accuracy", *next(iter(scores.values()))], lines)
+
+
+def short_grid_table(records=None):
+    """Return what the short grid finds, beside a wide one and the defaults, inside and later."""
+    lines = []
+    for record in read("short-grid.jsonl") if records is None else records:
+        for title, point in record["points"].items():
+            chosen = ", ".join(f"{point[name]:g}" for name in ("vigilance", "alpha", "beta"))
+            scores = (f"{point[part]:.4f}" for part in ("pa", "pa_later"))
+            lines.append([record["set"], title, chosen, *scores])
+    head = ["rows", "chosen from", "vigilance, alpha, beta", "PA where it was chosen", "PA later"]
+    return markdown(head, lines)
+
+
+def named_features_table():
+    """Return for each set how many rules name features that matter more than others."""
+    records = read("named-features.jsonl")
+    lines = []
+    for name in dict.fromkeys(record["set"] for record in records):
+        cells, rules = [], [record for record in records if record["set"] == name]
+        for what in ("activation", "decisions"):
+            pairs = [record[what] for record in rules if record[what][1] is not None]
+            better = sum(named > other for named, other in pairs)
+            named, other = (sum(part) / len(pairs) for part in zip(*pairs, strict=True))
+            cells += [f"{better} of {len(pairs)}", f"{named:.3f}", f"{other:.3f}"]
+        lines.append([name, str(len(rules)), *cells])
+    lost, turned = "activation lost: more than by others", "decisions turned: more than by others"
+    return markdown(["data", "rules", lost, "named", "others", turned, "named", "others"], lines)
