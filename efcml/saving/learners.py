@@ -53,6 +53,13 @@ TRIAL_SIZE = 4
 
 def learner_shapes(facts: Facts) -> Shapes:
     """Return type and shape of every array of a `Learner` with these facts, or refuse them."""
+    params = check_facts(facts)
+    shapes: Shapes = {"held": ("<f8", (facts["n_held"], facts["n_features"] + facts["n_labels"]))}
+    return shapes if facts["rules"] is None else shapes | shapes_with_rules(facts, params)
+
+
+def check_facts(facts: Facts) -> Params:
+    """Refuse facts that no learner has; return its parameters."""
     take(
         facts,
         "the learner",
@@ -73,47 +80,56 @@ def learner_shapes(facts: Facts) -> Shapes:
         rules=(dict, NoneType),
     )
     take(facts["counts"], "the counts", **dict.fromkeys(COUNTED, WHOLE))
-    params = read_params(facts["params"])
-    p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
-    if facts["n_held"] >= (params.warmup_rows if rules is None else 1):
+    params, ruled = read_params(facts["params"]), facts["rules"] is not None
+    if facts["n_held"] >= (1 if ruled else params.warmup_rows):
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
-    if rules is not None and not 0.0 < (facts["split_share"] or 0.0) <= 1.0:
+    if ruled and not 0.0 < (facts["split_share"] or 0.0) <= 1.0:
         raise ValueError("split_share must be a share of the rows, above 0 and at most 1")
     if (facts["shared"] is None) != (facts["renewal"] is None) or not (facts["shared"] or 1) > 0:
         raise ValueError("planes are shared with a strength above 0 and renewed at some row")
     check_evidence(facts["evidence"])
-    if facts["n_cases"] > (0 if rules is None else params.cases):
+    if facts["n_cases"] > (params.cases if ruled else 0):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
-    follows = rules is not None and params.forgetting == "auto"
-    if facts["n_recent"] > (MOST_RECENT if follows and params.cases else 0):
+    if facts["n_recent"] > (MOST_RECENT if ruled and follows(params) and params.cases else 0):
         raise ValueError(f"the learner cannot have {facts['n_recent']} recent cases")
-    shapes: Shapes = {"held": ("<f8", (facts["n_held"], p + K))}
-    if rules is not None:
-        take(
-            rules,
-            "the rule base",
-            n_features=range(p, p + 1),
-            n_labels=range(K, K + 1),
-            n_groups=(range(1, 2), range(K, K + 1)),
-            n_pairs=range(1, 2),
-            n_rules=range(1, params.max_rules + 1),
-            next_uid=WHOLE,
-        )
-        widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
-        widths["recent_trial"] = TRIAL_SIZE
-        shapes |= {name: ("<f8", (width,)) for name, width in widths.items()}
-        remembered = CaseBase.state_shapes(p, K, facts["n_cases"])
-        recent = CaseBase.state_shapes(p, K, facts["n_recent"])
-        fields = RuleBase.state_shapes(rules)
-        shapes |= nest(rules=fields, cases=remembered, recent=recent)
-        if params.caution or params.time:
-            shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
-        if follows:
-            shapes |= nest(brief=fields)
-        if facts["layered"]:
-            shapes |= nest(labels=LabelLayer.state_shapes(K))
-        if params.scaling == "follow":
-            shapes |= nest(follow=FollowingScale.state_shapes(p, K))
+    return params
+
+
+def follows(params: Params) -> bool:
+    """Tell whether a learner has a brief memory beside the long one."""
+    return params.forgetting == "auto"
+
+
+def shapes_with_rules(facts: Facts, params: Params) -> Shapes:
+    """Return type and shape of what a learner has once there are rules."""
+    p, K, rules = facts["n_features"], facts["n_labels"], facts["rules"]
+    take(
+        rules,
+        "the rule base",
+        n_features=range(p, p + 1),
+        n_labels=range(K, K + 1),
+        n_groups=(range(1, 2), range(K, K + 1)),
+        n_pairs=range(1, 2),
+        n_rules=range(1, params.max_rules + 1),
+        next_uid=WHOLE,
+    )
+    widths = {"mean": p, "scale": p, "start_variance": p + K, "prior_precision": p + 1}
+    widths["recent_trial"] = TRIAL_SIZE
+    shapes: Shapes = {name: ("<f8", (width,)) for name, width in widths.items()}
+    fields = RuleBase.state_shapes(rules)
+    shapes |= nest(
+        rules=fields,
+        cases=CaseBase.state_shapes(p, K, facts["n_cases"]),
+        recent=CaseBase.state_shapes(p, K, facts["n_recent"]),
+    )
+    if params.caution or params.time:
+        shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
+    if follows(params):
+        shapes |= nest(brief=fields)
+    if facts["layered"]:
+        shapes |= nest(labels=LabelLayer.state_shapes(K))
+    if params.scaling == "follow":
+        shapes |= nest(follow=FollowingScale.state_shapes(p, K))
     return shapes
 
 
