@@ -82,7 +82,7 @@ def short_grid_table(records=None):
             chosen = ", ".join(f"{point[name]:g}" for name in ("vigilance", "alpha", "beta"))
             scores = (f"{point[part]:.4f}" for part in ("pa", "pa_later"))
             lines.append([record["set"], title, chosen, *scores])
-    head = ["rows", "chosen from", "vigilance, alpha, beta", "PA where it was chosen", "PA later"]
+    head = ["rows", "taken from", "vigilance, alpha, beta", "PA where it was chosen", "PA later"]
     return markdown(head, lines)
 
 
