@@ -258,6 +258,7 @@ def test_searches_of_rivals_stay_inside_the_initial_part(tmp_path):
     plan = plan_of(FULL, tmp_path)
     searches = plan.searches("rule-counts")
     assert len(searches) == 2 * 2 * 5 * 2
+    assert len(plan.searches("pa-trends")) == 2 * 2 * (5 + 3) * 2  # fewer on the wide sets
     assert {run.start for run in searches} == {"inside"}
     sparse = [dict(run.parameters) for run in searches if "alpha" in dict(run.parameters)]
     assert {one["correlation"] for one in sparse} == {"shift"}  # or L1 would be off

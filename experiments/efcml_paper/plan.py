@@ -4,7 +4,7 @@ from itertools import product
 
 from efcml_paper.ablation import DRIFT_LINES, settings_of
 from efcml_paper.runs import Asking, Line, make_run
-from efcml_paper.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS
+from efcml_paper.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS, WIDE_SETS
 
 NAMES = {
     "efcml": "EFC-ML",
@@ -82,7 +82,9 @@ class Plan:
     def rival_searches(self, name, model):
         """Return the runs inside the initial part by which a rival's parameters are chosen."""
         scale, runs = self.scale, []
-        for vigilance, alpha in product(scale.rival_vigilances, scale.rival_alphas):
+        wide = name in WIDE_SETS
+        vigilances = scale.wide_rival_vigilances if wide else scale.rival_vigilances
+        for vigilance, alpha in product(vigilances, scale.rival_alphas):
             # L1 needs a correlation, which least squares alone do not have.
             sparse = {"alpha": alpha, "correlation": "shift"} if alpha > 0.0 else {}
             own = scale.rival_parameters | {"vigilance": vigilance} | sparse

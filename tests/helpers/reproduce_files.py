@@ -22,6 +22,7 @@ TINY = Scale(
     grid=TINY_GRID,
     folds=2,
     rival_vigilances=(0.3, 0.6),
+    wide_rival_vigilances=(0.3, 0.6),
     rival_alphas=(0.0, 0.05),
     rival_parameters={"max_rules": 2, "prior": 1.0},
     large_grid=TINY_GRID,
