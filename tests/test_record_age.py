@@ -16,7 +16,7 @@ RECORD_FILES = (
     "experiments/results/benchmarks/*.json",
     "experiments/results/elsewhere/leak.json",
     "experiments/results/soak/long_streams.json",
-    "docs/results/*.json",
+    "experiments/results/decisions/*.json",
 )
 
 
