@@ -1,19 +1,10 @@
 """Tables of what experiments/decisions ran: parts, rivals, streams, grids, named features."""
 
 import json
-from pathlib import Path
 
 import numpy as np
+from following_tables import DEFAULT, RECORDS, read
 from speed_tables import markdown
-
-ROOT = Path(__file__).resolve().parents[2]
-RECORDS = ROOT / "experiments" / "results" / "decisions"
-DEFAULT = "default"
-
-
-def read(name):
-    """Return the records of a file, one for each line."""
-    return [json.loads(line) for line in (RECORDS / name).read_text(encoding="utf-8").splitlines()]
 
 
 def by(records, *names):

@@ -361,9 +361,14 @@ class Params(Parameters):
         return self.merge_width(n_features, n_labels) * math.log(float(self.merge_volume))
 
     @property
+    def follows(self) -> bool:
+        """Whether rules have a brief memory beside the long one, and so find how to forget."""
+        return self.forgetting == "auto"
+
+    @property
     def fixed_forgetting(self) -> float:
         """The number that is given, 1 if it is to be found."""
-        return 1.0 if self.forgetting == "auto" else float(self.forgetting)
+        return 1.0 if self.follows else float(self.forgetting)
 
     @property
     def max_support(self) -> float:

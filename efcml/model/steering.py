@@ -49,7 +49,6 @@ def settings_of(
     as_they_are = {
         name: type(facts.default)(getattr(params, name)) for name, facts in IN_KERNELS.items()
     }
-    follows = params.forgetting == "auto"
     return Settings(
         **as_they_are,
         # A single rule takes every row: whatever replaced it would know nothing yet.
@@ -58,9 +57,9 @@ def settings_of(
         density=params.activation == "density",
         joint_bandwidth=params.merge_width(n_features, n_labels),
         max_support=params.max_support,
-        follows=follows,
+        follows=params.follows,
         # Without a floor, a feature that rests would lose its variance.
-        gaussians_follow=follows and params.variance_floor >= LEAST,
+        gaussians_follow=params.follows and params.variance_floor >= LEAST,
         forgetting=params.fixed_forgetting,
         alpha=alpha,
         beta=beta,

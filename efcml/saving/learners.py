@@ -90,14 +90,9 @@ def check_facts(facts: Facts) -> Params:
     check_evidence(facts["evidence"])
     if facts["n_cases"] > (params.cases if ruled else 0):
         raise ValueError(f"the learner cannot have {facts['n_cases']} cases")
-    if facts["n_recent"] > (MOST_RECENT if ruled and follows(params) and params.cases else 0):
+    if facts["n_recent"] > (MOST_RECENT if ruled and params.follows and params.cases else 0):
         raise ValueError(f"the learner cannot have {facts['n_recent']} recent cases")
     return params
-
-
-def follows(params: Params) -> bool:
-    """Tell whether a learner has a brief memory beside the long one."""
-    return params.forgetting == "auto"
 
 
 def shapes_with_rules(facts: Facts, params: Params) -> Shapes:
@@ -124,7 +119,7 @@ def shapes_with_rules(facts: Facts, params: Params) -> Shapes:
     )
     if params.caution or params.time:
         shapes |= nest(sequel=SequelBase.state_shapes(K, times=params.time))
-    if follows(params):
+    if params.follows:
         shapes |= nest(brief=fields)
     if facts["layered"]:
         shapes |= nest(labels=LabelLayer.state_shapes(K))
