@@ -1,5 +1,6 @@
 """What the benchmarks derive from their figures, and the tables of docs/speed.md."""
 
+import json
 import sys
 
 import numpy as np
@@ -237,6 +238,26 @@ def test_a_record_may_be_missing(name, tmp_path):
 
 
 # -- the loop ---------------------------------------------------------------------------------
+
+
+def test_a_search_is_told_in_seconds(tmp_path):
+    assert tables.tuning_part(tmp_path).startswith("Not measured yet")
+    part = {"rows": 9, "vigilance": [1, 2], "pairs": 5, "wide_seconds": [1.0, 3.0]}
+    record = {
+        "data": "songs",
+        "sub_grid": part | {"points_seconds": 123.4},
+        "short": {"points": 30, "folds": 5, "seconds": 7.6},
+    }
+    path = tmp_path / tables.RESULTS / "tuning_speed.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record))
+    head, _, *lines = tables.tuning_part(tmp_path).splitlines()
+    assert head == "| songs, 9 rows, compiled, one process | seconds |"
+    assert lines == [
+        "| the short grid, 30 points, 5 folds | 7.60 |",
+        "| 10 points of the paper's grid, one fold, in wide passes | 2.00 |",
+        "| the same, one classifier for each point | 123 |",
+    ]
 
 
 def test_figures_of_a_cut_come_from_whole_turns(benchmarks):

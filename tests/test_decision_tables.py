@@ -63,3 +63,23 @@ def test_the_wide_grid_holds_the_short_one(short_grid):
     for key in short_grid.KEYS:
         wide, short = (getattr(grid, key) for grid in (short_grid.WIDE, short_grid.SHORT_GRID))
         assert set(short) <= set(wide)
+
+
+def test_scales_are_shown_by_what_happens(tables):
+    def moved(scale, seed, before, after, changes):
+        spans = {"before": before, "after": after}
+        run = {"happens": "+20", "scale": scale, "seed": seed, "spans": spans}
+        return run | dict(zip(("re_expressed", "left"), changes, strict=True))
+
+    records = [
+        moved("frozen", 0, 0.9, 0.5, (0, 0)),
+        moved("follow", 0, 0.9, 0.8, (1, 0)),
+        moved("frozen", 1, 0.8, 0.4, (0, 0)),
+        moved("follow", 1, 0.8, 0.9, (1, 2)),
+    ]
+    assert tables.moved_scales_table(records).splitlines() == [
+        "| what happens | scale | before | after | re-expressed / left as it was |",
+        "| --- | --- | --- | --- | --- |",
+        "| +20 | frozen | 0.850 | 0.450 | 0 / 0 |",
+        "| +20 | follow | 0.850 | 0.850 | 2 / 2 |",
+    ]

@@ -321,8 +321,9 @@ def test_readme_says_which_built_in_streams_drift():
 @pytest.mark.parametrize("page", ["README.md", "docs/tuning.md", "docs/command_line.md"])
 def test_pages_say_how_long_a_search_takes(page):
     assert (
-        "a search that ends within two minutes on a few hundred rows, with an estimate before it"
-        " starts and a bar from its first second; the paper's grid by `--grid paper`"
+        "tries 30 points by default, within two minutes on a few hundred rows, compiling included;"
+        " it says before it starts how long it will take. `--grid paper` takes the grid of the"
+        " paper."
     ) in read(page)
 
 

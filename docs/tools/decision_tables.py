@@ -1,4 +1,4 @@
-"""Tables of what experiments/decisions ran: parts, rivals, streams, grids, named features."""
+"""Tables of what experiments/decisions ran: parts, rivals, streams, scales, grids, features."""
 
 import json
 
@@ -63,6 +63,21 @@ def synthetic_table():
         [model, *(f"{run['pa']:.3f}" for run in runs.values())] for model, runs in scores.items()
     ]
     return markdown(["partial accuracy", *next(iter(scores.values()))], lines)
+
+
+def moved_scales_table(records=None):
+    """Return accuracy around a change of units: means over the draws, and changes of all."""
+    found = {}
+    for run in read("moved-scales.jsonl") if records is None else records:
+        found.setdefault((run["happens"], run["scale"]), []).append(run)
+    lines = []
+    for place, runs in found.items():
+        spans = (np.mean([run["spans"][name] for run in runs]) for name in runs[0]["spans"])
+        moved, left = (sum(run[key] for run in runs) for key in ("re_expressed", "left"))
+        lines.append([*place, *(f"{value:.3f}" for value in spans), f"{moved} / {left}"])
+    spans = next(iter(found.values()))[0]["spans"]
+    head = ["what happens", "scale", *spans, "re-expressed / left as it was"]
+    return markdown(head, lines)
 
 
 def short_grid_table(records=None):

@@ -72,7 +72,8 @@ def kernels_of(folder):
     for path in (folder / "kernels").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                names = {getattr(each, "id", "") for each in node.decorator_list}
+                decorators = (getattr(each, "func", each) for each in node.decorator_list)
+                names = {getattr(each, "id", "") for each in decorators}
                 if any(name.startswith("kernel") for name in names):
                     found.append(len(node.args.args))
     return found

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from decision_tables import (
+    moved_scales_table,
     named_features_table,
     parts_table,
     rivals_table,
@@ -26,7 +27,7 @@ from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
 from peer_tables import PARTS as PEER_PARTS
 from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
-from speed_tables import PARTS, active_part, speed_part
+from speed_tables import PARTS, active_part, speed_part, tuning_part
 from together_tables import PARTS as TOGETHER_PARTS
 from together_tables import by_label_table, filled_table
 
@@ -55,7 +56,10 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
     "docs/results/synthetic.md": (RESULTS + "synthetic.json",),
-    "docs/tuning.md": (RESULTS + "short-grid.jsonl",),
+    "docs/tuning.md": (
+        RESULTS + "short-grid.jsonl",
+        "experiments/results/benchmarks/tuning_speed.json",
+    ),
     "docs/decisions/0001-defaults.md": (
         RESULTS + "defaults-[1-3].jsonl",
         RESULTS + "inside-rivals.jsonl",
@@ -68,6 +72,7 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
     "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
     "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
+    "docs/decisions/0024-scale-that-follows.md": (RESULTS + "moved-scales.jsonl",),
     "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
     "docs/decisions/0026-what-errors-teach.md": (
         RESULTS + "errors-teach.jsonl",
@@ -141,6 +146,17 @@ def measure_table(header, show):
     for name, measure in MEASURES.items():
         cells = [f"`{name}`", *(cell.replace("|", "\\|") for cell in show(measure))]
         lines.append("| " + " | ".join(cells).rstrip() + " |")
+    return "\n".join(lines)
+
+
+def data_set_table():
+    """Return the published sets and their sizes."""
+    from efcml.datasets.catalog import CATALOG
+
+    lines = ["| set | rows | initial part | features | labels |", "|---|---|---|---|---|"]
+    for one in CATALOG.values():
+        sizes = (one.n, one.n_initial, one.p, one.K)
+        lines.append(f"| {one.name}: {one.title} | {' | '.join(map(str, sizes))} |")
     return "\n".join(lines)
 
 
@@ -249,6 +265,7 @@ TABLES = {
         "calibration": partial(label_table, "CALIBRATION_FIELDS"),
         "thresholds": partial(label_table, "THRESHOLD_FIELDS"),
     },
+    "docs/data_sets.md": {"published": data_set_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
     "docs/reliability.md": {
@@ -265,6 +282,7 @@ TABLES = {
         "following-time": time_table,
     },
     "docs/results/labels_together.md": dict(TOGETHER_PARTS),
+    "docs/decisions/0024-scale-that-follows.md": {"moved-scales": moved_scales_table},
     "docs/decisions/0026-what-errors-teach.md": {
         "ablation": TOGETHER_PARTS["ablation"],
         "by-label": by_label_table,
@@ -278,7 +296,10 @@ TABLES = {
     "docs/results/peers.md": dict(PEER_PARTS),
     "docs/results/rivals.md": {"rivals": rivals_table},
     "docs/results/synthetic.md": {"synthetic": synthetic_table},
-    "docs/tuning.md": {"short-grid": short_grid_table},
+    "docs/tuning.md": {
+        "short-grid": short_grid_table,
+        "tuning-time": partial(tuning_part, ROOT),
+    },
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

@@ -1,15 +1,21 @@
 """What a change of units costs, with a scale that follows and with a frozen one (decision 24).
 
 A stream of 8 features and 3 labels that are linear in them, 500 initial rows; at row 1000 of 3000
-something happens. Prints a table of partial accuracy, means over the seeds.
-
-    python experiments/decisions/moved_scales.py
+something happens. ``python experiments/decisions/moved_scales.py`` appends a record for each run to
+``experiments/results/decisions/moved-scales.jsonl``: partial accuracy before and after it, and how
+often the scale changed. `make docs-tables` writes the table of them.
 """
 
+from functools import partial
+from pathlib import Path
+
 import numpy as np
+from inside import run_missing
 
-from efcml import EFCMLClassifier, Study, datasets
+from efcml import EFCMLClassifier, datasets
 
+OUT = Path(__file__).parents[1] / "results" / "decisions" / "moved-scales.jsonl"
+SCALES = ("frozen", "follow")
 INITIAL, AT, ROWS, SEEDS = 500, 1000, 3000, range(5)
 SPANS = {"before": (AT - 700, AT), "first 100": (AT, AT + 100), "100 to 300": (AT + 100, AT + 300)}
 SPANS |= {"300 to 600": (AT + 300, AT + 600), "last 800": (ROWS - 800, ROWS)}
@@ -115,25 +121,22 @@ def note(clf, result):
     """Return the accuracy of all spans, and how often the scale changed, by reading."""
     right = ((result.scores >= 0.5) == result.Y).mean(axis=1)
     following = clf.learner_.following
-    changes = (0, 0) if following is None else following.changes
-    spans = [right[low:high].mean() for low, high in SPANS.values()]
-    return {"spans": spans, "changes": list(changes)}
+    moved, kept = (0, 0) if following is None else following.changes
+    spans = {name: right[low:high].mean() for name, (low, high) in SPANS.items()}
+    return {"spans": spans, "re_expressed": int(moved), "left": int(kept)}
 
 
-def main():
-    """Print the table."""
-    print("| what happens | scale |", " | ".join(SPANS), "| re-expressed / left as it was |")
-    print("|---" * (len(SPANS) + 3) + "|")
-    models = {scaling: EFCMLClassifier(scaling=scaling) for scaling in ("frozen", "follow")}
-    for scene in SCENES:
-        data = {str(seed): draw(scene, seed) for seed in SEEDS}
-        study = Study(models, data, orders=1, note=note).run(progress=False)
-        for scaling in models:
-            runs = [study.noted(scaling, seed) for seed in data]
-            spans = np.mean([one["spans"] for one in runs], axis=0)
-            moved, kept = np.sum([one["changes"] for one in runs], axis=0)
-            cells = " | ".join(f"{value:.3f}" for value in spans)
-            print(f"| {scene} | {scaling} | {cells} | {moved} / {kept} |", flush=True)
+def main(out=OUT, scenes=SCENES, seeds=SEEDS):
+    models = {scale: EFCMLClassifier(scaling=scale) for scale in SCALES}
+    for scene in scenes:
+        draws = {f"{scene}, {seed}": seed for seed in seeds}
+        keys = {
+            (name, scale): {"happens": scene, "seed": seed, "scale": scale}
+            for name, seed in draws.items()
+            for scale in SCALES
+        }
+        data = {name: partial(draw, scene, seed) for name, seed in draws.items()}
+        run_missing(out, keys, models, data, note=note)
 
 
 if __name__ == "__main__":
