@@ -326,7 +326,7 @@ def frame_numbers(frame: Any, labels: Sequence[int]) -> Floats | None:
     """Return the rows of a data frame if they hold only numbers, else None."""
     try:
         columns = [_as_numbers(frame.iloc[:, i], i in labels) for i in range(frame.shape[1])]
-    except ValueError:
+    except (TypeError, ValueError):  # TypeError: a complex number among others, to pandas 2
         return None
     return np.column_stack(columns) if len(frame) else None
 
