@@ -351,3 +351,20 @@ def test_forgetting_needs_a_variance_floor():
     with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
         clf.fit(np.arange(8.0).reshape(4, 2), np.eye(4)[:, :2])
     assert not hasattr(clf, "learner_")
+
+
+def test_dates_are_no_numbers():
+    pandas = pytest.importorskip("pandas")
+    hours = pandas.date_range("2024-01-01", periods=8, freq="h")
+    frame = pandas.DataFrame({"x": np.arange(8.0), "t": hours})
+    Y = np.arange(8)[:, None] % 2
+    for table, what in (
+        (frame, "column 't'"),
+        (frame.assign(t=hours.tz_localize("UTC")), "column 't'"),
+        (frame.assign(t=hours - hours[0]), "column 't'"),
+        (frame[["t"]].to_numpy(), "it"),
+    ):
+        with pytest.raises(ValueError, match=f"X must hold numbers; {what} holds dates or times"):
+            EFCMLClassifier().fit(table, Y)
+    seconds = frame.assign(t=frame["t"].astype("int64") / 1e9)
+    EFCMLClassifier().fit(seconds, Y)

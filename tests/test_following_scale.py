@@ -19,6 +19,7 @@ from efcml.model.following_scale import (
     MOVED,
     FollowingScale,
     decide_scale,
+    go_one_way,
     has_digits,
     is_stretched,
 )
@@ -554,3 +555,81 @@ def test_few_rows_say_nothing():
         warnings.simplefilter("error")
         for t in range(INITIAL, INITIAL + 20):
             clf.partial_fit(1e6 * X[t : t + 1], Y[t : t + 1])
+
+
+# -- features that grow -----------------------------------------------------------------------
+
+
+def test_what_goes_one_way():
+    n, no = 40, np.nan
+    rng = np.random.default_rng(0)
+    days, noise = np.arange(n, dtype=float), rng.normal(size=n)
+    columns = {
+        "days": (days, True),
+        "back": (-days, True),
+        "by tens": (days // 10, True),
+        "gaps": (np.where(days % 3 == 0, no, days), True),
+        "one step back": (np.where(days == 20, 18.5, days), True),
+        "noise": (noise, False),
+        "a walk": (noise.cumsum(), False),
+        "wild at the end": (np.where(days == n - 1, 1e9, noise), False),
+        "rest": (np.ones(n), False),
+        "nothing": (np.full(n, no), False),
+    }
+    found = go_one_way(np.column_stack([column for column, _ in columns.values()]))
+    assert dict(zip(columns, found.tolist(), strict=True)) == {
+        name: one_way for name, (_, one_way) in columns.items()
+    }
+
+
+def growing_stream(n=1200, seed=0):
+    """The first feature is the number of the row; the second decides the label."""
+    x = np.random.default_rng(seed).normal(size=n)
+    return np.column_stack([np.arange(n, dtype=float), x]), (x > 0.0).astype(float)[:, None]
+
+
+@pytest.mark.slow
+def test_rules_stay_where_their_rows_were():
+    X, Y = growing_stream()
+    clf = EFCMLClassifier(forgetting=1.0, merging=False, **QUICK).fit(X[:INITIAL], Y[:INITIAL])
+    spread = clf.learner_.scaler.scale[0]
+    result = prequential(clf, X[INITIAL:], Y[INITIAL:])
+    learner = clf.learner_
+    assert learner.following.changes[0] > 2
+    assert learner.following.changes[1] == 0
+    assert learner.scaler.scale[0] == spread  # forty rows are no measure of it
+    assert result.clipped[0] == 0
+    assert result.pa > 0.95
+    rows = learner.scaler.mean[0] + learner.scaler.scale[0] * learner.rules.center[:, 0]
+    assert_allclose(np.average(rows, weights=learner.rules.support), X[:, 0].mean(), atol=20.0)
+
+
+@pytest.mark.slow
+def test_a_feature_that_grows_and_one_whose_unit_changes():
+    X, Y = growing_stream()
+    X[700:, 1] *= 1000.0
+    clf = EFCMLClassifier(**QUICK).fit(X[:INITIAL], Y[:INITIAL])
+    before = clf.learner_.scaler.scale.copy()
+    result = prequential(clf, X[INITIAL:], Y[INITIAL:])
+    assert clf.learner_.scaler.scale[0] == before[0]
+    assert clf.learner_.scaler.scale[1] > 300.0 * before[1]
+    right = ((result.scores >= 0.5) == result.Y)[:, 0]
+    assert right[-300:].mean() > 0.9
+
+
+def test_a_shift_that_leaves_only_rounding_is_not_read(monkeypatch):
+    X, Y = growing_stream(400)
+    learner = fitted(X, Y, cases=0)
+    real, failed = following_scale.changed_state, []
+
+    def fails(learner, change):
+        if change.b.any():
+            failed.append(change)
+            raise np.linalg.LinAlgError
+        return real(learner, change)
+
+    monkeypatch.setattr(following_scale, "changed_state", fails)
+    learner.learn(np.repeat(X[INITIAL:], 2, axis=0) * 3.0, np.repeat(Y[INITIAL:], 2, axis=0))
+    assert failed
+    assert learner.following.changes[0] == 0
+    assert learner.following.changes[1] > 0

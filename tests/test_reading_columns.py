@@ -178,12 +178,13 @@ def test_categories_become_columns_of_0_and_1():
 def test_unknown_values_are_none_of_the_known():
     X, Y = workshop()
     clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
-    for value in ("Z", None):
+    for value, code, said in (("Z", 0.0, "another"), (None, np.nan, "not given")):
         strange = X[:1].assign(machine=pd.Categorical([value], categories=["Z", "C"]))
-        assert clf.check_features(strange)[0, 2:5].tolist() == [0.0, 0.0, 0.0]
-    assert clf.explain(strange.iloc[0])._value(clf._column_kinds().variables[2]) == (
-        "machine (another)"
-    )
+        for rows in (strange, strange.astype(object)):
+            assert_array_equal(clf.check_features(rows)[0, 2:5], [code] * 3)
+        assert clf.explain(strange.iloc[0])._value(clf._column_kinds().variables[2]) == (
+            f"machine ({said})"
+        )
     other = X[:2].assign(machine=pd.Categorical(["C", "A"], categories=["C", "A"]))
     assert clf.check_features(other)[:, 2:5].tolist() == [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
 

@@ -371,6 +371,12 @@ def test_intervals_are_those_of_wilson(share, rows):
     assert interval(share, float(rows)) == pytest.approx((expected.low, expected.high), abs=1e-4)
 
 
+def test_hardly_any_rows_tell_nothing():
+    for rows in (0.0, 1e-300, 1e-154, 1e-10):
+        assert interval(0.3, rows) == (0.0, 1.0)
+    assert interval(0.3, 1e-8) == pytest.approx((0.0, 1.0), abs=1e-6)
+
+
 def test_at_most_five_tendencies_the_largest_gaps_first(two):
     weights = np.zeros((8, 5))
     weights[:, -1] = [0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2]

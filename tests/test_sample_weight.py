@@ -198,6 +198,10 @@ def test_weights_decide_between_rows_that_disagree():
         (np.full(len(X), -1.0), "finite and not below 0"),
         (np.full(len(X), np.nan), "finite and not below 0"),
         (np.full(len(X), np.inf), "finite and not below 0"),
+        (
+            np.where(np.arange(len(X)) == 3, 1e20, 1.0),
+            "above 1e.09: divide all weights by the same",
+        ),
         (np.ones(3), "one number for each of 44 rows"),
         (np.ones((len(X), 1)), "one number for each of 44 rows"),
         (["much"] * len(X), "must hold numbers"),

@@ -177,7 +177,7 @@ def test_gaps_of_every_kind_of_column():
     nan = math.nan
     assert_array_equal(X[:, 0], [1, nan, 3, nan])
     assert_array_equal(X[:, 1], [1, nan, 0, 0])
-    assert_array_equal(X[:, 2:5], [[0, 0, 1], [nan, 0, 0], [3, 1, 0], [0, 0, 1]])
+    assert_array_equal(X[:, 2:5], [[0, 0, 1], [nan, nan, nan], [3, 1, 0], [0, 0, 1]])
     assert not np.isnan(X[:, 5:]).any()
     assert_array_equal(Y[:, 0], [0, 1, nan, 0])
     assert [str(column) for column in table.columns][:2] == [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +15,7 @@ import numpy as np
 from efcml.support.file_text import read_text, short, to_number
 from efcml.tables import learn_table
 from efcml.tables.column_finding import Choices
-from efcml.tables.csv_rows import check_names, numbered_rows, read_header
+from efcml.tables.csv_rows import check_names, find_delimiter, numbered_rows, read_header
 from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
 from efcml.tables.text_blocks import CsvBlocks
 from efcml.tables.words import TRUE_OR_FALSE
@@ -34,7 +36,7 @@ def from_csv(
     path: PathLike,
     label_columns: Sequence[str] | str | int,
     *,
-    delimiter: str = ",",
+    delimiter: str | None = None,
     name: str | None = None,
     n_initial: int | None = None,
     description: str = "",
@@ -56,8 +58,9 @@ def from_csv(
     label_columns : list of str, str or int
         Names, names separated by commas, or the number of labels if they are the last columns.
         All other columns are features.
-    delimiter : str
-        One character.
+    delimiter : str, optional
+        One character. If not given, it is found in the header row: a comma, or where there is none
+        a semicolon, a tab or a bar.
     name : str, optional
         The file name without its ending if not given.
     n_initial : int, optional
@@ -102,6 +105,7 @@ def from_csv(
         except UnicodeDecodeError:
             return read("latin-1")
     text = read_text(path)  # once: it may grow meanwhile
+    delimiter = find_delimiter(io.StringIO(text)) if delimiter is None else delimiter
     rows = numbered_rows(path, text, delimiter)
     names = read_header(path, rows, delimiter)
     labels = find_labels(names, label_columns, path)
@@ -185,6 +189,9 @@ def read_frame(
     check_names(names, where)
     labels = find_labels(names, label_columns, where)
     choices = read_choices(names, *said)
+    coded = coded_categories(frame, {*labels, *map(names.index, choices.named & {*names})})
+    if coded:
+        choices = replace(choices, text_as_category=(*choices.text_as_category, *coded))
     values = None if choices else frame_numbers(frame, labels)
     if values is not None:
         return _split(values, names, labels, name, n_initial, description)
@@ -320,6 +327,17 @@ def _read_word(where: str, field: str, name: str) -> float:
             " by a number or drop the column"
         )
     return value
+
+
+def coded_categories(frame: Any, others: Collection[int]) -> list[str]:
+    """Return the columns, but for some, that are categories of numbers: codes, not amounts."""
+    types = sys.modules["pandas"].api.types
+    kinds = ((i, getattr(kind, "categories", None)) for i, kind in enumerate(frame.dtypes))
+    return [
+        str(frame.columns[i])
+        for i, values in kinds
+        if i not in others and values is not None and types.is_any_real_numeric_dtype(values)
+    ]
 
 
 def frame_numbers(frame: Any, labels: Sequence[int]) -> Floats | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from efcml.support.file_text import read_text, short
 from efcml.support.parquet_files import is_parquet, read_parquet
-from efcml.tables.csv_rows import numbered_rows, read_header
+from efcml.tables.csv_rows import find_delimiter, numbered_rows, read_header
 from efcml.tables.raw_tables import raw_frame
 
 from .arff import read_arff
@@ -80,8 +81,10 @@ def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[str, list[str]]]]
         raw = raw_frame(frame.astype(dict.fromkeys(flags, int)), str(path))
         fields = map(list, zip(*raw.columns, strict=True))
         return raw.names, zip(map(raw.place, range(len(raw))), fields, strict=True)
-    rows = numbered_rows(path, read_text(path), ",")
-    names = read_header(path, rows, ",", least=1)
+    text = read_text(path)
+    delimiter = find_delimiter(io.StringIO(text))
+    rows = numbered_rows(path, text, delimiter)
+    names = read_header(path, rows, delimiter, least=1)
     return names, ((f"line {line}", row) for line, row in rows)
 
 

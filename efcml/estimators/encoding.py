@@ -1,7 +1,7 @@
 """Columns of categories as columns of 0 and 1: the one place that knows how tables become numbers.
 
 A column of a pandas category becomes one column for each of its values. A value that was not there
-at the first call is none of them.
+at the first call is none of them; where it is missing, so are all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Encoding:
     values: Mapping[int, tuple[Any, ...]]
 
     def put_codes(self, X: Any) -> Any:
-        """Return a table in which categories are numbers: the place of the value, or -1."""
+        """Return a table in which categories are numbers: the place of the value, -1 or NaN."""
         if hasattr(X, "isetitem"):
             X = X.copy()
             for column, values in self.values.items():
@@ -46,7 +46,9 @@ class Encoding:
         for column in range(X.shape[1]):
             values = self.values.get(column)
             one = X[:, [column]]
-            parts.append(one if values is None else (one == np.arange(len(values))).astype(float))
+            if values is not None:
+                one = np.where(np.isnan(one), np.nan, one == np.arange(len(values)))
+            parts.append(one)
         return np.ascontiguousarray(np.hstack(parts))
 
     def names(self, given: Sequence[str]) -> list[str]:
@@ -70,9 +72,15 @@ class Encoding:
 
 
 def find_codes(column: Any, values: Sequence[Any]) -> Floats:
-    """Return the place of each value of a column; -1 where it is unknown or missing."""
+    """Return the place of each value of a column; -1 for an unknown one, NaN where none is."""
     places = {value: place for place, value in enumerate(values)}
-    return np.array([places.get(value, UNKNOWN) for value in column], dtype=float)
+    codes = [np.nan if is_missing(value) else places.get(value, UNKNOWN) for value in column]
+    return np.array(codes, dtype=float)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell is empty: None, NaN, or what pandas has for it."""
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def find_encoding(X: Any) -> Encoding | None:

@@ -76,8 +76,21 @@ def is_usual(estimator: Any, array: Array, *, reset: bool) -> bool:
     )
 
 
+def refuse_dates(X: Any) -> None:
+    """Refuse dates and times, which would be taken for whole numbers of some unit."""
+    kinds = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    for column, kind in enumerate(kinds):
+        if getattr(kind, "kind", "") in ("m", "M"):
+            name = f"column {X.columns[column]!r}" if hasattr(X, "columns") else "it"
+            raise ValueError(
+                f"X must hold numbers; {name} holds dates or times: turn them into numbers first, "
+                "or let datasets.from_frame make features of them."
+            )
+
+
 def read_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return what scikit-learn makes of a table."""
+    refuse_dates(X)
     from sklearn.utils.validation import validate_data
 
     try:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
 
+MOST = 1e9  # beyond, sums over rows of weight 1 would be lost in rounding
+
+
 def refuse_keywords(refused: dict[str, Any]) -> None:
     """Refuse what an estimator does not take, by name."""
     for name in refused:
@@ -36,6 +39,8 @@ def weigh_rows(Y: Floats, sample_weight: Any) -> Floats:
     weights = np.array(np.broadcast_to(given, Y.shape[:1]))
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise ValueError("sample_weight must be finite and not below 0: leave rows out by 0.")
+    if (weights > MOST).any():
+        raise ValueError(f"sample_weight is above {MOST:g}: divide all weights by the same number.")
     Y[weights == 0.0] = np.nan
     weights[weights == 0.0] = 1.0  # nobody asks
     return weights

@@ -23,6 +23,7 @@ ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
 NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
 FREQUENT = 0.15  # ... that is frequent elsewhere
+NEXT_TO_NOTHING = 1e-9  # rows, from which no share can be told
 SURE = 1.96  # standard errors: the interval holds in 95 of 100 cases
 
 
@@ -130,7 +131,7 @@ def interval(share: float, rows: float) -> tuple[float, float]:
     >>> round(low, 3), round(high, 3), interval(0.3, 0.0)
     (0.711, 0.867, (0.0, 1.0))
     """
-    if rows <= 0.0:
+    if rows < NEXT_TO_NOTHING:
         return 0.0, 1.0
     square = SURE**2 / rows
     middle = (share + square / 2.0) / (1.0 + square)

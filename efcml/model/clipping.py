@@ -30,8 +30,8 @@ def warn_of_clipping(clipped: Floats | None, rows: int, names: Names = None) -> 
     warnings.warn(
         f"{clipped.sum() / (rows * len(clipped)):.1%} of the values of {rows} rows were clipped, "
         f"most of them ({clipped[worst] / rows:.1%}) of feature {name}: see whether its unit has "
-        "changed; scaling='follow', the default, lets the scale change with it, a larger clip lets "
-        "far values count.",
+        "changed; scaling='follow', the default, lets the scale change with it once 40 labelled "
+        "rows agree. A larger clip lets far values count.",
         ClippingWarning,
         stacklevel=4,
     )

@@ -3,8 +3,9 @@
 Kernels watch whether scaled rows still look as they should (efcml/kernels/scale_watch.py). If not,
 the next rows are held: they are answered, but not learned yet. Once there are enough of them they
 say which features are due, and give them a new mean and deviation. There are two readings of that:
-rows come from elsewhere, or what measures them has moved. The labels of the held rows decide. Then
-these are learned.
+rows come from elsewhere, or what measures them has moved. The labels of the held rows decide. But a
+feature that grows from row to row, as a date does, is at home wherever it has come to: only its
+mean moves, and what was learned stays where it was. Then the rows are learned.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from 
 MUTED = 1000  # rows in which a feature that was off for nothing raises no doubt
 CASES = ("cases", "recent")  # parts of a learner that are in units of the features, beside rules
 FARTHEST_SHIFT = 1e4  # of |b|, a and 1/a: beyond, an exact change would leave only rounding
+ONE_WAY = 0.9  # of the steps between held rows, forward less back: more, and a feature grows
 MOST_STRETCH = 20.0  # of a and 1/a: beyond, what was learned is of no use to rows from elsewhere
 
 
@@ -112,10 +114,11 @@ class FollowingScale(KeptArrays):
         n = self.arrays.count[HELD]
         return self.arrays.rows[:n].copy(), self.arrays.labels[:n].copy()
 
-    def propose(self, scaler: Scaler) -> tuple[Scaler, Bools]:
-        """Return the scale by the held rows, and for which features it is not that of now.
+    def propose(self, scaler: Scaler) -> tuple[Scaler, Bools, Bools]:
+        """Return the scale by the held rows, for which features it is new, and which of them grow.
 
-        A feature that does not vary in these rows keeps its scale, whatever it was.
+        A feature that does not vary in these rows keeps its scale, whatever it was. One that grows
+        keeps its deviation: these rows are a small piece of its way.
         """
         rows, asleep = self.held[0], self.arrays.asleep
         new, seen = Scaler.from_rows(rows, scaler.clip), scaler.transform(rows)
@@ -127,8 +130,9 @@ class FollowingScale(KeptArrays):
         wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
         due = np.where(asleep, wakes, off) & ~is_resting(rows)
         mean = np.where(due, new.mean, scaler.mean)
-        scale = np.where(due, new.scale, scaler.scale)
-        return Scaler(mean, scale, scaler.clip), due
+        growing = due & ~asleep & (ratio <= 1.0) & go_one_way(rows)
+        scale = np.where(due & ~growing, new.scale, scaler.scale)
+        return Scaler(mean, scale, scaler.clip), due, growing
 
     def settle(self, due: Bools, reading: int | None) -> None:
         """End the doubt: features that are due begin anew, others that are off are muted."""
@@ -158,21 +162,33 @@ def decide_scale(learner: Any) -> tuple[Floats, Floats]:
     """
     following: FollowingScale = learner.following
     held = following.held
-    old, (new, due) = learner.scaler, following.propose(learner.scaler)
+    old, (new, due, growing) = learner.scaler, following.propose(learner.scaler)
     reading = None
     if due.any():
         known = ~(due & following.arrays.asleep)
-        readings = {KEPT: ChangeOfUnits(known.astype(float), np.zeros(len(known)))}
         with np.errstate(over="ignore"):
             a, b = old.scale / new.scale, (old.mean - new.mean) / new.scale
+        readings = {}
         if has_digits(a[known], b[known]):
-            moved = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
-            readings = {MOVED: moved} | readings
+            readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
+        else:
+            growing = np.zeros_like(growing)
+        readings[KEPT] = ChangeOfUnits(known.astype(float), np.where(growing, b, 0.0))
         reading, state = read_change(learner, new, readings)
         learner.scaler = new
         vars(learner).update(state)
     following.settle(due, reading)
     return held
+
+
+def go_one_way(rows: Floats) -> Bools:
+    """Tell of every feature whether nearly all of its steps from row to row go the same way."""
+    found = np.zeros(rows.shape[1], dtype=bool)
+    for j, column in enumerate(rows.T):
+        steps = np.sign(np.diff(column[~np.isnan(column)]))
+        taken = np.abs(steps).sum()
+        found[j] = taken > 0.0 and abs(steps.sum()) >= ONE_WAY * taken
+    return found
 
 
 def has_digits(a: Floats, b: Floats) -> bool:
@@ -203,6 +219,9 @@ def read_change(
             continue
         scores = np.clip(score(learner, states[reading], rows), -0.5, 1.5)
         errors[reading] = float(np.nansum((scores - labels) ** 2))
+    if KEPT not in states:  # a shift that leaves only rounding
+        plain = ChangeOfUnits(readings[KEPT].a, np.zeros_like(readings[KEPT].b))
+        states[KEPT], errors[KEPT] = changed_state(learner, plain), np.inf
     if MOVED not in errors:
         return KEPT, states[KEPT]
     usual = float(np.nansum((label_means(labels) - labels) ** 2))

@@ -45,6 +45,11 @@ class Choices:
     def __bool__(self) -> bool:
         return bool(self.drop or self.text_as_category or self.date)
 
+    @property
+    def named(self) -> set[str]:
+        """All columns about which something is said."""
+        return {*self.drop, *self.text_as_category, *self.date}
+
     def check(self, raw: RawTable, labels: Sequence[str]) -> None:
         """Refuse columns that are not there, or about which two things are said."""
         said = [*self.drop, *self.text_as_category, *self.date]

@@ -10,6 +10,26 @@ from pathlib import Path
 
 from efcml.support.file_text import short, to_number
 
+DELIMITERS = (",", ";", "\t", "|")  # the first of equals counts
+
+
+def find_delimiter(lines: Iterable[str]) -> str:
+    r"""Return what separates the columns of a header row, which is the first that is not blank.
+
+    A comma, unless there is none and one of the others separates something.
+
+    Examples
+    --------
+    >>> [find_delimiter([header]) for header in ("a,b;c", "a;b", "a\tb c", "a", "")]
+    [',', ';', '\t', ',', ',']
+    """
+    header = next((line for line in lines if line.strip()), "")
+    try:
+        counts = [len(next(csv.reader([header], delimiter=one), ())) for one in DELIMITERS]
+    except csv.Error:  # told when it is read
+        return ","
+    return "," if counts[0] > 1 else DELIMITERS[counts.index(max(counts))]
+
 
 def numbered_rows(
     path: Path, text: str | Iterable[str], delimiter: str, before: int = 0
@@ -47,7 +67,8 @@ def read_header(
         raise ValueError(f"{path}: the file is empty: give one with a header row")
     if len(names) < least:
         raise ValueError(
-            f"{path}, line {line}: only one column: choose another delimiter than {delimiter!r}"
+            f"{path}, line {line}: only one column: no {delimiter!r} in it; separate columns by"
+            " commas, semicolons or tabs"
         )
     if all(to_number(name) is not None for name in names):
         raise ValueError(

@@ -54,7 +54,9 @@ class TableEncoder:
             if column.values
         }
 
-    def encode(self, table: PathLike | DataFrame, *, delimiter: str = ",") -> Floats | DataFrame:
+    def encode(
+        self, table: PathLike | DataFrame, *, delimiter: str | None = None
+    ) -> Floats | DataFrame:
         """Return the features of the rows of a CSV file or a data frame like the first one.
 
         Further columns, such as labels, may be there. A value that a category did not have is
@@ -63,8 +65,8 @@ class TableEncoder:
         Parameters
         ----------
         table : str, path or pandas.DataFrame
-        delimiter : str
-            Of a file.
+        delimiter : str, optional
+            Of a file; found in its header row if not given.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from efcml.support.file_text import read_text, short
 from efcml.support.parquet_files import is_parquet, read_parquet
-from efcml.tables.csv_rows import check_names, numbered_rows, read_header
+from efcml.tables.csv_rows import check_names, find_delimiter, numbered_rows, read_header
 from efcml.tables.problems import Problem
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def frame_like(frame: Any, X: Floats, names: Sequence[str]) -> Any:
     return sys.modules["pandas"].DataFrame(X, index=frame.index, columns=list(names))
 
 
-def read_raw(table: PathLike | DataFrame, delimiter: str = ",") -> RawTable:
+def read_raw(table: PathLike | DataFrame, delimiter: str | None = None) -> RawTable:
     """Return the text of a CSV or a Parquet file, or of a data frame."""
     if is_frame(table):
         return raw_frame(table)
@@ -81,8 +82,9 @@ def read_raw(table: PathLike | DataFrame, delimiter: str = ",") -> RawTable:
     return raw_csv(path, read_text(path), delimiter, least=1)
 
 
-def raw_csv(path: Path, text: str, delimiter: str, least: int = 2) -> RawTable:
+def raw_csv(path: Path, text: str, delimiter: str | None, least: int = 2) -> RawTable:
     """Return the rows of a file that has been read; rows that are cut are left out and noted."""
+    delimiter = find_delimiter(io.StringIO(text)) if delimiter is None else delimiter
     rows = numbered_rows(path, text, delimiter)
     names = read_header(path, rows, delimiter, least)
     raw = raw_rows(path, names, rows)

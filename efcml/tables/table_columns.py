@@ -72,6 +72,8 @@ def _read_date(column: TableColumn, text: str) -> list[float] | None:
         return None
     numbers = {DAYS: moment.days - column.origin, HOUR: moment.hour}
     flags = [float(moment.weekday == WEEKDAYS.index(day)) for day in column.values]
+    if math.isnan(moment.days):
+        flags = [math.nan] * len(flags)
     return [numbers[part] for part in column.parts] + flags
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain, islice
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 
 from efcml.support.file_text import open_file
-from efcml.tables.csv_rows import numbered_rows, read_header
+from efcml.tables.csv_rows import find_delimiter, numbered_rows, read_header
 from efcml.tables.raw_tables import RawTable, raw_rows
 
 if TYPE_CHECKING:
@@ -39,11 +39,18 @@ class FirstBytes(io.RawIOBase):
         return count
 
 
+def noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
+    """Yield lines, and note those that were taken."""
+    for line in lines:
+        seen.append(line)
+        yield line
+
+
 class CsvBlocks:
     """The header of a CSV file, and its rows in blocks, while it is entered."""
 
-    def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
-        self.path, self.delimiter, self.encoding = path, delimiter, encoding
+    def __init__(self, path: Path, delimiter: str | None, encoding: str) -> None:
+        self.path, self.given, self.encoding = path, delimiter, encoding
         self.line = 0  # how many have been read
         self.within = ExitStack()
 
@@ -53,7 +60,11 @@ class CsvBlocks:
             first = FirstBytes(file, os.fstat(file.fileno()).st_size)
             # Any line ending is a line feed, as in `read_text`.
             self.lines = io.TextIOWrapper(io.BufferedReader(first, 2**16), encoding=self.encoding)
-            row = [*islice(numbered_rows(self.path, self.lines, self.delimiter), 1)]
+            seen: list[str] = []  # to find the delimiter
+            given = self.given
+            self.delimiter = find_delimiter(noted(self.lines, seen)) if given is None else given
+            lines = chain(seen, self.lines)
+            row = [*islice(numbered_rows(self.path, lines, self.delimiter), 1)]
             self.names = read_header(self.path, iter(row), self.delimiter)
             self.line = row[0][0]
             self.within = self.within.pop_all()
