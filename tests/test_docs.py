@@ -294,12 +294,13 @@ def read(name):
 
 def test_pages_say_what_probabilities_are():
     sentence = (
-        "the score itself between .05 and .95; beyond that the ends are bent so that the order is"
-        " kept and values approach 0 and 1, which in floating point they can reach for scores far"
-        " outside."
+        "the score itself between .05 and .95, and beyond that so that the order is kept and values"
+        " approach 0 and 1, which in floating point they can reach."
     )
-    assert sentence in read("docs/quick_start.md")
-    assert sentence in read("docs/ecosystem.md")
+    assert sentence in read("docs/how_it_works.md")
+    assert "it is only the score, bent into 0 to 1, and not calibrated." in read(
+        "docs/quick_start.md"
+    )
     for page in PAGES:
         assert not re.search("cut off at 0|never reach", page.read_text(encoding="utf-8")), page
     middle = np.linspace(0.05, 0.95, 91)
