@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from efcml.support.masks import is_missing
+
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 
 
@@ -31,13 +33,6 @@ def read_features(x: Mapping[Any, Any]) -> dict[Any, float]:
                 f"got {value!r}: encode it, or leave the feature out of this row."
             )
     return features
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value says that nothing is known: None, NaN, or masked."""
-    if value is None or value is np.ma.masked:
-        return True
-    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:

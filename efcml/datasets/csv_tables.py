@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +14,7 @@ import numpy as np
 from efcml.support.file_text import read_text, short, to_number
 from efcml.tables import learn_table
 from efcml.tables.column_finding import Choices
-from efcml.tables.csv_rows import check_names, find_delimiter, numbered_rows, read_header
+from efcml.tables.csv_rows import begin_rows, check_names
 from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
 from efcml.tables.text_blocks import CsvBlocks
 from efcml.tables.words import TRUE_OR_FALSE
@@ -105,9 +104,7 @@ def from_csv(
         except UnicodeDecodeError:
             return read("latin-1")
     text = read_text(path)  # once: it may grow meanwhile
-    delimiter = find_delimiter(io.StringIO(text)) if delimiter is None else delimiter
-    rows = numbered_rows(path, text, delimiter)
-    names = read_header(path, rows, delimiter)
+    names, rows = begin_rows(path, text, delimiter)
     labels = find_labels(names, label_columns, path)
     choices = read_choices(names, drop, text_as_category, date)
     chosen = set(labels)
@@ -189,9 +186,9 @@ def read_frame(
     check_names(names, where)
     labels = find_labels(names, label_columns, where)
     choices = read_choices(names, *said)
-    coded = coded_categories(frame, {*labels, *map(names.index, choices.named & {*names})})
-    if coded:
-        choices = replace(choices, text_as_category=(*choices.text_as_category, *coded))
+    others = {*choices.said, *(names[i] for i in labels)}
+    coded = [name for name in coded_categories(frame) if name not in others]
+    choices = replace(choices, text_as_category=(*choices.text_as_category, *coded))
     values = None if choices else frame_numbers(frame, labels)
     if values is not None:
         return _split(values, names, labels, name, n_initial, description)
@@ -329,14 +326,13 @@ def _read_word(where: str, field: str, name: str) -> float:
     return value
 
 
-def coded_categories(frame: Any, others: Collection[int]) -> list[str]:
-    """Return the columns, but for some, that are categories of numbers: codes, not amounts."""
+def coded_categories(frame: Any) -> list[str]:
+    """Return the columns that are categories of numbers: codes, not amounts."""
     types = sys.modules["pandas"].api.types
-    kinds = ((i, getattr(kind, "categories", None)) for i, kind in enumerate(frame.dtypes))
     return [
-        str(frame.columns[i])
-        for i, values in kinds
-        if i not in others and values is not None and types.is_any_real_numeric_dtype(values)
+        str(name)
+        for name, kind in zip(frame.columns, frame.dtypes, strict=True)
+        if hasattr(kind, "categories") and types.is_any_real_numeric_dtype(kind.categories)
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from efcml.support.file_text import read_text, short
 from efcml.support.parquet_files import is_parquet, read_parquet
-from efcml.tables.csv_rows import find_delimiter, numbered_rows, read_header
+from efcml.tables.csv_rows import begin_rows
 from efcml.tables.raw_tables import raw_frame
 
 from .arff import read_arff
@@ -81,10 +80,7 @@ def _read_table(path: Path) -> tuple[list[str], Iterable[tuple[str, list[str]]]]
         raw = raw_frame(frame.astype(dict.fromkeys(flags, int)), str(path))
         fields = map(list, zip(*raw.columns, strict=True))
         return raw.names, zip(map(raw.place, range(len(raw))), fields, strict=True)
-    text = read_text(path)
-    delimiter = find_delimiter(io.StringIO(text))
-    rows = numbered_rows(path, text, delimiter)
-    names = read_header(path, rows, delimiter, least=1)
+    names, rows = begin_rows(path, read_text(path), least=1)
     return names, ((f"line {line}", row) for line, row in rows)
 
 

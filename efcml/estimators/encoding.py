@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain import Group
+from efcml.support.masks import is_missing
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats
@@ -76,11 +77,6 @@ def find_codes(column: Any, values: Sequence[Any]) -> Floats:
     places = {value: place for place, value in enumerate(values)}
     codes = [np.nan if is_missing(value) else places.get(value, UNKNOWN) for value in column]
     return np.array(codes, dtype=float)
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a cell is empty: None, NaN, or what pandas has for it."""
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def find_encoding(X: Any) -> Encoding | None:

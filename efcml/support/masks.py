@@ -1,7 +1,8 @@
-"""Masked arrays of numpy: what is under the mask is not known, whatever number lies there."""
+"""What is missing: values under a mask of numpy, whatever number lies there, and single ones."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,16 @@ def refuse_mask(values: Any, name: str) -> Any:
         at = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
         raise ValueError(f"{name} hides values under its mask, first at {at}: fill them in.")
     return values
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), 0.0, "", "nan")]
+    [True, True, False, False, False]
+    """
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and bool(value != value)

@@ -42,18 +42,17 @@ class Choices:
     text_as_category: tuple[str, ...] = ()
     date: Mapping[str, str] = field(default_factory=dict)  # with the format, empty if it is found
 
-    def __bool__(self) -> bool:
-        return bool(self.drop or self.text_as_category or self.date)
-
     @property
-    def named(self) -> set[str]:
+    def said(self) -> list[str]:
         """All columns about which something is said."""
-        return {*self.drop, *self.text_as_category, *self.date}
+        return [*self.drop, *self.text_as_category, *self.date]
+
+    def __bool__(self) -> bool:
+        return bool(self.said)
 
     def check(self, raw: RawTable, labels: Sequence[str]) -> None:
         """Refuse columns that are not there, or about which two things are said."""
-        said = [*self.drop, *self.text_as_category, *self.date]
-        for name in said:
+        for name in (said := self.said):
             if name not in raw.names:
                 raise ValueError(
                     f"{raw.where} has no column {short(name)}: choose among"

@@ -58,6 +58,18 @@ def numbered_rows(
         ) from None
 
 
+def begin_rows(
+    path: Path, text: str, delimiter: str | None = None, least: int = 2
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns of a file that has been read, and its rows with their lines.
+
+    The delimiter is found if none is given; there must be at least ``least`` columns.
+    """
+    delimiter = find_delimiter(io.StringIO(text)) if delimiter is None else delimiter
+    rows = numbered_rows(path, text, delimiter)
+    return read_header(path, rows, delimiter, least), rows
+
+
 def read_header(
     path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: str, least: int = 2
 ) -> list[str]:

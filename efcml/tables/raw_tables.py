@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.support.file_text import read_text, short
+from efcml.support.masks import is_missing
 from efcml.support.parquet_files import is_parquet, read_parquet
-from efcml.tables.csv_rows import check_names, find_delimiter, numbered_rows, read_header
+from efcml.tables.csv_rows import begin_rows, check_names
 from efcml.tables.problems import Problem
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ def read_raw(table: PathLike | DataFrame, delimiter: str | None = None) -> RawTa
 
 def raw_csv(path: Path, text: str, delimiter: str | None, least: int = 2) -> RawTable:
     """Return the rows of a file that has been read; rows that are cut are left out and noted."""
-    delimiter = find_delimiter(io.StringIO(text)) if delimiter is None else delimiter
-    rows = numbered_rows(path, text, delimiter)
-    names = read_header(path, rows, delimiter, least)
+    names, rows = begin_rows(path, text, delimiter, least)
     raw = raw_rows(path, names, rows)
     if not (raw.places or raw.problems):
         raise no_rows(path)
@@ -122,7 +120,6 @@ def wrong_length(row: Sequence[str], names: Sequence[str]) -> str:
 
 def raw_frame(frame: Any, where: str = "the frame", first: int = 0) -> RawTable:
     """Return a data frame as the file would be that it comes from; say where its rows stand."""
-    pandas = sys.modules["pandas"]
     names = [str(column) for column in frame.columns]
     check_names(names, where)
     if not len(frame):
@@ -131,7 +128,7 @@ def raw_frame(frame: Any, where: str = "the frame", first: int = 0) -> RawTable:
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
         cells = column.astype(object).tolist()
-        texts = [cell_text(cell, pandas) for cell in cells]
+        texts = [cell_text(cell) for cell in cells]
         if None in texts:
             said = (
                 f"column {short(name)} of type {column.dtype} holds other things than numbers,"
@@ -143,7 +140,7 @@ def raw_frame(frame: Any, where: str = "the frame", first: int = 0) -> RawTable:
     return RawTable(where, names, columns, places, "row", odd=odd)
 
 
-def cell_text(cell: Any, pandas: Any) -> str | None:
+def cell_text(cell: Any) -> str | None:
     """Return a cell as it would be written; None if it cannot be.
 
     Numbers come back with the same bits. A whole number has no decimals, as gaps make floats of
@@ -151,8 +148,7 @@ def cell_text(cell: Any, pandas: Any) -> str | None:
     """
     if isinstance(cell, str):
         return cell.strip()
-    nothing = cell is None or cell is pandas.NA or cell is pandas.NaT
-    if nothing or (isinstance(cell, Real) and cell != cell):
+    if is_missing(cell):
         return ""
     if isinstance(cell, bool) or type(cell).__name__ in ("bool", "bool_"):
         return "true" if cell else "false"

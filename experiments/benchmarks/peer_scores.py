@@ -183,8 +183,7 @@ def make_cell(name, dataset, protocol, python, most_seconds):
     rows = X, Y, n_initial if protocol == "initial" else 0
     cell = describe(name, dataset, protocol, rows)
     if dataset == LARGE and name not in QUICK:
-        why = f"not tried on {len(X)} rows of {Y.shape[1]} labels, but on its first rows"
-        return cell | {"left_out": why}
+        return cell | {"left_out": f"not tried on {len(X)} rows of {Y.shape[1]} labels"}
     found = ask(name, rows, python, most_seconds)
     if isinstance(found, str):
         return cell | {"left_out": found}
