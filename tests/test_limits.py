@@ -28,7 +28,7 @@ ENDS = {
     "activation_floor": [0.0, 0.999],
     "split_share": [1e-9, 1.0],
     "least_share": [0.0, 0.999],
-    "clip": [1e-9, 1e9],
+    "clip": [1e-9, 1e6],
     "weight_limit": [1e-12, 1e300],
     "n_steps": [20],
     "max_rules": [1, 2, 100],

@@ -21,11 +21,12 @@ def land(seed=0, rules=3, p=5):
     roots = rng.normal(size=(rules, p, p))
     covariances = roots @ roots.transpose(0, 2, 1) + np.eye(p)
     volumes = np.linalg.slogdet(covariances)[1]
-    centers, rows = rng.normal(size=(rules, p)), np.arange(1.0, rules + 1.0)
+    centers, shares = rng.normal(size=(rules, p)), np.arange(1.0, rules + 1.0)
     samples = tuple(
         draw_rows(c, S, 7 + r) for r, (c, S) in enumerate(zip(centers, covariances, strict=True))
     )
-    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, rows, samples)
+    shares /= shares.sum()
+    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, shares, samples)
 
 
 def naive_lead(some, rule, rival, x):
@@ -90,7 +91,7 @@ def test_a_single_rule_has_no_rival():
 
 def test_means_and_covariance_of_all_rows():
     some = land()
-    share = some.rows / some.rows.sum()
+    share = some.shares
     mean = sum(w * c for w, c in zip(share, some.centers, strict=True))
     second = sum(
         w * (S + np.outer(c, c))

@@ -1,13 +1,16 @@
 """explain: the score of one row, taken apart, against the formulas written out."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from naive.cases import process_posterior, similarity
 from numpy.testing import assert_allclose, assert_array_equal
 from test_classifier import QUICK, freeze, hide, stream
 from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
-from efcml import EFCMLClassifier, datasets
+from efcml import EFCMLClassifier, datasets, load, save
 from efcml.model.batch import errors_without_own_row
 
 
@@ -206,8 +209,21 @@ def test_a_row_without_names_is_enough_for_a_model_with_names():
     with pytest.raises(ValueError, match="3 features"):
         clf.explain(X[3, :3])
     assert clf.feature_names_in_.tolist() == list("abcd")
+
+
+def test_names_that_were_given_later_ask_for_no_data_frames(tmp_path):
+    X, Y = blocks()
+    clf = fit_blocks().name_columns(list("abcd"), ["u", "v"])
+    expected = fit_blocks().predict(X)
+    save(clf, tmp_path / "model.npz")
+    for model in (clf, pickle.loads(pickle.dumps(clf)), load(tmp_path / "model.npz")):
+        assert_array_equal(model.predict(X), expected)  # warnings are errors here
+        model.partial_fit(X[:2], Y[:2])
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(pd.DataFrame(X, columns=list("abdc")))
+    framed = clf.fit(pd.DataFrame(X, columns=list("abcd")), Y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
-        clf.predict(X)  # columns in another order could not be told
+        framed.predict(X)  # columns in another order could not be told
 
 
 @pytest.mark.parametrize(

@@ -277,9 +277,41 @@ def test_distinctness_is_the_symmetric_divergence(z, width):
 
 def test_the_usual_is_the_mean_of_rows_not_of_rules(several):
     rules = several.rules_
-    assert len({rule.support for rule in rules}) > 2
-    assert_allclose(rules.background.feature_means, 0.0, atol=1e-9)
+    assert len({rule.decides for rule in rules}) > 2
+    means = rules.background.feature_means
+    assert_allclose(means, sum(rule.decides * rule.scaled_center for rule in rules))
+    assert_allclose(means, 0.0, atol=0.07)  # not all rows that a rule decides were won by it
     assert np.abs(np.mean([rule.scaled_center for rule in rules], axis=0)).max() > 0.1
+
+
+def test_what_a_reader_is_told_is_true_of_the_last_rows():
+    """Shares of rows, of labels, and the usual ones, by rows that fade, after labels drift."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(2400, 2)) + np.where(rng.random((2400, 1)) < 0.5, -6.0, 6.0)
+    Y = (rng.random((2400, 2)) < np.where(X > 0, 0.8, 0.3)).astype(float)
+    Y[1200:, 1] = 1.0 - Y[1200:, 1]
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    clf = EFCMLClassifier(splitting="off").fit(X[:400], Y[:400]).partial_fit(X[400:], Y[400:])
+    rules, known, strongest = clf.rules_, ~np.isnan(Y), clf.activations(X).argmax(axis=1)
+    counted = known.any(axis=1)  # rows without any label are not
+    after = counted[::-1].cumsum()[::-1] - counted
+    of_late = counted * 0.998 ** np.minimum(after, after[399])  # rows of `fit` count alike
+    assert_allclose(rules.background.label_means, of_late @ np.nan_to_num(Y) / (of_late @ known))
+    for r, rule in enumerate(rules):  # but for rows that another rule would decide by now
+        rows = of_late * (strongest == r)
+        assert rule.decides == pytest.approx(rows.sum() / of_late.sum(), abs=0.02)
+        assert_allclose(rule.label_rows, rows @ known, atol=12.0)
+        if rule.decides > 0.05:
+            assert_allclose(rule.label_shares, rows @ np.nan_to_num(Y) / (rows @ known), atol=0.04)
+
+
+def test_a_rule_that_decides_nothing_of_late_says_so(two):
+    rule = replace(two[0], label_rows=np.array([4.0, 2.0]))
+    assert rule.consequent == "too few rows of late to tell"
+    nothing = replace(two[0], label_rows=np.zeros(2), label_shares=np.full(2, np.nan))
+    assert nothing.consequent == "too few rows of late to tell"
+    assert nothing.label_tendencies == []
+    assert_allclose(nothing.card()["answers"], nothing.probabilities)
 
 
 def test_a_label_that_is_always_there_is_usual():
@@ -300,7 +332,9 @@ def test_the_usual_follows_the_rows():
     clf.partial_fit(later, Y)
     mean = np.concatenate([X, later]).mean(axis=0)
     usual = clf.rules_.background
-    assert_allclose(usual.offset + usual.unit * usual.feature_means, mean, rtol=1e-6, atol=1e-6)
+    assert_allclose(usual.usual_center, mean, atol=0.02 * X.std(axis=0).max())
+    centers = sum(rule.decides * rule.center for rule in clf.rules_)
+    assert_allclose(usual.usual_center, centers, rtol=1e-9)
 
 
 def test_numbers_show_two_digits_of_the_spread():
@@ -317,8 +351,7 @@ def test_tendencies_and_trends_of_the_clusters(two):
     for rule in two:
         (tendency,) = rule.label_tendencies
         assert tendency.label == "label0"
-        assert tendency.answer == rule.probabilities[0]
-        assert tendency.answer == pytest.approx(float(rule.born > 0), abs=0.02)
+        assert tendency.answer == rule.label_shares[0] == float(rule.born > 0)
         assert tendency.usual == pytest.approx(0.5, abs=1e-9)
         best = rule.important("label1")[0]
         assert best.feature == "x1"
@@ -344,25 +377,28 @@ def test_tendencies_and_trends_of_the_clusters(two):
         (0.21, 1e6, False),
         (0.19, 1e6, True),
         (0.41, 10.0, False),
-        (1.2, 4.0, True),
-        (1.2, 0.0, False),
+        (1.0, 4.0, True),
+        (1.0, 0.0, False),
     ],
 )
-def test_a_tendency_is_an_answer_surely_unlike_the_usual(two, answer, rows, named):
+def test_a_tendency_is_a_share_surely_unlike_the_usual(two, answer, rows, named):
     background = replace(two.background, label_means=np.array([0.3, 0.0]))
-    weights = np.zeros((2, 5))
-    weights[0, -1] = answer
     rule = replace(
         two[0],
         background=background,
-        scaled_weights=weights,
-        label_weights=np.array([rows, rows]),
+        label_shares=np.array([answer, 0.0]),
+        label_rows=np.array([rows, rows]),
     )
     assert [tendency.label for tendency in rule.label_tendencies] == ["label0"] * named
-    assert (rule.probabilities <= 1.0).all()
     for tendency in rule.label_tendencies:
         assert 0.0 <= tendency.low <= tendency.answer <= tendency.high <= 1.0
-        assert tendency.answer == min(answer, 1.0)
+        assert tendency.answer == answer
+
+
+def test_probabilities_at_the_center_are_within_0_and_1(two):
+    weights = np.zeros((2, 5))
+    weights[:, -1] = 1.2, -0.1
+    assert replace(two[0], scaled_weights=weights).probabilities.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)])
@@ -378,12 +414,14 @@ def test_hardly_any_rows_tell_nothing():
 
 
 def test_at_most_five_tendencies_the_largest_gaps_first(two):
-    weights = np.zeros((8, 5))
-    weights[:, -1] = [0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2]
     names = tuple("abcdefgh")
     background = replace(two.background, label_names=names, label_means=np.full(8, 0.5))
     rule = replace(
-        two[0], background=background, scaled_weights=weights, label_weights=np.full(8, 1e4)
+        two[0],
+        background=background,
+        scaled_weights=np.zeros((8, 5)),
+        label_shares=np.array([0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2]),
+        label_rows=np.full(8, 1e4),
     )
     assert [tendency.label for tendency in rule.label_tendencies] == ["f", "b", "c", "h", "g"]
     assert rule.trends == []

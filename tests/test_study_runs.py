@@ -12,7 +12,7 @@ import pytest
 from helpers.cli_files import PATH
 from helpers.study_files import keep_method, model, rows, same, small_set
 
-from efcml import ActiveLearner, EFCMLClassifier, Study, datasets
+from efcml import ActiveLearner, EFCMLClassifier, Study, datasets, measures
 from efcml.studies import Variant, cell_run
 from efcml.studies.record_folder import file_name
 from efcml.studies.study_work import StudyInterrupted, split
@@ -385,11 +385,33 @@ def test_folders_of_others(tmp_path):
         make(tmp_path / "file")
 
 
-def test_draws_with_two_starts_cannot_be_paired(monkeypatch):
+def test_draws_with_two_starts_are_paired_where_both_had_samples(monkeypatch):
     monkeypatch.setattr(datasets, "load", lambda name, seed=0: small_set(name, seed=seed))
     study = Study(GOOD, data="drifting-clusters", orders=2, start=[None, 0.25]).run()
-    with pytest.raises(ValueError, match="has other samples in every order"):
-        study.differences()
+    first, second = list(study.plan.variants)[:2]
+    late, early = (study.plan.n_initial("drifting-clusters", name) for name in (first, second))
+    gaps = []
+    for order in (0, 1):
+        one, two = (study.result(name, "drifting-clusters", order) for name in (first, second))
+        rows = slice(late - early, None)
+        gaps.append(measures.partial_accuracy(two.Y[rows], two.decisions[rows]) - one.pa)
+    assert study.differences(second)["pa", "difference"].item() == pytest.approx(np.mean(gaps))
+
+
+def test_draws_of_a_stream_are_orders_of_their_own(monkeypatch):
+    """Measures are means over draws, and intervals know how much draws differ."""
+    monkeypatch.setattr(datasets, "load", lambda name, seed=0: small_set(name, seed=seed))
+    study = Study({"a": model(), "b": model(max_rules=1)}, data="drifting-clusters", orders=4).run()
+    results = [study.result("b", "drifting-clusters", order) for order in range(4)]
+    table = study.table(["macro_f1", "calibration_error"]).loc["drifting-clusters", "b"]
+    for name in ("macro_f1", "calibration_error"):
+        expected = np.mean([result.measure(name) for result in results])
+        assert table[name] == pytest.approx(expected, abs=1e-12)
+    first = [study.result("a", "drifting-clusters", order).pa for order in range(4)]
+    gaps = np.array([result.pa for result in results]) - first
+    found = study.differences("b", comparisons=1)["pa"].iloc[0]
+    assert found["difference"] == pytest.approx(gaps.mean())
+    assert found["high"] - found["low"] > 2.0 * gaps.std(ddof=1) / np.sqrt(4)
 
 
 def word_table(n=90):

@@ -166,6 +166,69 @@ raise SystemExit(main())
 """
 
 
+@pytest.fixture
+def coded(tmp_path):
+    """A table with a flag and a category of codes, and the same where a gap makes floats."""
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(
+        {
+            "genre": rng.choice(["rock", "pop"], 120),
+            "member": rng.integers(0, 2, 120),
+            "code": rng.integers(1, 5, 120),
+            "liked": rng.integers(0, 2, 120),
+        }
+    )
+    table.to_csv(tmp_path / "plays.csv", index=False)
+    gappy = table.astype({"member": float, "code": float})
+    gappy.loc[5, ["member", "code"]] = np.nan
+    gappy.to_csv(tmp_path / "gappy.csv", index=False)
+    assert "3.0" in (tmp_path / "gappy.csv").read_text()
+    return tmp_path
+
+
+def test_a_gap_that_makes_floats_changes_no_other_row(coded):
+    """pandas writes 3.0 for 3 as soon as a column has a gap."""
+    how = {"text_as_category": ["code"], "n_initial": 120}
+    ds = datasets.from_csv(coded / "plays.csv", ["liked"], **how)
+    others = np.arange(120) != 5
+    for given in (coded / "gappy.csv", pandas.read_csv(coded / "gappy.csv")):
+        X = ds.table.encode(given)
+        assert_array_equal(X[others], ds.X[others])
+    assert np.isnan(X[5, list(ds.feature_names).index("member")])
+    floats = datasets.from_csv(coded / "gappy.csv", ["liked"], **how)
+    shared = [name for name in floats.feature_names if "missing" not in name]
+    assert shared == list(ds.feature_names)
+    assert_array_equal(floats.table.encode(coded / "plays.csv")[others][:, :-1], ds.X[others])
+
+
+def test_a_model_of_numbers_takes_words_for_gaps(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    table = pandas.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    table["y"] = (table.a > 0).astype(int)
+    table.to_csv(tmp_path / "numbers.csv", index=False)
+    ds = datasets.from_csv(tmp_path / "numbers.csv", ["y"], n_initial=80)
+    save(efcml.EFCMLClassifier(prior=1.0).fit(*ds.frames()[0]), tmp_path / "model.npz")
+    table.loc[3, "b"] = np.nan
+    said = []
+    for word in ("", "NA", "?", "null", "None"):
+        table.to_csv(tmp_path / "new.csv", index=False, na_rep=word)
+        assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "new.csv")]) == 0
+        said.append(capsys.readouterr().out)
+    assert len(set(said)) == 1
+    table.to_csv(tmp_path / "new.csv", index=False, na_rep="nought")
+    assert main(["predict", str(tmp_path / "model.npz"), str(tmp_path / "new.csv")]) == 2
+    assert "'nought' in column 'b' is no number" in capsys.readouterr().err
+
+
+def test_decimal_commas_are_doubted_in_a_category_too(tmp_path):
+    values = [f"{30 + i % 40},5" for i in range(200)]
+    table = pandas.DataFrame({"temp": values, "x": np.arange(200.0), "y": [0, 1] * 100})
+    table.to_csv(tmp_path / "commas.csv", index=False)
+    ds = datasets.from_csv(tmp_path / "commas.csv", ["y"], n_initial=120)
+    (said,) = [str(one) for one in ds.table.columns if one.name == "temp"]
+    assert said.endswith("the rest is other; if these are numbers, write points for commas")
+
+
 @pytest.mark.slow
 def test_5000_rows_killed_with_force(tmp_path):
     write_mixed(tmp_path, 5000)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from efcml.support.states import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def tell(options: Namespace) -> None:
     }
     if options.json:
         shares = {name: float(value) for name, value in zip(ds.label_names, share, strict=True)}
-        print(json.dumps(facts | {"label shares": shares}, indent=1))
+        print(to_text(facts | {"label shares": shares}))
         return
     print("\n".join(f"{name:20}{value}" for name, value in facts.items()))
     print("\nlabels by share:")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from efcml import __version__
 from efcml.support.folders import whole_files
+from efcml.support.states import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
@@ -58,17 +59,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "version": __version__,
     }
-    return {name: None if is_nan(value) else value for name, value in summary.items()}
-
-
-def is_nan(value: object) -> bool:
-    """Tell whether a value is NaN, which JSON does not have."""
-    return isinstance(value, float) and math.isnan(value)
-
-
-def to_json(summary: Facts) -> str:
-    """Return a summary as text."""
-    return json.dumps(summary, indent=1, allow_nan=False)
+    return json.loads(to_text(summary))
 
 
 def describe(summary: Facts) -> list[str]:
@@ -125,7 +116,7 @@ def write_numbers(
         save(run.model, place / "model.npz", table=ds.table)
         with (place / "predictions.csv").open("w", encoding="utf-8", newline="") as file:
             write_predictions(file, result, ds.label_names, row_numbers, asked=run.active)
-        (place / "summary.json").write_text(to_json(summary) + "\n", encoding="utf-8")
+        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
         return ["summary.json", "model.npz", "predictions.csv"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from efcml.cli.modelfile import (
 )
 from efcml.cli.outcome import ANSWERS, answer_cells
 from efcml.cli.target import check_target, write_target
+from efcml.support.states import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -84,4 +84,4 @@ def to_json(names: Sequence[str], answer: Answer) -> str:
         "decisions": answer.decisions.astype(int).tolist(),
         "probabilities": answer.probabilities.tolist(),
     }
-    return json.dumps(told, indent=1) + "\n"
+    return to_text(told) + "\n"

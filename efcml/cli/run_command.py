@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.cli.outcome import describe, summarise, to_json, write_results
+from efcml.cli.outcome import describe, summarise, write_results
 from efcml.cli.settings import (
     add_settings,
     check_asking,
@@ -18,6 +18,7 @@ from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, t
 from efcml.rivals.model_list import MODELS
 from efcml.support.folders import make_folder
 from efcml.support.progress import is_watched, progress_bar
+from efcml.support.states import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -90,7 +91,7 @@ def run(options: Namespace) -> None:
         summary = summarise(options, ds, stream)
         files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
         if options.json:
-            print(to_json(summary))
+            print(to_text(summary))
         else:
             print("\n".join([*describe(summary), f"written to {folder}: {', '.join(files)}"]))
     if stop.wanted:

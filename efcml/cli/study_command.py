@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,8 +77,7 @@ def run(options: Namespace) -> None:
         raise KeyboardInterrupt(told) from None
     files = study.write(folder, measures)
     if options.json:
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        print(json.dumps(summary, indent=1))
+        print((folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
         print(study.to_text(measures))
         print(f"written to {folder}: {', '.join(files)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from efcml import __version__
 from efcml.cli.backend import add_backend, read_jobs
 from efcml.cli.source import add_source, read_source
 from efcml.cli.target import check_target, write_target
+from efcml.support.states import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def tell(
         "version": __version__,
     }
     if options.out:
-        write_target(options.out, json.dumps(choice | {"all": result.rows()}, indent=1) + "\n")
+        write_target(options.out, to_text(choice | {"all": result.rows()}) + "\n")
     if options.json:
-        print(json.dumps(choice, indent=1))
+        print(to_text(choice))
     else:
         print("\n".join(describe(result, choice)))
 

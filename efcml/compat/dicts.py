@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import is_missing
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
@@ -45,8 +46,8 @@ def as_float(value: Any) -> float:
 
 def check_weight(w: Any, fitted: bool) -> None:
     """Refuse a weight that a row cannot have, now or ever."""
-    if not 0.0 <= as_float(w) < inf:
-        raise ValueError(f"w must be a finite number, at least 0; got {w!r}.")
+    if not 0.0 <= as_float(w) <= MOST_WEIGHT:
+        raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
     if w not in (0.0, 1.0) and not fitted:
         raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
 

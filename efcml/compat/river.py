@@ -70,6 +70,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     {'AND': False, 'OR': True, 'XOR': True}
     """
 
+    counts_unlabelled = True  # for `prequential`: time passes with rows without labels too
+
     def __post_init__(self) -> None:
         params = Params(**vars(self))
         params.check_together()
@@ -88,7 +90,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     @interrupts_held()
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any], w: float = 1.0) -> None:
-        """Learn one row; a row without any known label changes nothing.
+        """Learn one row; of one without any known label nothing is learned, but time passes.
 
         Parameters
         ----------
@@ -103,6 +105,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         features, labels = read_features(x), read_labels(y)
         check_weight(w, self.learner.fitted)
         if not labels or w == 0.0:
+            if self.learner.fitted:
+                self.learner.pass_rows(1)
             return
         if not (features or self._columns):
             raise ValueError(

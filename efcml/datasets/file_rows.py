@@ -12,6 +12,7 @@ from efcml.support.file_text import read_text, short
 from efcml.support.parquet_files import is_parquet, read_parquet
 from efcml.tables.csv_rows import begin_rows
 from efcml.tables.raw_tables import raw_frame
+from efcml.tables.words import is_no_number
 
 from .arff import read_arff
 from .csv_tables import read_row
@@ -94,15 +95,20 @@ def _read_mixed(
     """Return the numbers of a row, and the text of columns that are kept as text."""
     no_label = [False] * len(names)
     if not text_names:
-        return read_row(where, row, names, no_label, taken)
+        return read_row(where, [no_gap_word(field) for field in row], names, no_label, taken)
     texts = {place: i for place, i in enumerate(taken) if names[i] in text_names}
-    numbers = row[:]
+    numbers = [no_gap_word(field) for field in row]
     for i in texts.values():
         numbers[i : i + 1] = ["0"] * (i < len(row))  # a row that is too short is refused below
     values = read_row(where, numbers, names, no_label, taken).astype(object)
     for place, i in texts.items():
         values[place] = row[i]
     return values
+
+
+def no_gap_word(field: str) -> str:
+    """Return a field among numbers; empty where it says that nothing is known."""
+    return "" if is_no_number(field) else field
 
 
 def _find_columns(

@@ -172,8 +172,8 @@ class MultiLabelFace(LightBase):
         Parameters
         ----------
         feature_names, label_names : sequence of str, optional
-            One for each feature and each label, no name twice. A model with names of features
-            expects data frames from then on; arrays give scikit-learn's warning.
+            One for each feature and each label, no name twice. Data frames must have these names
+            from then on; arrays are taken as before.
         groups : mapping of str to sequence of str, optional
             Names of columns of 0 and 1 that are the values of one thing, by its name, such as
             ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
@@ -201,6 +201,8 @@ class MultiLabelFace(LightBase):
             for kind, names in given.items():
                 attribute = {"feature": "feature_names_in_", "label": "label_names_"}[kind]
                 setattr(self, attribute, np.array(names, dtype=object))
+            if "feature" in given:
+                self._named_later = True
             if groups is not None:
                 self._groups = find_groups(groups, self._column_kinds())
         return self

@@ -27,7 +27,8 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     encoding: Encoding | None = getattr(estimator, "_encoding", None)
     if reset:
         encoding = find_encoding(X)
-        vars(estimator).pop("_encoding", None)
+        for fact in ("_encoding", "_named_later"):
+            vars(estimator).pop(fact, None)
         vars(estimator).update({} if encoding is None else {"_encoding": encoding})
     if encoding is None:
         return check_numbers(estimator, X, reset=reset)
@@ -71,9 +72,8 @@ def is_usual(estimator: Any, array: Array, *, reset: bool) -> bool:
         return False
     if reset:
         return True
-    return not hasattr(estimator, "feature_names_in_") and (
-        array.shape[1] == estimator.n_features_in_
-    )
+    named = hasattr(estimator, "feature_names_in_") and not hasattr(estimator, "_named_later")
+    return not named and array.shape[1] == estimator.n_features_in_
 
 
 def refuse_dates(X: Any) -> None:

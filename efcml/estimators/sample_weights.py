@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import refuse_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats
-
-
-MOST = 1e9  # beyond, sums over rows of weight 1 would be lost in rounding
 
 
 def refuse_keywords(refused: dict[str, Any]) -> None:
@@ -39,8 +37,10 @@ def weigh_rows(Y: Floats, sample_weight: Any) -> Floats:
     weights = np.array(np.broadcast_to(given, Y.shape[:1]))
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise ValueError("sample_weight must be finite and not below 0: leave rows out by 0.")
-    if (weights > MOST).any():
-        raise ValueError(f"sample_weight is above {MOST:g}: divide all weights by the same number.")
+    if (weights > MOST_WEIGHT).any():
+        raise ValueError(
+            f"sample_weight is above {MOST_WEIGHT:g}: divide all weights by the same number."
+        )
     Y[weights == 0.0] = np.nan
     weights[weights == 0.0] = 1.0  # nobody asks
     return weights

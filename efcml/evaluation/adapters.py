@@ -84,8 +84,9 @@ class RiverModel:
     """A river model, or one that looks like it: dictionaries in, dictionaries out.
 
     Features and labels are called by their columns in a DataFrame, else by their numbers. Labels
-    are True and False; unknown ones are not passed, and a row without any is not learned. A label
-    that the model does not mention counts as not predicted: its score is 0.
+    are True and False; unknown ones are not passed. A row without any is passed to
+    models that want to know of it. A label that the model does not mention counts as not predicted:
+    its score is 0.
     """
 
     def __init__(self, model: Any, stream: Stream) -> None:
@@ -125,7 +126,7 @@ class RiverModel:
         """Learn the known labels of row t."""
         labels = zip(self.stream.label_names, self.stream.Y[t].tolist(), strict=True)
         known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
-        if known:
+        if known or getattr(self.model, "counts_unlabelled", False):
             self.model.learn_one(self.stream.row(t), known)
 
 

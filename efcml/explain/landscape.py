@@ -30,20 +30,20 @@ class Landscape:
     covariances: Floats  # (rules, p, p)
     precisions: Floats  # (rules, p, p)
     log_volumes: Floats  # (rules,); 0 where volumes do not count
-    rows: Floats  # (rules,), won by each
+    shares: Floats  # (rules,), of the rows that each decides; their sum is 1
     samples: tuple[Floats, ...]  # some rows (n, p) of each rule
 
     @cached_property
     def mean(self) -> Floats:
         """Mean of the rows of all rules (p,)."""
-        return self.rows / self.rows.sum() @ self.centers
+        return self.shares @ self.centers
 
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of the rows of all rules together (p, p)."""
-        share, gaps = self.rows / self.rows.sum(), self.centers - self.mean
-        inner = np.tensordot(share, self.covariances, axes=1)
-        return inner + (share[:, None] * gaps).T @ gaps
+        gaps = self.centers - self.mean
+        inner = np.tensordot(self.shares, self.covariances, axes=1)
+        return inner + (self.shares[:, None] * gaps).T @ gaps
 
     @one_blas_thread()
     def telling(
@@ -79,8 +79,8 @@ class Landscape:
 
         So a small rival counts enough that two rules do not end with the same condition.
         """
-        rows = np.delete(self.rows, rule)
-        return 0.5 * rows / rows.sum() + 0.5 / len(rows) if len(rows) else rows
+        others = np.delete(self.shares, rule)
+        return 0.5 * others / (others.sum() or 1.0) + 0.5 / max(len(others), 1)
 
 
 class Exchange:

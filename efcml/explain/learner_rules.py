@@ -16,14 +16,13 @@ from efcml.explain.rule import DISTINCT, Rule
 
 if TYPE_CHECKING:
     from efcml.model.learner import Learner
+    from efcml.model.rulebase import RuleBase
     from efcml.support.aliases import Floats, Ints
 
 NO_RULE = -1
 NEARLY_ALL_ROWS = 0.8  # share that the background decides
-STANDS_FOR_ALL = 0.9  # of the rows that could be remembered
 MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
 FEW_SAMPLES = 20
-LEAST_SAMPLE = 100  # rows from which shares are told, if the learner has seen as many
 
 
 def reading_order(rules: Sequence[Rule]) -> list[int]:
@@ -53,11 +52,12 @@ def read_in_order(
     remembered = remembered_rows(learner)
     scaled = scaler.transform(remembered)
     winners = activate_scaled(learner, scaled).argmax(axis=1)
-    land = survey(learner, scaled, winners)
+    decides = decided_shares(rules)
+    land = survey(learner, decides, scaled, winners)
     label_weights, label_means = own(rules.label_weight), own(rules.label_mean)
-    known = label_weights.sum(axis=0)
-    usual = (label_weights * label_means).sum(axis=0) / np.where(known > 0.0, known, 1.0)
-    usual = np.clip(usual, 0.0, 1.0)  # rounding
+    rows, ones = decided_labels(rules, label_weights, label_means)
+    known = rows.sum(axis=0)
+    usual = ones.sum(axis=0) / np.where(known > 0.0, known, 1.0)
     means, spreads = pool(land)
     background = Background(
         columns.with_found_groups(remembered, scaler.mean),
@@ -71,7 +71,6 @@ def read_in_order(
         rules.n_rules,
         land,
     )
-    decides = decided_shares(learner, winners)
     covering = find_background(land, decides)
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
@@ -89,6 +88,8 @@ def read_in_order(
             scaled_weights=learner.planes[r, :K].copy(),
             label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
             label_weights=label_weights[r],
+            label_shares=ones[r] / np.where(rows[r] > 0.0, rows[r], np.nan),
+            label_rows=rows[r],
             label_correlation=correlation(rules, r),
             background=background,
         )
@@ -97,7 +98,7 @@ def read_in_order(
     return background, found
 
 
-def survey(learner: Learner, remembered: Floats, winners: Ints) -> Landscape:
+def survey(learner: Learner, decides: Floats, remembered: Floats, winners: Ints) -> Landscape:
     """Return where the rules of a learner lie, with rows of each.
 
     These are rows that it remembers, or draws from the Gaussian of the rule where they are few.
@@ -118,23 +119,28 @@ def survey(learner: Learner, remembered: Floats, winners: Ints) -> Landscape:
         covariances,
         precisions,
         rules.log_det[:, 1] * float(settings.density),
-        rules.support.copy(),
+        decides,
         tuple(samples),
     )
 
 
-def decided_shares(learner: Learner, winners: Ints) -> Floats:
-    """Return the share of rows in which each rule is the strongest.
+def decided_shares(rules: RuleBase) -> Floats:
+    """Return the share of the rows of late in which each rule was the strongest.
 
-    By the rows that the learner remembers, which are recent, if there are enough. Where many rows
-    were not worth remembering, as others are like them, those that are do not stand for all. Then
-    by the sum of each rule's activation, of which nothing is forgotten.
+    Where none are counted, as in a file of an older version, by the sums of activation.
     """
-    rules, seen = learner.rules, learner.rows_seen
-    wanted = min(max(learner.cases.capacity, LEAST_SAMPLE), seen)
-    if len(winners) >= STANDS_FOR_ALL * wanted > 0:
-        return np.bincount(winners, minlength=rules.n_rules) / len(winners)
-    return rules.use / (rules.use.sum() or 1.0)
+    counted = rules.decided if rules.decided.any() else rules.use
+    return counted / (counted.sum() or 1.0)
+
+
+def decided_labels(rules: RuleBase, weights: Floats, means: Floats) -> tuple[Floats, Floats]:
+    """Return in how many rows that a rule decided of late a label was known, and how many had it.
+
+    Both (rules, K). Where none are counted, by activation.
+    """
+    if rules.decided.any():
+        return rules.decided_known.copy(), np.minimum(rules.decided_ones, rules.decided_known)
+    return weights, weights * np.clip(means, 0.0, 1.0)
 
 
 def find_background(land: Landscape, decides: Floats) -> int:

@@ -34,7 +34,8 @@ VISIBLE = 0.1  # of the same; where a rule lies as all rows do, its place says n
 MOST_FEATURES = 5  # of the planes for reading
 MOST_ON_CARD = 12  # labels
 MOST_TENDENCIES = 5
-LEAST_GAP = 0.1  # between a rule's typical answer and the usual share of a label
+LEAST_GAP = 0.1  # between the share of a label in a rule and the usual one
+FEW_ROWS = 5  # that a rule decided of late; of fewer nothing is told
 MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
 MOST_PUSHES = 3
 LEAST_PUSH = 0.01  # of the score, per standard deviation of the feature in the rule
@@ -57,8 +58,7 @@ class Rule:
     support : float
         Rows the rule has won, as far as they are not forgotten.
     decides : float
-        Share of rows in which it is the strongest: of the rows that the model remembers, or else,
-        about, by its share of all activation so far.
+        Share of rows in which it is the strongest, of late: the last 500 count most.
     covers_all : bool
         Whether it is the background: it decides nearly all rows, or no feature sets it apart.
     weight, share : float
@@ -71,6 +71,9 @@ class Rule:
         Share of each label in the rule, by activation; NaN where nothing is learned yet.
     label_weights : array of shape (K,)
         Activation over the rows in which the label was known.
+    label_shares, label_rows : array of shape (K,)
+        Share of each label in the rows that it decided of late, NaN without any, and how many
+        rows that is from.
     label_correlation : array of shape (K, K)
     background : Background
         What all rules have in common.
@@ -89,6 +92,8 @@ class Rule:
     scaled_weights: Floats
     label_means: Floats
     label_weights: Floats
+    label_shares: Floats
+    label_rows: Floats
     label_correlation: Floats
     background: Background
 
@@ -205,16 +210,16 @@ class Rule:
     def label_tendencies(self) -> list[Tendency]:
         """Labels the rule answers otherwise than usual, at most 5, the largest gap first.
 
-        As (label, answer, usual, low, high): the probability at the center, and between which
-        values it lies by the number of rows behind it. The answer at the center, not the share of
-        the label by activation: where all rules fire a little everywhere, those shares hardly
-        differ.
+        As (label, answer, usual, low, high): the share of the label in the rows that the rule
+        decided of late, the same of all rows, and between which values it lies by the number of
+        rows behind it. Not the answer at the center: rules are formed by features and labels
+        together, so the labels there can be rarer, or more frequent, than where the rule decides.
         """
-        answer, usual = self.probabilities, self.background.label_means
-        gap = np.abs(answer - usual)
+        answer, usual = self.label_shares, self.background.label_means
+        gap = np.nan_to_num(np.abs(answer - usual))
         found = []
         for k in np.argsort(-gap, kind="stable"):
-            low, high = interval(float(answer[k]), float(self.label_weights[k]))
+            low, high = interval(float(answer[k]), float(self.label_rows[k]))
             if gap[k] >= LEAST_GAP and not low <= usual[k] <= high:
                 numbers = float(answer[k]), float(usual[k]), low, high
                 found.append(Tendency(self.label_names[k], *numbers))
@@ -248,6 +253,8 @@ class Rule:
         """The THEN part, without the word."""
         if not (self.label_weights > 0.0).any():
             return "nothing learned yet"
+        if self.label_rows.max() < FEW_ROWS:
+            return "too few rows of late to tell"
         return ", ".join(map(str, self.label_tendencies)) or "labels as usual"
 
     @cached_property
@@ -315,11 +322,12 @@ class Rule:
     def card(self, most: int = MOST_ON_CARD) -> dict[str, Any]:
         """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments.
 
-        Of many labels those are shown that the rule answers least as usual.
+        Of many labels those are shown whose shares are least as usual.
         """
-        answers, usual = self.probabilities, self.background.label_means
+        answers = np.where(self.label_rows > 0.0, self.label_shares, self.probabilities)
+        usual = self.background.label_means
         shown = np.sort(np.argsort(-np.abs(answers - usual), kind="stable")[:most])
-        pairs = zip(answers[shown].tolist(), self.label_weights[shown].tolist(), strict=True)
+        pairs = zip(answers[shown].tolist(), self.label_rows[shown].tolist(), strict=True)
         bounds = np.reshape([interval(*pair) for pair in pairs], (-1, 2))
         return {
             "title": self.title,

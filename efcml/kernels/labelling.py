@@ -6,7 +6,7 @@ through here after it was learned, as long as the rows stay in order.
 
 import numpy as np
 
-from efcml._jit import kernel
+from efcml._jit import kernel, kernel_part
 from efcml.kernels.calibrate import calibrate_row, learn_calibration
 from efcml.kernels.conditioning import condition, measure_sharpness
 from efcml.kernels.constants import F1, SUBSET
@@ -17,6 +17,13 @@ from efcml.kernels.label_counts import count_row, find_thresholds
 WILDEST = 1e3  # score; beyond, or NaN, planes run away, and their errors teach nothing
 
 
+@kernel_part
+def find_thresholds_for(decision, labels):
+    """Find the thresholds by what is known so far, if decisions need any."""
+    if decision == F1:
+        find_thresholds(labels.thresholds, labels.thresholds.found)
+
+
 @kernel
 def decide_row(y, scores, given, decision, labels, decided):
     """Decide a row whose scores are ``given`` what is known of it, that is, not NaN in ``y``."""
@@ -24,8 +31,6 @@ def decide_row(y, scores, given, decision, labels, decided):
         decide_set(y, scores, labels.together, decided)
         return
     found = labels.thresholds.found
-    if decision == F1:
-        find_thresholds(labels.thresholds, found)
     for k in range(decided.shape[0]):
         least = found[k] if decision == F1 else 0.5
         decided[k] = y[k]
@@ -56,6 +61,7 @@ def label_row(y, scores, decision, labels, given, decided, probabilities):
 @kernel
 def label_rows(Y, scores, decision, labels, given, decided, probabilities):
     """Do `label_row` for every row; the state is only read."""
+    find_thresholds_for(decision, labels)
     for t in range(scores.shape[0]):
         label_row(Y[t], scores[t], decision, labels, given[t], decided[t], probabilities[t])
 
@@ -86,5 +92,6 @@ def follow_rows(shown, learned, Y, kept, decision, labels, decided, probabilitie
     nothing, given = labels.together.nothing, labels.together.product
     for t in range(learned.shape[0]):
         if t < shown.shape[0]:
+            find_thresholds_for(decision, labels)
             label_row(nothing, shown[t], decision, labels, given, decided[t], probabilities[t])
         note_row(Y[t], learned[t], kept[t], labels)

@@ -40,7 +40,12 @@ from efcml.kernels.memory import (
     set_factors,
 )
 from efcml.kernels.pairs import find_due_pair
-from efcml.kernels.rule_update import check_inverses, correct_due_rules, count_weights
+from efcml.kernels.rule_update import (
+    check_inverses,
+    correct_due_rules,
+    count_decided,
+    count_weights,
+)
 from efcml.kernels.scoring import add_up, answer_row, blend, score_row, view_row
 from efcml.kernels.sequel import is_on, learn_sequel, pass_row
 from efcml.kernels.waiting import bring_all, bring_all_G, queue_own_rows, queue_row
@@ -206,6 +211,7 @@ def learn_both(y, newborn, row_number, n_rules, model):
         learn_consequents(y, newborn, row_number, n_rules, model.brief, settings, brief, False)
     corrects = settings.corrects
     learn_consequents(y, newborn, row_number, n_rules, rules, settings, scratch, corrects)
+    count_decided(y, n_rules, rules, scratch)
 
 
 @kernel

@@ -27,6 +27,9 @@ REFRESH_SHARE = 0.1  # M is derived anew when this share of the rule's weight is
 CHECK_EVERY = 256  # updates of a rule between two looks at P (G + Delta)
 INVERSE_TOLERANCE = 1e-9
 TINY = 1e-280  # squared steps below this have lost their digits
+LATEST = 500  # rows: of the rows that a rule decided, 1 in so many is forgotten at every row
+OF_LATE = 1.0 - 1.0 / LATEST
+FADED = 1e-9  # rows; fewer are none
 
 
 @kernel_part
@@ -198,6 +201,34 @@ def count_weights(n_rules, rules, scratch):
         rules.weight[rule] = keep * rules.weight[rule] + weight
         rules.penalty_slack[rule] = keep * rules.penalty_slack[rule] + weight
         rules.use[rule] += weight
+
+
+@kernel
+def fade(sums):
+    """Forget a little of sums over rows; what is left of long ago becomes nothing."""
+    for i in range(sums.shape[0]):
+        sums[i] = OF_LATE * sums[i] if sums[i] > FADED else 0.0
+
+
+@kernel
+def count_decided(y, n_rules, rules, scratch):
+    """Count the row, and the labels it has, for the rule that is the strongest there.
+
+    Nothing is learned from these sums: they are what a reader is told.
+    """
+    fade(rules.decided[:n_rules])
+    strongest = 0
+    for rule in range(n_rules):
+        fade(rules.decided_known[rule])
+        fade(rules.decided_ones[rule])
+        if scratch.activation[rule] > scratch.activation[strongest]:
+            strongest = rule
+    amount = scratch.amount[0]
+    rules.decided[strongest] += amount
+    for c in range(y.shape[0]):
+        if scratch.known[c]:
+            rules.decided_known[strongest, c] += amount
+            rules.decided_ones[strongest, c] += amount * y[c]
 
 
 @kernel

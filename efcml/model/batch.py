@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from efcml.kernels import descent, proximal
+from efcml.kernels.rule_update import LATEST
 from efcml.kernels.scoring import activate_rows
 from efcml.model.definite import invert
 from efcml.model.filling import rows_for
@@ -56,6 +57,20 @@ def set_statistics(rules: RuleBase, X: Floats, Y: Floats, psi: Floats) -> None:
             rows = weighted if rules.n_groups == 1 else weighted * known[:, group, None]
             arrays.G[r, group] = symmetric(rows.T @ R)
         set_label_moments(arrays, r, Y, known, psi[:, r])
+
+
+def set_decided(rules: RuleBase, Y: Floats, psi: Floats, amounts: Floats | None = None) -> None:
+    """Count, for every rule, the rows in which it is the strongest, and their labels.
+
+    They count alike, but together no more than those of a long stream, so that later rows do.
+    """
+    arrays, known = rules.arrays, ~np.isnan(Y)
+    counts = np.ones(len(Y)) if amounts is None else amounts
+    counts = counts * min(1.0, LATEST / counts.sum())
+    decided = (psi.argmax(axis=1) == np.arange(rules.n_rules)[:, None]) * counts
+    arrays.decided[: rules.n_rules] = decided.sum(axis=1)
+    arrays.decided_known[: rules.n_rules] = decided @ known
+    arrays.decided_ones[: rules.n_rules] = decided @ np.where(known, Y, 0.0)
 
 
 def set_label_moments(arrays: Any, rule: int, Y: Floats, known: Bools, weights: Floats) -> None:

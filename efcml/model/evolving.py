@@ -362,10 +362,14 @@ class EvolvingRules:
             arrays = rules.arrays
             precision = arrays.joint_precision if test.product_space else arrays.input_precision
             a, b = find_closest_pair(rules.n_rules, arrays.center, precision, rules.scratch.e)
-            pair = compare(rules, a, b, self.start_variance, test)
-            if pair.overlap >= CAP_OVERLAP * test.overlap:
-                self._merge(pair, with_consequents, events, at)
-                return
+            try:
+                pair = compare(rules, a, b, self.start_variance, test)
+            except np.linalg.LinAlgError:
+                pass  # so far apart that their union is lost in rounding
+            else:
+                if pair.overlap >= CAP_OVERLAP * test.overlap:
+                    self._merge(pair, with_consequents, events, at)
+                    return
         least = find_least_used(rules, self.rows_seen, with_consequents=with_consequents)
         self._drop(least, events, at)
 

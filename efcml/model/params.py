@@ -227,7 +227,7 @@ class Parameters:
         "carry meaning.",
         default=6.0,
         above=0.0,
-        most=MOST,
+        most=1e6,  # a rule that holds a value further off is all rounding
     )
     scaling: str = choice(
         'What happens when the stream leaves the scale of the initial rows. "follow" changes the '

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Array, Facts, PathLike, Shapes, State
 
 FORMAT = "efcml"
-FORMAT_VERSION = 2  # 1 can be read (older_files.py)
+FORMAT_VERSION = 3  # 1 and 2 can be read (older_files.py)
 HEADER = "header.json"
 MOST_HEADER = 2**21  # bytes; some thousand arrays
 MOST_BRACKETS = 2**17  # every list takes fifty times its two bytes

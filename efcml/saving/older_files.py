@@ -1,4 +1,4 @@
-"""Files of format 1: what models had learned to say of themselves by then, and what it means.
+"""Files of older formats: what models had learned to say of themselves by then.
 
 Format 2 came with splitting, shared planes that go on learning, memories and a scale that follow a
 stream, caution and time, what errors teach of the labels, held rows that answer, and kinds of
@@ -6,6 +6,9 @@ columns. A model from before is not split, takes nothing in, its shared planes a
 its errors teach it nothing, it forgets as it was told to, and label frequencies answer in its
 warm-up. What is not a parameter is as it is today: if rules count by density, they also win rows by
 it, and merging goes by the dimension.
+
+Format 3 came with counts of what each rule decided of late. In models from before they are 0 until
+more rows are learned, and a reader is told what they know: their activation so far.
 """
 
 from __future__ import annotations
@@ -28,7 +31,11 @@ PARAMETERS = {
 }
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0, "layered": False}
 COUNTS = {"splits": 0, "drifts": 0}
-ARRAYS = ("trial", "drifting", "last_won", "recent_trial")  # and all of the recent cases
+# New arrays by format; and in format 2 all of the recent cases.
+ARRAYS = {
+    2: ("trial", "drifting", "last_won", "recent_trial"),
+    3: ("decided", "decided_known", "decided_ones"),
+}
 
 
 def up_to_date(header: Facts) -> Facts:
@@ -72,10 +79,10 @@ def add_new_facts(facts: Any) -> None:
 
 def arrays_of(header: Facts, table: Shapes) -> Shapes:
     """Return those of today's arrays that a file of the header's format has; the others are 0."""
-    if header["format_version"] > 1:
-        return table
+    version = header["format_version"]
+    later = {name for since, names in ARRAYS.items() if since > version for name in names}
     return {
         name: entry
         for name, entry in table.items()
-        if name.rpartition("/")[2] not in ARRAYS and "recent" not in name.split("/")
+        if name.rpartition("/")[2] not in later and (version > 1 or "recent" not in name.split("/"))
     }

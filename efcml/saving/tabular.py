@@ -41,6 +41,7 @@ LEARNERS: dict[str, Any] = {
     "OneVsRestEFC": OneVsRestLearner,
     "ChainEFC": ChainLearner,
 }
+OPTIONAL = {"table": list, "named_later": bool}  # facts that not every fitted model has
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -60,6 +61,8 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
         "learner": learner,
     }
     facts["fitted"] = fitted
+    if hasattr(model, "_named_later"):
+        fitted["named_later"] = True
     table = table_of(model, table)
     if table is not None:  # files of other models are as they were before there were tables
         fitted["table"] = pack_table(table)
@@ -84,7 +87,7 @@ def shapes(facts: Facts) -> Shapes:
         feature_names=words,
         columns=dict,
         learner=dict,
-        **({"table": list} if "table" in fitted else {}),
+        **{name: what for name, what in OPTIONAL.items() if name in fitted},
     )
     learner = fitted["learner"]
     if kind is Learner:
@@ -141,6 +144,8 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     ):
         if fitted[name] is not None:
             found[attribute] = np.array(fitted[name], dtype=object)
+    if fitted.get("named_later"):
+        found["_named_later"] = True
     if "table" in fitted:
         found["table_"] = unpack_table(fitted["table"])
     return found | {"learner_": learner}

@@ -76,8 +76,9 @@ def difference(
 ) -> Interval:
     """Return the second minus the first, with its interval.
 
-    Orders share their samples. A resample draws samples, or blocks of neighbouring ones, and
-    independently of them orders, and gives both models the same ones. Of R orders R - 1 are drawn:
+    Orders share their samples; draws of a built-in stream have as many of their own, in the same
+    places. A resample draws places, or blocks of neighbouring ones, and independently of them
+    orders, and gives both models the same ones. Of R orders R - 1 are drawn:
     the spread of so many has the size that the mean of R has on new data (a resample of R would be
     too narrow by the share 1 / R of its variance). A single order is taken as it is. Of more than
     `MOST_DRAWN` samples neighbours are drawn together.

@@ -62,10 +62,7 @@ class StudyFindings:
         return join_result(facts, self.folder.arrays(facts["key"]), Y)
 
     def tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
-        """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file.
-
-        Draws of a built-in stream have samples of their own: they stand beside each other, in one.
-        """
+        """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
         key = "tallies", data, model, measure, orders
         if key not in self._known:
             found = [
@@ -75,8 +72,7 @@ class StudyFindings:
                 )
                 for order in orders
             ]
-            joined = self.plan.data[data].redrawn
-            self._known[key] = np.concatenate(found)[None] if joined else np.stack(found)
+            self._known[key] = np.stack(found)
         return self._known[key]
 
     def mean(self, data: str, model: str, measure: str) -> float:
@@ -166,10 +162,5 @@ class StudyFindings:
         starts = [self.plan.n_initial(data, model) for model in models]
         if starts[0] == starts[1]:
             return tables
-        if self.plan.data[data].redrawn:
-            raise ValueError(
-                f"{models[0]!r} and {models[1]!r} start differently on {data}, which has other"
-                " samples in every order: give datasets.load(...) instead of its name."
-            )
         first = max(starts)
         return [table[:, first - start :] for table, start in zip(tables, starts, strict=True)]

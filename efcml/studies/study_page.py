@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from efcml.studies import provenance
 from efcml.studies.study_words import cells, columns, head_line, notes, title
 from efcml.support.folders import make_folder, whole_files
 from efcml.support.markup import escape
+from efcml.support.states import to_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def write_study(study: Study, folder: PathLike, measures: Sequence[str]) -> list
         if found:
             write_csv(place / "differences.csv", found)
         summary = summarise(study, rows, found, measures)
-        text = json.dumps(summary, indent=1, default=str) + "\n"
+        text = to_text(summary) + "\n"
         (place / "summary.json").write_text(text, encoding="utf-8")
         for name, figure in figures.items():
             plots.save_figure(figure, place / name)

@@ -100,7 +100,7 @@ def curve(
         first = 0
     else:
         values = np.array([result.trend(measure, window=window) for result in results])
-        first = int(FIRST * values.shape[1]) if window is None else window - 1
+        first = int(FIRST * values.shape[1]) if window is None else min(window, values.shape[1]) - 1
     rows = study.plan.n_initial(data, model) + np.arange(values.shape[1])
     return rows[first:], values[:, first:]
 

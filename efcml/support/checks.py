@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 Limit: TypeAlias = float | None
 
+MOST_WEIGHT = 1e9  # of a row; beyond, sums over rows of weight 1 would be lost in rounding
+
 
 def number_range(
     *, above: Limit = None, least: Limit = None, below: Limit = None, most: Limit = None

@@ -27,7 +27,7 @@ from efcml.tables.table_columns import (
     OTHER,
     TableColumn,
 )
-from efcml.tables.words import is_gap, is_no_number, yes_or_no
+from efcml.tables.words import is_gap, is_no_number, whole_code, yes_or_no
 
 MOST_VALUES = 12  # of a category; the others are one value more
 MOSTLY = 0.9  # of the fields: the rest are mistakes rather than words
@@ -186,13 +186,16 @@ def as_text(sight: Sight) -> TableColumn:
         all_of_them = len(sight.words) == sight.words.total()
         how_many = "all" if all_of_them else f"{len(sight.words)} of {sight.words.total()}"
         said = f"left out as a name or free text: {how_many} are different"
-        with_commas = {
-            text for text in sight.words if to_number(text.replace(",", ".")) is not None
-        }
-        if mostly(sight, with_commas):
-            said += "; if these are numbers, write points for commas"
-        return sight.column(LEFT_OUT, said)
+        return sight.column(LEFT_OUT, said + doubt_commas(sight))
     return as_category(sight)
+
+
+def doubt_commas(sight: Sight) -> str:
+    """Return a hint where nearly all fields would be numbers, had they points for commas."""
+    good = {text for text in sight.words if to_number(text.replace(",", ".")) is not None}
+    many = sum(sight.words[text] for text in good) >= MOSTLY * sight.words.total()
+    commas = any("," in text for text in good)
+    return "; if these are numbers, write points for commas" if many and commas else ""
 
 
 def constant(sight: Sight) -> TableColumn:
@@ -203,7 +206,7 @@ def constant(sight: Sight) -> TableColumn:
 
 def as_category(sight: Sight) -> TableColumn:
     """Return a category with the most frequent values of the initial part."""
-    learned = sight.texts[: sight.n_learned]
+    learned = [whole_code(text) for text in sight.texts[: sight.n_learned]]
     counts = Counter(text for text in learned if not is_gap(text) and text not in (OTHER, MISSING))
     taken = sorted(text for text, _ in counts.most_common(MOST_VALUES))
     rare = len(counts) > len(taken) or OTHER in learned
@@ -216,6 +219,7 @@ def as_category(sight: Sight) -> TableColumn:
         said = (
             f"category: the {len(taken)} most frequent of {len(counts)} values, the rest is other"
         )
+    said += doubt_commas(sight)
     numbers = [text for text in sight.words if to_number(text) is not None]
     if 0 < len(numbers) < len(sight.words):
         word = next(text for text in sight.words if to_number(text) is None)

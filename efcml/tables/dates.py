@@ -12,7 +12,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
 EPOCH = datetime(1970, 1, 1)
 LONGEST = 60  # characters; what is longer is no date
 
@@ -96,8 +99,7 @@ def _by_pattern(text: str, how: str) -> datetime | None:
     if found is None:
         return None
     parts = found.groupdict()
-    name = (parts.get("name") or "")[:3].lower()
-    month = MONTHS.index(name) + 1 if name else int(parts["month"])  # ValueError: no month
+    month = _find_month(parts["name"]) if "name" in parts else int(parts["month"])
     hour, second = int(parts["hour"] or 0), float(parts["second"] or 0.0)
     if parts["half"]:
         if not 1 <= hour <= 12:
@@ -110,3 +112,8 @@ def _by_pattern(text: str, how: str) -> datetime | None:
     if zone in (None, "Z", "UTC"):
         return moment
     return moment.replace(tzinfo=datetime.strptime(zone, "%z").tzinfo)
+
+
+def _find_month(name: str) -> int:
+    """Return the number of a month by its name or the beginning of it; 0, which is none, else."""
+    return next((i for i, month in enumerate(MONTHS, 1) if month.startswith(name.lower())), 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from efcml.support.file_text import short, to_number
 from efcml.tables.dates import WEEKDAYS, Moment, read_date
-from efcml.tables.words import is_gap, is_no_number, yes_or_no
+from efcml.tables.words import is_gap, is_no_number, whole_code, yes_or_no
 
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 KINDS = (NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT)
@@ -58,7 +58,7 @@ def _read_number(column: TableColumn, text: str) -> list[float] | None:
 
 
 def _read_flag(column: TableColumn, text: str) -> list[float] | None:
-    value = yes_or_no(text)
+    value = yes_or_no(whole_code(text))
     if value is None and is_no_number(text):
         value = math.nan
     return None if value is None else [value]
@@ -79,6 +79,8 @@ def _read_date(column: TableColumn, text: str) -> list[float] | None:
 
 def _read_category(column: TableColumn, text: str) -> list[float]:
     text = MISSING if is_gap(text) else text
+    if text not in column.values:
+        text = whole_code(text)
     if text not in column.values:
         text = OTHER  # if that is no value either, the row has none of them
     return [float(value == text) for value in column.values]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+WHOLE_WITH_DECIMALS = re.compile(r"-?\d+\.0+", re.ASCII)
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"))
 NO_NUMBERS = GAPS | {"none"}  # among words "none" is one of them, among numbers it is a gap
 TRUE_OR_FALSE = {"true": 1.0, "false": 0.0}  # in a table of numbers
@@ -36,3 +39,14 @@ def yes_or_no(text: str) -> float | None:
     (1.0, 0.0, None)
     """
     return ANSWERS_YES_OR_NO.get(text.lower())
+
+
+def whole_code(text: str) -> str:
+    """Return a whole number without its decimals, which gaps in a column put there; else the text.
+
+    Examples
+    --------
+    >>> whole_code("3.0"), whole_code("3.5"), whole_code("v3.0")
+    ('3', '3.5', 'v3.0')
+    """
+    return text.partition(".")[0] if WHOLE_WITH_DECIMALS.fullmatch(text) else text

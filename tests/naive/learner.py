@@ -397,6 +397,7 @@ def merge_weights_paper(W1, W2, k1, k2, overlap):
 # Splitting (section 3): a Gaussian cut at its mean, which every statistic is a moment of
 # --------------------------------------------------------------------------------------------
 
+OF_LATE = 0.998  # of the rows that a rule decided, at every row
 LEAST_TO_SPLIT = 40  # rows of a rule
 TRIAL = 100  # rows after its birth, before a rule can be idle
 SILENCE = 10  # rows that a rule with the least share should have won meanwhile, to be silent
@@ -537,6 +538,9 @@ class Rule:
     D: np.ndarray
     weight: float
     use: float
+    decided: float
+    decided_known: np.ndarray
+    decided_ones: np.ndarray
     label_weight: np.ndarray
     label_mean: np.ndarray
     label_cov: np.ndarray
@@ -575,7 +579,7 @@ def stack_rules(rules):
 def unstack_rules(arrays):
     """Rules from arrays by field name, leading axis = rule."""
     plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
-    plain |= {"use": float, "drifting": int}
+    plain |= {"use": float, "decided": float, "drifting": int}
     plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
     plain |= {"stopped": int, "uid": int, "born": int, "last_won": int}
     rules = []
@@ -744,6 +748,7 @@ class NaiveLearner:
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, self.amount * weight)
                     self.hold_prior(rule)
+            self.count_decided(self.rules[np.argmax(psi)], y, known)
         happened = "birth" if newborn is not None else "update"
         if newborn is None and self.merging:
             happened = self.try_merge(winner) or happened
@@ -753,6 +758,16 @@ class NaiveLearner:
             self.renew_shared_planes()
         self.row += 1
         return happened
+
+    def count_decided(self, strongest, y, known):
+        """What a reader is told: rows of late that a rule decided, and their labels."""
+        for rule in self.rules:
+            rule.decided *= OF_LATE
+            rule.decided_known = OF_LATE * rule.decided_known
+            rule.decided_ones = OF_LATE * rule.decided_ones
+        strongest.decided += self.amount
+        strongest.decided_known += self.amount * known
+        strongest.decided_ones += self.amount * np.where(known, y, 0.0)
 
     def renew_shared_planes(self):
         """Fit one set of planes to all rows, as far as they are kept, and hold all rules to it."""
@@ -891,6 +906,9 @@ class NaiveLearner:
             D=np.zeros((d, K)),
             weight=0.0,
             use=0.0,
+            decided=0.0,
+            decided_known=np.zeros(K),
+            decided_ones=np.zeros(K),
             label_weight=np.zeros((g, K)),
             label_mean=np.zeros((g, K)),
             label_cov=np.zeros((K, K)),
@@ -1076,6 +1094,11 @@ class NaiveLearner:
                 parent.use / 2,
             )
             half.trial = parent.trial / 2
+            half.decided = parent.decided / 2
+            half.decided_known, half.decided_ones = (
+                parent.decided_known / 2,
+                parent.decided_ones / 2,
+            )
             half.uncorrected, half.penalty_slack = parent.uncorrected / 2, parent.weight / 2
             half.P = np.array(
                 [np.linalg.inv(G + np.diag(D)) for G, D in zip(half.G, half.Delta, strict=True)]
@@ -1197,6 +1220,9 @@ class NaiveLearner:
             D=D,
             weight=weight,
             use=one.use + two.use,
+            decided=one.decided + two.decided,
+            decided_known=one.decided_known + two.decided_known,
+            decided_ones=one.decided_ones + two.decided_ones,
             label_weight=label_weight,
             label_mean=label_mean,
             label_cov=label_cov,
