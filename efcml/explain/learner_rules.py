@@ -12,7 +12,7 @@ from efcml.explain.background import Background, name_all
 from efcml.explain.columns import ColumnKinds
 from efcml.explain.landscape import Landscape, draw_rows
 from efcml.explain.phrases import distinctness
-from efcml.explain.rule import DISTINCT, Rule
+from efcml.explain.rule import DISTINCT, FEW_ROWS, Rule
 
 if TYPE_CHECKING:
     from efcml.model.learner import Learner
@@ -58,7 +58,7 @@ def read_in_order(
     rows, ones = decided_labels(rules, label_weights, label_means)
     known = rows.sum(axis=0)
     usual = ones.sum(axis=0) / np.where(known > 0.0, known, 1.0)
-    means, spreads = pool(land)
+    means, spreads = usual_features(rules, land)
     background = Background(
         columns.with_found_groups(remembered, scaler.mean),
         names,
@@ -71,7 +71,7 @@ def read_in_order(
         rules.n_rules,
         land,
     )
-    covering = find_background(land, decides)
+    covering = find_background(rules, land, decides)
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
         Rule(
@@ -84,6 +84,7 @@ def read_in_order(
             weight=float(rules.weight[r]),
             share=float(shares[r]),
             scaled_center=land.centers[r],
+            scaled_mean=mean_row(rules, r, land.centers[r]),
             scaled_covariance=land.covariances[r],
             scaled_weights=learner.planes[r, :K].copy(),
             label_means=np.where(label_weights[r] > 0.0, label_means[r], np.nan),
@@ -139,18 +140,19 @@ def decided_labels(rules: RuleBase, weights: Floats, means: Floats) -> tuple[Flo
     Both (rules, K). Where none are counted, by activation.
     """
     if rules.decided.any():
-        return rules.decided_known.copy(), np.minimum(rules.decided_ones, rules.decided_known)
+        known = rules.decided_known.copy()
+        return known, np.clip(rules.decided_ones, 0.0, known)  # beyond: right after a split
     return weights, weights * np.clip(means, 0.0, 1.0)
 
 
-def find_background(land: Landscape, decides: Floats) -> int:
+def find_background(rules: RuleBase, land: Landscape, decides: Floats) -> int:
     """Return the rule that covers everything, -1 if there is none.
 
     That is one that decides nearly all rows, or the widest that no feature sets apart from all.
     """
     if decides.max() >= NEARLY_ALL_ROWS:
         return int(decides.argmax())
-    means, spreads = pool(land)
+    means, spreads = usual_features(rules, land)
     z = (land.centers - means) / spreads
     widths = np.sqrt(np.diagonal(land.covariances, axis1=1, axis2=2)) / spreads
     covering = np.flatnonzero(distinctness(z, widths).max(axis=1) < DISTINCT)
@@ -172,11 +174,18 @@ def correlation(rules: Any, rule: int) -> Floats:
     return corr
 
 
-def pool(land: Landscape) -> tuple[Floats, Floats]:
+def mean_row(rules: RuleBase, rule: int, center: Floats) -> Floats:
+    """Return the mean of the scaled rows that a rule decided of late; its center without any."""
+    counted = rules.decided[rule]
+    return rules.decided_sum[rule] / counted if counted >= FEW_ROWS else center
+
+
+def usual_features(rules: RuleBase, land: Landscape) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of each scaled feature over the rows of all rules.
 
     The deviation is at most 1, that of the initial rows: widths of young rules hold much of the
     width they were born with, which is no property of the data.
     """
-    spreads = np.sqrt(np.diagonal(land.covariance))
-    return land.mean, np.minimum(spreads, 1.0)
+    counted, spreads = rules.decided.sum(), np.sqrt(np.diagonal(land.covariance))
+    means = rules.decided_sum.sum(axis=0) / counted if counted > 0.0 else land.mean
+    return means, np.minimum(spreads, 1.0)

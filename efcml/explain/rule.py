@@ -65,6 +65,9 @@ class Rule:
         Its sum of activation over the learned rows, which is how many rows its planes come from,
         alone and as a share of all rules'.
     scaled_center, scaled_covariance : arrays of shape (p,) and (p, p)
+    scaled_mean : array of shape (p,)
+        Mean of the rows that it decided of late. Rules are formed by features and labels together,
+        so it is not quite the center; where it decided next to nothing of late, it is.
     scaled_weights : array of shape (K, p + 1)
         Slopes and, last, the intercept of every label's plane.
     label_means : array of shape (K,)
@@ -88,6 +91,7 @@ class Rule:
     weight: float
     share: float
     scaled_center: Floats
+    scaled_mean: Floats
     scaled_covariance: Floats
     scaled_weights: Floats
     label_means: Floats
@@ -113,6 +117,11 @@ class Rule:
     def center(self) -> Floats:
         """Center of the rule (p,)."""
         return self.background.offset + self.background.unit * self.scaled_center
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the rows that it decided of late (p,); of a flag the share of yes."""
+        return self.background.offset + self.background.unit * self.scaled_mean
 
     @property
     def scaled_sigma(self) -> Floats:
@@ -195,7 +204,7 @@ class Rule:
             return Term(
                 variable.name, level(z[j], width[j]), float(self.center[j]), float(self.sigma[j])
             )
-        shares = self.center[columns]
+        shares = np.clip(self.mean[columns], 0.0, 1.0)
         if variable.kind == "flag":
             return flag_term(variable.name, float(shares[0]))
         usual = self.background.usual_center[columns]
@@ -299,7 +308,7 @@ class Rule:
             (j,) = columns
             return [Push(variable.name, float(slopes[j] * self.scaled_sigma[j]))]
         steps = slopes[columns] / self.background.unit[columns]
-        shares = np.clip(self.center[columns], 0.0, 1.0)
+        shares = np.clip(self.mean[columns], 0.0, 1.0)
         varies = (shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT)
         if variable.kind == "flag":
             return [Push(variable.name, float(steps[0]))] if varies[0] else []

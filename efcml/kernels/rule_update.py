@@ -207,24 +207,28 @@ def count_weights(n_rules, rules, scratch):
 def fade(sums):
     """Forget a little of sums over rows; what is left of long ago becomes nothing."""
     for i in range(sums.shape[0]):
-        sums[i] = OF_LATE * sums[i] if sums[i] > FADED else 0.0
+        sums[i] = OF_LATE * sums[i] if abs(sums[i]) > FADED else 0.0
 
 
 @kernel
 def count_decided(y, n_rules, rules, scratch):
-    """Count the row, and the labels it has, for the rule that is the strongest there.
+    """Count the row, its features and its labels for the rule that is the strongest there.
 
     Nothing is learned from these sums: they are what a reader is told.
     """
     fade(rules.decided[:n_rules])
     strongest = 0
     for rule in range(n_rules):
+        fade(rules.decided_sum[rule])
         fade(rules.decided_known[rule])
         fade(rules.decided_ones[rule])
         if scratch.activation[rule] > scratch.activation[strongest]:
             strongest = rule
     amount = scratch.amount[0]
+    row = scratch.own[strongest] if scratch.gaps[0] > 0 else scratch.row
     rules.decided[strongest] += amount
+    for i in range(rules.decided_sum.shape[1]):
+        rules.decided_sum[strongest, i] += amount * row[i]
     for c in range(y.shape[0]):
         if scratch.known[c]:
             rules.decided_known[strongest, c] += amount

@@ -59,8 +59,10 @@ def set_statistics(rules: RuleBase, X: Floats, Y: Floats, psi: Floats) -> None:
         set_label_moments(arrays, r, Y, known, psi[:, r])
 
 
-def set_decided(rules: RuleBase, Y: Floats, psi: Floats, amounts: Floats | None = None) -> None:
-    """Count, for every rule, the rows in which it is the strongest, and their labels.
+def set_decided(
+    rules: RuleBase, X: Floats, Y: Floats, psi: Floats, amounts: Floats | None = None
+) -> None:
+    """Count, for every rule, the rows in which it is the strongest, their features and labels.
 
     They count alike, but together no more than those of a long stream, so that later rows do.
     """
@@ -69,6 +71,8 @@ def set_decided(rules: RuleBase, Y: Floats, psi: Floats, amounts: Floats | None 
     counts = counts * min(1.0, LATEST / counts.sum())
     decided = (psi.argmax(axis=1) == np.arange(rules.n_rules)[:, None]) * counts
     arrays.decided[: rules.n_rules] = decided.sum(axis=1)
+    for r in range(rules.n_rules):
+        arrays.decided_sum[r] = decided[r] @ rows_for(rules, r, X)
     arrays.decided_known[: rules.n_rules] = decided @ known
     arrays.decided_ones[: rules.n_rules] = decided @ np.where(known, Y, 0.0)
 

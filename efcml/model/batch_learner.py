@@ -164,7 +164,7 @@ class BatchLearner(EvolvingRules):
         if prior.amounts is not None:
             psi *= prior.amounts[:, None]
         batch.set_statistics(self.rules, X, Y, psi)
-        batch.set_decided(self.rules, Y, psi, prior.amounts)
+        batch.set_decided(self.rules, X, Y, psi, prior.amounts)
         base = prior.planes(X if whole is None else whole, Y)
         diverged = batch.set_weights(self.rules, self.prior_precision, base, self.settings)
         for rule in diverged:

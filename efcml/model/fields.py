@@ -208,8 +208,9 @@ FIELDS = (
     _rule("use", "", "sum", "halves", "the same sum, of which nothing is forgotten", **_SAME),
     # what a reader is told of it
     _rule("decided", "", "sum", "halves", "rows of late in which it was the strongest", **_SAME),
+    _rule("decided_sum", "p", "sum", "computed", "sum of these rows", **_UNITS),
     _rule("decided_known", "K", "sum", "halves", "of these, rows that knew a label", **_SAME),
-    _rule("decided_ones", "K", "sum", "halves", "of these, rows that had it", **_SAME),
+    _rule("decided_ones", "K", "sum", "computed", "of these, rows that had it", **_SAME),
     # its two memories
     _rule(
         "trial",

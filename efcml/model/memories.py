@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHARED_FIELDS = (
     *("center", "joint_precision", "input_precision", "log_det"),
     *("support", "updates", "prior_share", "tested", "last_won"),
-    *("decided", "decided_known", "decided_ones"),
+    *("decided", "decided_sum", "decided_known", "decided_ones"),
 )
 MOST_RECENT = 25  # cases; there is next to nothing left of older ones
 RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance

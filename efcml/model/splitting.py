@@ -67,7 +67,10 @@ def split(rules: RuleBase, rule: int, row_number: int, start_variance: Floats, b
 def cut_gaussian(
     rules: RuleBase, halves: tuple[int, int], S: Floats, v: Floats, start_variance: Floats
 ) -> None:
-    """Give both halves their centers, precisions and counts; S_0 counts in each, as in any rule."""
+    """Give both halves their centers, precisions and counts; S_0 counts in each, as in any rule.
+
+    The rows that they decided of late are taken to lie around their centers.
+    """
     arrays, p = rules.arrays, rules.n_features
     rule, other = halves
     g = S[:, :p] @ v
@@ -80,8 +83,11 @@ def cut_gaussian(
     marginal = joint[:p, :p]
     arrays.updates[other] = (arrays.updates[rule] - 1) // 2
     arrays.updates[rule] -= arrays.updates[other] + 1
+    sums, ones = 0.5 * arrays.decided_sum[rule], 0.5 * arrays.decided_ones[rule]
     for r, side in zip(halves, SIDES, strict=True):
         arrays.center[r] += side * shift
+        arrays.decided_sum[r] = sums + side * arrays.decided[r] * shift[:p]
+        arrays.decided_ones[r] = ones + side * arrays.decided_known[r] * shift[p:]
         arrays.joint_precision[r] = invert_factor(joint)
         arrays.input_precision[r] = invert_factor(marginal)
         arrays.log_det[r] = log_det(joint), log_det(marginal)

@@ -93,6 +93,8 @@ def move_gaussian(arrays: Any, rule: int, S_0: Floats, change: ChangeOfUnits) ->
     """Re-express the Gaussian of one rule; labels keep their units."""
     p, known = len(change.a), change.a > 0.0
     arrays.center[rule, :p] = change.rows(arrays.center[rule, :p])
+    decided = arrays.decided_sum[rule]
+    arrays.decided_sum[rule] = change.a * decided + change.b * arrays.decided[rule]
     a = np.ones(arrays.center.shape[1])
     a[:p][known] = change.a[known]
     arrays.joint_precision[rule] /= np.outer(a, a)

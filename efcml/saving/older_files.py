@@ -34,7 +34,7 @@ COUNTS = {"splits": 0, "drifts": 0}
 # New arrays by format; and in format 2 all of the recent cases.
 ARRAYS = {
     2: ("trial", "drifting", "last_won", "recent_trial"),
-    3: ("decided", "decided_known", "decided_ones"),
+    3: ("decided", "decided_sum", "decided_known", "decided_ones"),
 }
 
 

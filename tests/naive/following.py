@@ -14,7 +14,7 @@ RECENT, RECENT_WINDOW, RECENT_HELD = 0.9, 0.99, 1.0
 MOST_RECENT, RECENT_WIDTH, RECENT_NOISE = 25, 1.0, 0.3
 DRIFTS, CALM = 0.5, 0.25
 GAUSSIAN = "center joint_precision input_precision log_det support".split()
-GAUSSIAN += "updates prior_share last_won decided decided_known decided_ones".split()
+GAUSSIAN += "updates prior_share last_won decided decided_sum decided_known decided_ones".split()
 
 
 def share_of(trial, held):
@@ -98,7 +98,7 @@ class NaiveFollower(NaiveLearner):
             for i, rule in enumerate(self.rules):
                 if rule is not newborn and psi[i] >= self.activation_floor:
                     self.learn_both(i, x, y, known, psi[i], factors[i])
-            self.count_decided(self.rules[np.argmax(psi)], y, known)
+            self.count_decided(self.rules[np.argmax(psi)], x, y, known)
         happened = None if newborn or not self.merging else self.try_merge(winner)
         if happened is None:
             self.keep_even(None if newborn else winner)

@@ -149,7 +149,7 @@ class Gapped:
             if rule is not newborn and weight >= self.activation_floor:
                 self.learn_consequent(rule, extend(row), y, known, self.amount * weight)
                 self.hold_prior(rule)
-        self.count_decided(self.rules[np.argmax(psi)], y, known)
+        self.count_decided(self.rules[np.argmax(psi)], own[np.argmax(psi)], y, known)
 
 
 class NaiveGapped(Gapped, NaiveLearner):
@@ -187,7 +187,7 @@ class NaiveGappedFollower(Gapped, NaiveFollower):
         for i, rule in enumerate(self.rules):
             if rule is not newborn and psi[i] >= self.activation_floor:
                 self.learn_both(i, own[i], y, known, psi[i], factors[i])
-        self.count_decided(self.rules[np.argmax(psi)], y, known)
+        self.count_decided(self.rules[np.argmax(psi)], own[np.argmax(psi)], y, known)
 
     def learn_gapped_cases(self, seen, own, y, known, psi, factors):
         """As `learn_cases`, but rules answer at their own rows."""

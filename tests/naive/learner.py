@@ -539,6 +539,7 @@ class Rule:
     weight: float
     use: float
     decided: float
+    decided_sum: np.ndarray
     decided_known: np.ndarray
     decided_ones: np.ndarray
     label_weight: np.ndarray
@@ -748,7 +749,7 @@ class NaiveLearner:
                 if rule is not newborn and weight >= self.activation_floor:
                     self.learn_consequent(rule, extend(x), y, known, self.amount * weight)
                     self.hold_prior(rule)
-            self.count_decided(self.rules[np.argmax(psi)], y, known)
+            self.count_decided(self.rules[np.argmax(psi)], x, y, known)
         happened = "birth" if newborn is not None else "update"
         if newborn is None and self.merging:
             happened = self.try_merge(winner) or happened
@@ -759,13 +760,15 @@ class NaiveLearner:
         self.row += 1
         return happened
 
-    def count_decided(self, strongest, y, known):
-        """What a reader is told: rows of late that a rule decided, and their labels."""
+    def count_decided(self, strongest, x, y, known):
+        """What a reader is told: rows of late that a rule decided, features and labels there."""
         for rule in self.rules:
             rule.decided *= OF_LATE
+            rule.decided_sum = OF_LATE * rule.decided_sum
             rule.decided_known = OF_LATE * rule.decided_known
             rule.decided_ones = OF_LATE * rule.decided_ones
         strongest.decided += self.amount
+        strongest.decided_sum += self.amount * x
         strongest.decided_known += self.amount * known
         strongest.decided_ones += self.amount * np.where(known, y, 0.0)
 
@@ -907,6 +910,7 @@ class NaiveLearner:
             weight=0.0,
             use=0.0,
             decided=0.0,
+            decided_sum=np.zeros(p),
             decided_known=np.zeros(K),
             decided_ones=np.zeros(K),
             label_weight=np.zeros((g, K)),
@@ -1095,10 +1099,10 @@ class NaiveLearner:
             )
             half.trial = parent.trial / 2
             half.decided = parent.decided / 2
-            half.decided_known, half.decided_ones = (
-                parent.decided_known / 2,
-                parent.decided_ones / 2,
-            )
+            half.decided_known = parent.decided_known / 2
+            moved = half.center - parent.center
+            half.decided_sum = parent.decided_sum / 2 + half.decided * moved[: self.p]
+            half.decided_ones = parent.decided_ones / 2 + half.decided_known * moved[self.p :]
             half.uncorrected, half.penalty_slack = parent.uncorrected / 2, parent.weight / 2
             half.P = np.array(
                 [np.linalg.inv(G + np.diag(D)) for G, D in zip(half.G, half.Delta, strict=True)]
@@ -1221,6 +1225,7 @@ class NaiveLearner:
             weight=weight,
             use=one.use + two.use,
             decided=one.decided + two.decided,
+            decided_sum=one.decided_sum + two.decided_sum,
             decided_known=one.decided_known + two.decided_known,
             decided_ones=one.decided_ones + two.decided_ones,
             label_weight=label_weight,
