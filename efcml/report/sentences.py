@@ -70,18 +70,18 @@ CAPTIONS = {
         "rows, too few for a mean, are not drawn."
     ),
     "rules": (
-        "Number of rules along the stream. Ticks: where rules are born, merged or dropped. Strips, "
-        "if there are any: which of the rules at the end would decide each row; the darker, the "
-        "more rows of a stretch."
+        "Number of rules along the stream. Ticks: where rules are born, split, merged, dropped, or "
+        "drift. Strips, if there are any: which of the rules at the end would decide each row; the "
+        "darker, the more rows of a stretch."
     ),
     "memberships": (
         "Where the rules lie along the features that tell them apart: 1 at the center of a rule, "
         "in standard deviations from the usual."
     ),
     "cards": (
-        "The rules that decide most: when they hold, and the probability of each label at their "
-        "center, with its interval by the rows behind it. Beyond the line a label is more "
-        "likely than not."
+        "The rules that decide most: when they hold, and the share of each label in the rows that "
+        "they decided of late, with its interval; of many labels those that are least as usual. "
+        "Beyond the line a label is more likely than not."
     ),
     "importance": (
         "How much the features move the score of each label: per standard deviation of the feature "
