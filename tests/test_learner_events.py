@@ -26,6 +26,7 @@ from efcml.model.batch import label_means
 from efcml.model.birth import start_variances
 from efcml.model.divergence import DivergenceWarning
 from efcml.model.learner import Learner
+from efcml.model.params import Params
 from efcml.model.trace import Trace
 from efcml.model.usage import find_least_used
 
@@ -466,3 +467,16 @@ def test_a_second_fit_starts_from_nothing(rng):
     fresh = Learner(make_params(vigilance=0.4), 2, 2).fit(X[30:], Y[30:])
     assert_balanced(learner)
     assert np.array_equal(learner.rules.W, fresh.rules.W)
+
+
+def test_rules_too_far_apart_to_be_one_make_room_all_the_same(monkeypatch):
+    def lost(*arguments):
+        raise np.linalg.LinAlgError
+
+    X, Y = random_rows(np.random.default_rng(0), 20, 3, 2)
+    learner = Learner(Params(max_rules=2, vigilance=0.3, prior=1.0), 3, 2).fit(X, Y)
+    monkeypatch.setattr("efcml.model.evolving.compare", lost)
+    monkeypatch.setattr("efcml.model.evolving.EvolvingRules._find_silent", lambda self: -1)
+    events = []
+    learner._make_room(True, events, 0)
+    assert [kind for _, kind, _ in events] == ["drop"]

@@ -106,7 +106,6 @@ def test_a_report_shows_who_decides():
     (mesh,) = (part for part in below.collections if hasattr(part, "get_coordinates"))
     shares = np.asarray(mesh.get_array()).reshape(len(names), 60)[::-1]
     expected = np.zeros(shares.shape)
-    with pytest.warns(UserWarning, match="valid feature names"):
-        expected[clf.activations(X).argmax(axis=1), np.arange(60)] = 1.0
+    expected[clf.activations(X).argmax(axis=1), np.arange(60)] = 1.0
     assert_allclose(shares, expected)
     assert len(draw_run(result, clf, dataset=ds, first_row=60)["rules"].axes) == 1

@@ -126,6 +126,27 @@ def test_equal_to_the_estimator_bit_for_bit(options, some_unknown):
     assert model.n_rules == clf.n_rules_ > 1
 
 
+def test_time_passes_with_rows_without_labels():
+    """The labels of the last known row become older, as they do in the estimator."""
+    X, Y = stream(120)
+    Y[20:][np.random.default_rng(0).random(100) < 0.5] = np.nan
+    model, clf = RiverEFCML(**QUICK), EFCMLClassifier(**QUICK)
+    for t, (x, y) in enumerate(dicts(X, Y)):
+        if t > 20:
+            answer = model.predict_proba_one(x)
+            expected = clf.predict_proba(X[[t]])[0].tolist()
+            assert [answer[name][True] for name in LABELS] == expected
+        model.learn_one(x, y)
+        clf.partial_fit(X[[t]], Y[[t]])
+    assert freeze(model.learner) == freeze(clf.learner_)
+    pandas = pytest.importorskip("pandas")
+    frames = pandas.DataFrame(X[20:], columns=FEATURES), pandas.DataFrame(Y[20:], columns=LABELS)
+    found = prequential(learned(20), *frames, progress=False)
+    clf = EFCMLClassifier(**QUICK).partial_fit(X[:20], stream(20)[1])
+    expected = prequential(clf, X[20:], Y[20:], progress=False)
+    np.testing.assert_array_equal(found.scores, expected.probabilities)
+
+
 def test_warm_up_answers_label_frequencies():
     X, Y = stream(WARM)
     model = RiverEFCML(**QUICK, provisional=False)

@@ -247,9 +247,12 @@ def test_weights_in_river():
     for (x, y), w in zip(pairs[START:], W[START:], strict=True):
         found.learn_one(x, y, w=w)
         found.learn_one(x, y, w=0)
-    twin.partial_fit(X[START:], Y[START:], sample_weight=W[START:])
+    twice = [np.repeat(part[START:], 2, axis=0) for part in (X, Y)]
+    weights = np.stack([W[START:], np.zeros(len(W) - START)], axis=1).ravel()
+    twin.partial_fit(*twice, sample_weight=weights)
     assert freeze(found.learner) == freeze(twin.learner_)
-    with pytest.raises(ValueError, match="w must be a finite number"):
-        found.learn_one(x, y, w=-1.0)
+    for w in (-1.0, 1e200, float("nan")):
+        with pytest.raises(ValueError, match="w must be a number from 0 to 1e\\+09"):
+            found.learn_one(x, y, w=w)
     with pytest.raises(ValueError, match="warm-up count alike"):
         RiverEFCML().learn_one(x, y, w=2.0)

@@ -572,3 +572,21 @@ def test_files_of_the_first_format_load_and_go_on():
     assert (clf.splitting, clf.least_share) == ("off", 0.0)
     clf.partial_fit(ds.X[250:], ds.Y[250:])
     assert clf.learner_.counts["splits"] == 0
+
+
+def test_files_of_the_second_format_load_and_go_on():
+    """A model from before rules counted what they decide: it answers, goes on and can be read."""
+    ds = datasets.load("drifting-clusters-2d", n=300)
+    clf = load(Path(__file__).parent / "data" / "format_2.npz")
+    expected = [[0.4400964, -0.4435661], [0.4209501, -0.4042982]]  # as that version said
+    np.testing.assert_allclose(clf.decision_function(ds.X[290:292])[:, :2], expected, atol=2e-7)
+    rules = clf.learner_.rules
+    assert not rules.decided.any()
+    by_use = sorted(rules.use / rules.use.sum(), reverse=True)
+    np.testing.assert_allclose([rule.decides for rule in clf.rules_], by_use)
+    assert "of late" not in str(clf.rules_) and "nan" not in str(clf.rules_)
+    clf.partial_fit(ds.X[250:], ds.Y[250:])
+    expected = [[0.4581172, -0.3399446], [0.4711162, -0.3319607]]
+    np.testing.assert_allclose(clf.decision_function(ds.X[290:292])[:, :2], expected, atol=2e-7)
+    assert sum(rule.decides for rule in clf.rules_) == pytest.approx(1.0)
+    assert clf.learner_.rules.decided.sum() == pytest.approx((1 - 0.998**50) * 500)

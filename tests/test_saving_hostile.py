@@ -334,10 +334,10 @@ def test_lengths_of_the_header_that_lie_are_refused(files, path):
 def test_newer_formats_ask_for_a_newer_efcml(files, path):
     parts = members_of(files["fitted"])
     header = json.loads(parts["header.json"])
-    newer = header | {"format_version": 3, "compression": "none"}
+    newer = header | {"format_version": 4, "compression": "none"}
     for text in (archive.to_json(newer), json.dumps(newer).encode()):
         found = assert_refused(path, with_header(parts, text), "upgrade efcml")
-        assert "format 3, here 2" in found
+        assert "format 4, here 3" in found
     for version in (0, -1, True, 1.0, "1", None, [2], {}):
         text = archive.to_json(header | {"format_version": version})
         assert_refused(path, with_header(parts, text))
@@ -349,7 +349,7 @@ def test_frames_of_headers_that_lie_are_refused(files, path):
     for name in header:
         without = {key: header[key] for key in header if key != name}
         assert_refused(path, with_header(parts, archive.to_json(without)))
-        for value in (None, 3, "x", [], {}, ["x"], [["x", "<f8", [1]]], {"class": []}, True):
+        for value in (None, 4, "x", [], {}, ["x"], [["x", "<f8", [1]]], {"class": []}, True):
             if (name, value) != ("efcml_version", "x"):
                 assert_refused(path, with_header(parts, archive.to_json(header | {name: value})))
     # The hash covers also what nobody looks at.

@@ -1,5 +1,7 @@
 """Studies: the three lines, tables, differences, words and pictures."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -154,6 +156,8 @@ def test_pictures(study):
     assert ax.get_ylabel() == "average precision, last 5 rows"
     rows_of = ax.lines[0].get_xdata()
     assert rows_of[-1] == 43
+    ax = study.plot("ap", data="mine", models=["default"], window=1000)  # more than there are
+    assert ax.lines[0].get_xdata().tolist() == [43]
     assert study.plot("rules", data="small").get_ylim()[0] == 0.0
     ax = study.plot_differences("ap")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "none", "static"] * 2
@@ -379,3 +383,14 @@ def test_copies_are_independent():
         twin.partial_fit(*ds.stream)
         assert not np.array_equal(twin.decision_function(ds.X), before)
         assert np.array_equal(fitted.decision_function(ds.X), before)
+
+
+def test_what_has_no_value_is_null_in_files(tmp_path):
+    """No row has a label, so there is no average precision; JSON has no word for that."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    data = {"zero": (X, np.zeros((40, 2)))}
+    study = Study({"a": model(), "b": model(cases=0)}, data=data, orders=2).run()
+    study.write(tmp_path / "out", ["pa", "ap"])
+    text = (tmp_path / "out" / "summary.json").read_text()
+    assert "null" in text
+    json.loads(text, parse_constant=pytest.fail)

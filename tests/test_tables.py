@@ -429,3 +429,11 @@ def test_facts_that_lie_are_refused(plays, column, lie, reason):
     facts[column] |= lie
     with pytest.raises(ValueError, match=reason):
         check_table_facts(facts, len(plays.feature_names))
+
+
+def test_words_that_begin_like_months_are_no_dates():
+    for text in ("marble 3 2024", "decoy 12, 2020", "Junk 1 2001", "3 sepia 2020"):
+        assert not find_formats([text])[text]
+    for text in ("Sept 3 2024", "sep. 3 2024", "3-SEPTEMBER-2024", "3 Sep 2024"):
+        (how,) = find_formats([text])[text]
+        assert read_date(text, how).days == read_date("2024-09-03", "year-month-day").days

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.states import to_text
+from efcml.support.json_text import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:

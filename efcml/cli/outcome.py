@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from efcml import __version__
 from efcml.support.folders import whole_files
-from efcml.support.states import to_text
+from efcml.support.json_text import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:

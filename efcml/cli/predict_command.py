@@ -19,7 +19,7 @@ from efcml.cli.modelfile import (
 )
 from efcml.cli.outcome import ANSWERS, answer_cells
 from efcml.cli.target import check_target, write_target
-from efcml.support.states import to_text
+from efcml.support.json_text import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

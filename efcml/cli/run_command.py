@@ -17,8 +17,8 @@ from efcml.cli.settings import (
 from efcml.cli.source import QUICK_ROWS, add_source, choose_rows, read_source, take_rows
 from efcml.rivals.model_list import MODELS
 from efcml.support.folders import make_folder
+from efcml.support.json_text import to_text
 from efcml.support.progress import is_watched, progress_bar
-from efcml.support.states import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

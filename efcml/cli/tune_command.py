@@ -11,7 +11,7 @@ from efcml import __version__
 from efcml.cli.backend import add_backend, read_jobs
 from efcml.cli.source import add_source, read_source
 from efcml.cli.target import check_target, write_target
-from efcml.support.states import to_text
+from efcml.support.json_text import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from efcml.report.pictures import embed_figure
 from efcml.studies import provenance
 from efcml.studies.study_words import cells, columns, head_line, notes, title
 from efcml.support.folders import make_folder, whole_files
+from efcml.support.json_text import to_text
 from efcml.support.markup import escape
-from efcml.support.states import to_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

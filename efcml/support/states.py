@@ -7,7 +7,6 @@ folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -69,27 +68,3 @@ def to_plain(value: Any) -> Any:
 def from_plain(value: Any) -> Any:
     """Return what `to_plain` was given, as a number of Python."""
     return math.inf if value == INFINITY else value
-
-
-def to_text(value: Any) -> str:
-    """Return JSON for a person to read, or for another program: null for NaN and infinity.
-
-    Examples
-    --------
-    >>> print(to_text({"pa": np.float64(0.5), "ap": math.nan}))
-    {
-     "pa": 0.5,
-     "ap": null
-    }
-    """
-    return json.dumps(_without_nan(value), indent=1, default=str, allow_nan=False)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {name: _without_nan(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
