@@ -33,7 +33,7 @@ def draw_rule_card(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a rule: its conditions in words, and the probability of every label with its interval.
+    """Draw a rule: its conditions in words, and shares of labels in its rows with intervals.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def draw_rule_card(
         One line each; they hold together.
     label_names : sequence of str, or None
     answers, low, high, usual : arrays of shape (K,)
-        What the rule says, between which values that lies, and how frequent the labels are.
+        Shares of the labels in the rule, between which values they lie, and the usual shares.
     ax : Axes, optional
 
     Returns
@@ -53,7 +53,7 @@ def draw_rule_card(
     --------
     >>> ax = draw_rule_card("rule 1", ["wet is yes (98 %)"], ["slip"], [0.8], [0.7], [0.9], [0.2])
     >>> ax.get_xlabel()
-    'probability of the label'
+    'share of rows with the label'
     """
     answers = as_array(answers, None, name="answers")
     n = len(answers)
@@ -78,7 +78,7 @@ def draw_rule_card(
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.7, max(n, 1) - 0.3))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=style.SMALL)
-    return style.name_axes(ax, "probability of the label", "")
+    return style.name_axes(ax, "share of rows with the label", "")
 
 
 def _write(title: str, conditions: Sequence[str]) -> str:
