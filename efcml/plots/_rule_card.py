@@ -71,7 +71,7 @@ def draw_rule_card(
     ax.set_title(words, loc="left", fontsize=style.SMALL + 0.5, linespacing=1.35)
     y = np.arange(n)[::-1]
     ax.hlines(y, low, high, color=SAID, linewidth=2.2, alpha=0.6)
-    ax.scatter(answers, y, s=30, color=SAID, zorder=3, label="by this rule, and how sure")
+    ax.scatter(answers, y, s=30, color=SAID, zorder=3, label="in its rows, and how sure")
     ax.scatter(usual, y, s=70, marker="|", color=USUAL, zorder=2, label="usual")
     ax.axvline(0.5, color=style.GREY, linewidth=0.8, linestyle=":", zorder=0)
     ax.set_yticks(y, labels)
