@@ -37,6 +37,7 @@ DRAWS = (1, 2, 3)
 WAYS = ("winner", "known", "learned")
 RESHAPED = ("births", "merges", "splits", "drops")
 MOVED = (*SHARED_FIELDS, "trial")  # what tells how far a winner moves, and where it was
+KEPT = ("trial", "tested", "last_won", "decided", "decided_sum", "decided_known", "decided_ones")
 
 
 def answer_of_nearest(learner, x):
@@ -76,7 +77,7 @@ def move_again(learner, winner, before, x, labels):
     scratch.z[:] = np.concatenate([learner.scaler.transform(x)[0], labels])
     scratch.amount[0], scratch.gaps[0] = 1.0, 0
     move_winner(winner, learner.model)
-    for name in ("trial", "tested", "last_won"):
+    for name in KEPT:
         getattr(arrays, name)[winner] = now[name]
     assert np.array_equal(arrays.input_precision[winner], now["input_precision"])
 
