@@ -56,7 +56,7 @@ def read_weights(similar, weights, size, expected):
 def compare_with_cases(x, cases):
     """Fill ``place``, which is x without far values, ``similar`` and ``expected``.
 
-    The rows of the cases have no far values either.
+    The rows of the cases had no far values when they came; the scale may have changed since.
     """
     for i in range(x.shape[0]):
         cases.place[i] = min(FAR, max(-FAR, x[i]))
