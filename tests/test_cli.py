@@ -195,7 +195,7 @@ def test_arff_is_read(tmp_path, capsys):
         (["no.csv", "--labels", "y"], "no.csv"),
         (["emotions", "--labels", "y"], "--labels is for files"),
         (["emotions", "--xml", "y"], "--xml is for files"),
-        (["songs.cs", "--labels", "y"], "songs.cs is no data set, and no file that can be read"),
+        (["songs.cs", "--labels", "y"], "--labels is for files: songs.cs is none"),
         (["drifting-clusters", "--rows", "0"], "--rows is 0: choose at least 1."),
         (["drifting-clusters", "--beta", "1,x"], "--beta is '1,x': give numbers"),
         (

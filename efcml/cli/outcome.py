@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from efcml import __version__
 from efcml.support.folders import whole_files
-from efcml.support.json_text import to_text
+from efcml.support.json_text import to_text, without_nan
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "version": __version__,
     }
-    return json.loads(to_text(summary))
+    return without_nan(summary)
 
 
 def describe(summary: Facts) -> list[str]:

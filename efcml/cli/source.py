@@ -71,12 +71,9 @@ def read_source(options: Namespace) -> Dataset:
         return datasets.from_arff(path, options.xml, n_initial=options.initial)
     for option in ("labels", "xml"):
         if getattr(options, option) is not None:
-            if options.data not in (*datasets.CATALOG, *datasets.GENERATORS):
-                raise ValueError(
-                    f"{options.data} is no data set, and no file that can be read: files end in "
-                    ".csv, .parquet or .arff."
-                )
-            raise ValueError(f"--{option} is for files: {options.data} is the name of a data set.")
+            known = options.data in (*datasets.CATALOG, *datasets.GENERATORS)
+            what = "the name of a data set" if known else "none (.csv, .parquet, .arff)"
+            raise ValueError(f"--{option} is for files: {options.data} is {what}.")
     given = {} if options.initial is None else {"n_initial": options.initial}
     return datasets.load(options.data, **given)
 

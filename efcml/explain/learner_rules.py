@@ -71,7 +71,7 @@ def read_in_order(
         rules.n_rules,
         land,
     )
-    covering = find_background(rules, land, decides)
+    covering = find_background(land, decides, means, spreads)
     shares = rules.weight / (rules.weight.sum() or 1.0)
     found = [
         Rule(
@@ -145,14 +145,13 @@ def decided_labels(rules: RuleBase, weights: Floats, means: Floats) -> tuple[Flo
     return weights, weights * np.clip(means, 0.0, 1.0)
 
 
-def find_background(rules: RuleBase, land: Landscape, decides: Floats) -> int:
+def find_background(land: Landscape, decides: Floats, means: Floats, spreads: Floats) -> int:
     """Return the rule that covers everything, -1 if there is none.
 
     That is one that decides nearly all rows, or the widest that no feature sets apart from all.
     """
     if decides.max() >= NEARLY_ALL_ROWS:
         return int(decides.argmax())
-    means, spreads = usual_features(rules, land)
     z = (land.centers - means) / spreads
     widths = np.sqrt(np.diagonal(land.covariances, axis1=1, axis2=2)) / spreads
     covering = np.flatnonzero(distinctness(z, widths).max(axis=1) < DISTINCT)

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from efcml.model.rulebase import RuleBase
     from efcml.support.aliases import Events, Floats
 
+COUNTED_FIELDS = ("decided", "decided_sum", "decided_known", "decided_ones")
 # Kernels change these in the long memory alone.
 SHARED_FIELDS = (
     *("center", "joint_precision", "input_precision", "log_det"),
     *("support", "updates", "prior_share", "tested", "last_won"),
-    *("decided", "decided_sum", "decided_known", "decided_ones"),
+    *COUNTED_FIELDS,
 )
 MOST_RECENT = 25  # cases; there is next to nothing left of older ones
 RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance

@@ -19,14 +19,15 @@ def to_text(value: Any) -> str:
      "ap": null
     }
     """
-    return json.dumps(_without_nan(value), indent=1, default=str, allow_nan=False)
+    return json.dumps(without_nan(value), indent=1, default=str, allow_nan=False)
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
+    """Return a value as JSON can hold it: plain numbers, None for NaN and infinity."""
     if type(value).__module__ == "numpy":  # which is not loaded here: messages come at once
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {name: _without_nan(part) for name, part in value.items()}
+        return {name: without_nan(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(part) for part in value]
+        return [without_nan(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -193,9 +193,8 @@ def as_text(sight: Sight) -> TableColumn:
 def doubt_commas(sight: Sight) -> str:
     """Return a hint where nearly all fields would be numbers, had they points for commas."""
     good = {text for text in sight.words if to_number(text.replace(",", ".")) is not None}
-    many = sum(sight.words[text] for text in good) >= MOSTLY * sight.words.total()
-    commas = any("," in text for text in good)
-    return "; if these are numbers, write points for commas" if many and commas else ""
+    doubtful = mostly(sight, good) and any("," in text for text in good)
+    return "; if these are numbers, write points for commas" if doubtful else ""
 
 
 def constant(sight: Sight) -> TableColumn:

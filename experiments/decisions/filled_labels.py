@@ -27,7 +27,7 @@ from efcml import EFCMLClassifier
 from efcml.explain.activity import activate_scaled
 from efcml.kernels.winning import move_winner
 from efcml.measures import average_precision
-from efcml.model.memories import SHARED_FIELDS, follow_antecedents
+from efcml.model.memories import COUNTED_FIELDS, SHARED_FIELDS, follow_antecedents
 from efcml.studies.provenance import method
 from efcml_paper.scale import SETS
 
@@ -37,7 +37,7 @@ DRAWS = (1, 2, 3)
 WAYS = ("winner", "known", "learned")
 RESHAPED = ("births", "merges", "splits", "drops")
 MOVED = (*SHARED_FIELDS, "trial")  # what tells how far a winner moves, and where it was
-KEPT = ("trial", "tested", "last_won", "decided", "decided_sum", "decided_known", "decided_ones")
+KEPT = ("trial", "tested", "last_won", *COUNTED_FIELDS)
 
 
 def answer_of_nearest(learner, x):
