@@ -213,6 +213,40 @@ def test_two_processes_share_a_folder(floors):
     assert compiled_in(floors) == set()
 
 
+PART = '''
+from efcml._jit import kernel, kernel_part
+from ground import split
+
+@kernel_part
+def whole_part(n):
+    """Return a part of n; this is copied into those that call it."""
+    return split(n)[0]
+
+@kernel
+def first(n):
+    """Return one more."""
+    return whole_part(n) + 1
+
+@kernel
+def second(n):
+    """Return two more."""
+    return whole_part(n) + 2
+'''
+
+
+def test_a_part_from_the_cache_brings_the_kernels_that_it_calls(floors):
+    """Another process has compiled the part; its next caller is loaded alone by a third."""
+    (floors / "part.py").write_text(PART)
+    assert run(floors, "from part import first; print(first(7))") == 3
+    for _ in range(2):
+        assert run(floors, "from part import second; print(second(7))") == 4
+    path = floors / "ground.py"
+    path.write_text(path.read_text().replace("value // 3, value % 3", "value / 2, value % 3"))
+    stamp = path.stat().st_mtime_ns + 10**10
+    os.utime(path, ns=(stamp, stamp))
+    assert run(floors, "from part import second; print(second(7))") == 5.5
+
+
 def test_the_same_kernel_for_several_types(floors):
     code = """
 import json

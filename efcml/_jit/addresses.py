@@ -43,10 +43,10 @@ class Kernel:
         self.py_func = self.__wrapped__ = function
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__module__ = function.__module__
-        self.dispatcher = without_stale_code(njit(**options, **NO_WAY_IN)(function))
+        self.dispatcher = with_sound_cache(njit(**options, **NO_WAY_IN)(function))
         self.entry = self.dispatcher
         if NO_WAY_IN:
-            self.entry = without_stale_code(njit(**options)(self._way_in()))
+            self.entry = with_sound_cache(njit(**options)(self._way_in()))
         self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
         lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
 
@@ -174,19 +174,32 @@ def compile_by_address(function, options, returns=None):
     return Kernel(function, options) if returns is None else RareKernel(function, options, returns)
 
 
+def compile_into_callers(function, options):
+    """Return a function that is copied into those that call it."""
+    dispatcher = njit(**options)(function)
+    return dispatcher if config.DISABLE_JIT or not POSSIBLE else with_sound_cache(dispatcher)
+
+
 class StaleCode(Exception):
     """Code from the cache looks for a kernel that is not there any more."""
 
 
-def without_stale_code(dispatcher):
-    """Let a dispatcher compile anew what calls kernels that have changed their types since."""
+def with_sound_cache(dispatcher):
+    """Let a dispatcher compile anew what calls kernels that have changed their types since.
+
+    What is loaded remembers which kernels it calls, which numba forgets: a caller into which it is
+    copied calls them too.
+    """
     load = dispatcher._cache.load_overload
 
     def load_if_sound(sig, context):
         try:
-            return load(sig, context)
+            result = load(sig, context)
         except StaleCode:
             return None  # as if it were not in the cache
+        if result is not None:
+            result.library._reload_init.update(result.reload_init)
+        return result
 
     dispatcher._cache.load_overload = load_if_sound
     return dispatcher

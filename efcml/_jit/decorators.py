@@ -4,9 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from numba import njit
-
-from efcml._jit.addresses import compile_by_address
+from efcml._jit.addresses import compile_by_address, compile_into_callers
 from efcml._jit.undocumented import if_known
 
 Function: TypeAlias = Callable[..., Any]
@@ -53,7 +51,7 @@ def kernel_fused(function: Function) -> Function:
 
 def kernel_part(function: Function) -> Function:
     """Compile like `kernel`, into its callers: for a few lines that would cost more as a call."""
-    return njit(**_OPTIONS, **_NO_COUNTING)(function)
+    return compile_into_callers(function, _OPTIONS | _NO_COUNTING)
 
 
 def kernel_rare(returns: str = "void") -> Callable[[Function], Function]:
