@@ -10,7 +10,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, Study, datasets, prequential
-from efcml.measures import MEASURES
+from efcml.measures import MEASURES, Measure
 from efcml.plots._differences import draw_differences
 from efcml.studies import Variant
 
@@ -87,6 +87,43 @@ def test_differences_are_those_of_the_table(study):
     assert found.attrs == {"to": "default", "comparisons": 12, "level": 0.95}
     turned = study.differences("default", to="static")
     assert turned["pa", "difference"].tolist() == (-found["pa", "difference"]).tolist()
+
+
+def test_one_name_may_stand_alone(study, tmp_path):
+    first, *others = study.models
+    assert study.table("ap").equals(study.table(["ap"]))
+    one = study.differences(others[0], measures="ap")
+    assert one.equals(study.differences(others[0], measures=["ap"]))
+    assert study.comparisons("ap") == len(others) * len(study.data)
+    assert study.notes("ap") == study.notes(["ap"])
+    assert study.to_text("ap") == study.to_text(["ap"])
+    assert study.write(tmp_path / "one", "ap") == study.write(tmp_path / "two", ["ap"])
+    drawn = [study.plot(models=names, data="small") for names in (first, [first])]
+    assert len(drawn[0].get_lines()) == len(drawn[1].get_lines())
+
+
+def missed_rows(Y, decided):
+    return ((Y == 1) & (decided == 0)).sum(axis=1).astype(float)
+
+
+def test_a_measure_of_ones_own(study, monkeypatch):
+    mine = Measure(
+        *("missed", "missed labels", "Missed labels per row.", "down", "labels"),
+        lambda Y, decided: missed_rows(Y, decided).mean(),
+        missed_rows,
+    )
+    monkeypatch.setitem(MEASURES, "missed", mine)
+    table = study.table("missed")["missed"]
+    for (data, name), value in table.items():
+        results = [study.result(name, data, order) for order in range(3)]
+        expected = [missed_rows(one.Y, one.decisions).mean() for one in results]
+        assert value == pytest.approx(np.mean(expected))
+    frame = study.differences(measures="missed")
+    assert (frame["missed", "low"] <= frame["missed", "high"]).all()
+    assert (
+        results[-1].trend("missed", window=5)[-1]
+        == missed_rows(results[-1].Y[-5:], results[-1].decisions[-5:]).mean()
+    )
 
 
 def test_more_comparisons_give_wider_intervals(study):

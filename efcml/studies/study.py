@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from efcml.studies import USUAL, study_words
 from efcml.studies.study_data import MOST_ORDERS, read_data
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.studies.noting import Note
     from efcml.support.aliases import Facts, PathLike
+
+    Names: TypeAlias = str | Sequence[str]  # one or several
 
 
 class Study:
@@ -198,13 +200,13 @@ class Study:
 
     # -- numbers ----------------------------------------------------------------------------
 
-    def comparisons(self, measures: Sequence[str] = USUAL) -> int:
+    def comparisons(self, measures: Names = USUAL) -> int:
         """Return how many differences a person sees who looks at all of them."""
         first, *others = self.models
         pairs = sum(self.plan.meet(data, one, first) for data in self.data for one in others)
-        return max(pairs * len(measures), 1)
+        return max(pairs * len(listed(measures)), 1)
 
-    def table(self, measures: Sequence[str] = USUAL) -> DataFrame:
+    def table(self, measures: Names = USUAL) -> DataFrame:
         """Return a pandas DataFrame: one line per data set and model, means over the orders.
 
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
@@ -213,14 +215,14 @@ class Study:
         with extra_for("table"):
             import pandas
 
-        return pandas.DataFrame(self.findings.rows(measures)).set_index(["data", "model"])
+        return pandas.DataFrame(self.findings.rows(listed(measures))).set_index(["data", "model"])
 
     def differences(
         self,
         model: str | None = None,
         *,
         to: str | None = None,
-        measures: Sequence[str] = USUAL,
+        measures: Names = USUAL,
         comparisons: int | None = None,
     ) -> DataFrame:
         """Return a model minus another, paired by sample, with intervals; a line per data set.
@@ -235,14 +237,14 @@ class Study:
             If not given, all models but the one that is compared with, as lines (data, model).
         to : str, optional
             The one to compare with; the first if not given.
-        measures : sequence of str
+        measures : str or sequence of str
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
         with extra_for("differences"):
             import pandas
 
-        to = self.name_model(to)
+        to, measures = self.name_model(to), listed(measures)
         names = [name for name in self.models if name != to]
         names = names if model is None else [self.name_model(model)]
         count = self.comparisons(measures) if comparisons is None else comparisons
@@ -282,7 +284,7 @@ class Study:
         measure: str = "pa",
         *,
         data: str | None = None,
-        models: Sequence[str] | None = None,
+        models: Names | None = None,
         window: int | None = None,
         ax: Axes | None = None,
     ) -> Any:
@@ -296,7 +298,7 @@ class Study:
             A name in `efcml.measures.MEASURES`, or "rules".
         data : str, optional
             One data set; all of them if not given.
-        models : sequence of str, optional
+        models : str or sequence of str, optional
         window : int, optional
             The measure of the last so many rows; of all rows so far if not given.
         ax : Axes, optional
@@ -304,7 +306,8 @@ class Study:
         """
         from efcml.studies.study_pictures import plot_study
 
-        return plot_study(self, measure, data=data, models=models, window=window, ax=ax)
+        names = None if models is None else listed(models)
+        return plot_study(self, measure, data=data, models=names, window=window, ax=ax)
 
     def plot_differences(
         self,
@@ -321,25 +324,30 @@ class Study:
 
     # -- words ------------------------------------------------------------------------------
 
-    def notes(self, measures: Sequence[str] = USUAL) -> list[str]:
+    def notes(self, measures: Names = USUAL) -> list[str]:
         """Return sentences on what the differences mean, and on what a reader should know."""
-        return study_words.notes(self, measures)
+        return study_words.notes(self, listed(measures))
 
-    def write(self, folder: PathLike, measures: Sequence[str] = USUAL) -> list[str]:
+    def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
         from efcml.studies.study_page import write_study
 
-        return write_study(self, folder, measures)
+        return write_study(self, folder, listed(measures))
 
-    def to_text(self, measures: Sequence[str] = USUAL) -> str:
+    def to_text(self, measures: Names = USUAL) -> str:
         """Return table and notes as text."""
-        return study_words.as_text(self, measures)
+        return study_words.as_text(self, listed(measures))
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
         return study_words.as_html(self)
+
+
+def listed(names: Names) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def read_orders(orders: Any) -> tuple[int, ...]:
