@@ -111,6 +111,30 @@ def test_a_frame_gives_the_same_as_its_file(plays, tmp_path):
     assert_array_equal(plays.table.encode(path), plays.X)
 
 
+def test_later_rows_come_with_their_labels(plays, tmp_path):
+    path = write_mixed(tmp_path)
+    for found, wanted in zip(
+        plays.table.encode_with_labels(path, LABELS), (plays.X, plays.Y), strict=True
+    ):
+        assert_array_equal(found, wanted)
+    words = pandas.read_csv(path)[5:9]
+    words["liked"] = ["yes", "no", None, "Yes"]
+    X, Y = plays.table.encode_with_labels(words, LABELS)
+    assert_array_equal(X, plays.X[5:9])
+    assert_array_equal(Y["liked"], [1, 0, np.nan, 1])
+    assert [*Y] == ["liked", "skipped"] and Y.index.equals(words.index)
+    one = plays.table.encode_with_labels(words, "liked")[1]
+    assert_array_equal(one, Y[["liked"]])
+    encode = plays.table.encode_with_labels
+    assert "has no column 'sad', which is to be a label" in problems(encode, words, ["sad"])
+    words["liked"] = "perhaps"
+    words["member"] = "perhaps"
+    with pytest.raises(TableProblems) as caught:
+        encode(words, LABELS)
+    assert [line.split(":")[0] for line in caught.value.lines[1:]] == ["row 0", "row 0"]
+    assert caught.value.lines[2].endswith("replace it")
+
+
 def test_a_table_of_numbers_is_as_before(read):
     columns = {"a": ["1", "2.5", "3"], "b": ["4", "4", "4"], "c": ["true", "False", "1"]}
     ds = read(columns)

@@ -14,7 +14,7 @@ import numpy as np
 from efcml.support.file_text import read_text, short, to_number
 from efcml.tables import learn_table
 from efcml.tables.column_finding import Choices
-from efcml.tables.csv_rows import begin_rows, check_names
+from efcml.tables.csv_rows import begin_rows, check_names, listed_columns
 from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
 from efcml.tables.text_blocks import CsvBlocks
 from efcml.tables.words import TRUE_OR_FALSE
@@ -224,18 +224,12 @@ def read_choices(
     if not isinstance(date, Mapping):
         pairs = [
             (one, "") if one in names else one.partition("=")[::2]
-            for one in _listed(names, date or ())
+            for one in listed_columns(names, date or ())
         ]
         date = dict(pairs)
-    return Choices(_listed(names, drop or ()), _listed(names, as_category or ()), date)
-
-
-def _listed(names: list[str], columns: Columns) -> tuple[str, ...]:
-    """Return names that are given as a list, or separated by commas."""
-    if not isinstance(columns, str):
-        return tuple(str(column) for column in columns)
-    whole = columns.strip()
-    return (whole,) if whole in names else tuple(part.strip() for part in whole.split(","))
+    return Choices(
+        listed_columns(names, drop or ()), listed_columns(names, as_category or ()), date
+    )
 
 
 def _split(
@@ -270,7 +264,7 @@ def find_labels(
                 f" labels: choose a number from 1 to {len(names) - 1}"
             )
         return list(range(len(names) - int(label_columns), len(names)))
-    wanted = _listed(names, label_columns)
+    wanted = listed_columns(names, label_columns)
     places = {name: place for place, name in enumerate(names)}
     missing = [column for column in wanted if column not in places]
     if missing:

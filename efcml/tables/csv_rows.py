@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from efcml.support.file_text import short, to_number
@@ -97,3 +97,11 @@ def check_names(names: list[str], where: object) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
+
+
+def listed_columns(names: Sequence[str], columns: Sequence[str] | str) -> tuple[str, ...]:
+    """Return names that are given as a list, or separated by commas."""
+    if not isinstance(columns, str):
+        return tuple(str(column) for column in columns)
+    whole = columns.strip()
+    return (whole,) if whole in names else tuple(part.strip() for part in whole.split(","))

@@ -12,6 +12,7 @@ import numpy as np
 
 from efcml.support.file_text import short, to_number
 from efcml.tables.column_finding import Choices, find_column, name_features
+from efcml.tables.csv_rows import listed_columns
 from efcml.tables.problems import Problem, TableProblems
 from efcml.tables.raw_tables import RawTable, frame_like, is_frame, read_raw
 from efcml.tables.table_columns import LEFT_OUT, NUMBER, TableColumn
@@ -76,14 +77,37 @@ class TableEncoder:
         X = self.encode_raw(read_raw(table, delimiter))
         return frame_like(table, X, self.feature_names) if is_frame(table) else X
 
+    def encode_with_labels(
+        self,
+        table: PathLike | DataFrame,
+        labels: str | Sequence[str],
+        *,
+        delimiter: str | None = None,
+    ) -> tuple[Floats, Floats] | tuple[DataFrame, DataFrame]:
+        """Return the features and the labels of such rows, to go on learning from them.
+
+        Parameters
+        ----------
+        table, delimiter
+            As for `encode`.
+        labels : sequence of str, or str with commas
+            Columns of 0 and 1, or yes and no; a gap is not known, NaN.
+
+        Returns
+        -------
+        X, Y : arrays of shape (n, p) and (n, K), or DataFrames
+        """
+        raw = read_raw(table, delimiter)
+        labels = listed_columns(raw.names, labels)
+        raw.require(labels, "is to be a label")
+        X, Y = encode_labelled(self, raw, labels, raw.problems, "")
+        if not is_frame(table):
+            return X, Y
+        return frame_like(table, X, self.feature_names), frame_like(table, Y, labels)
+
     def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:
         """Return the features of a table as text, or all that is wrong with it."""
-        missing = [column.name for column in self.used if column.name not in raw.index]
-        if missing:
-            raise ValueError(
-                f"{raw.where} has no column {short(', '.join(missing), 200)}, which the model"
-                f" needs; its columns are {short(', '.join(raw.names), 200)}"
-            )
+        raw.require([column.name for column in self.used], "the model needs")
         problems, blocks = list(raw.problems), []
         for column in self.used:
             texts = raw.column(column.name)
@@ -165,7 +189,11 @@ def learn_table(
 
 
 def encode_labelled(
-    table: TableEncoder, raw: RawTable, labels: Sequence[str], known: Sequence[Problem]
+    table: TableEncoder,
+    raw: RawTable,
+    labels: Sequence[str],
+    known: Sequence[Problem],
+    otherwise: str = IN_ANOTHER_WAY,
 ) -> tuple[Floats, Floats]:
     """Return the features and labels of a table as text, or these problems and all others."""
     problems, X = list(known), np.empty((len(raw), 0))
@@ -180,7 +208,7 @@ def encode_labelled(
         left = short("; ".join(table.lines), 150)[1:-1]
         problems.append(Problem("", f"no features are left ({left}): give other columns"))
     try:
-        X = table.encode_raw(raw, IN_ANOTHER_WAY) if table.used else X
+        X = table.encode_raw(raw, otherwise) if table.used else X
     except TableProblems as error:
         problems += error.problems[len(raw.problems) :]
     if problems:
