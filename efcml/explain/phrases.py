@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from efcml.support.levels import CUTS, LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from efcml.support.aliases import Floats
 
-# In standard deviations of a feature. The inner cuts split a normal feature into thirds (31, 38
-# and 31 %), the outer ones take the last 7 % off on either side.
-CUTS = (-1.5, -0.5, 0.5, 1.5)
-LEVELS = ("very low", "low", "medium", "high", "very high")
 NARROW = 0.5  # a rule of at most this width, in standard deviations of the feature, is narrow
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have

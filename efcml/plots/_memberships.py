@@ -10,12 +10,12 @@ import numpy as np
 from efcml.plots import style
 from efcml.plots.arrays import as_array
 from efcml.plots.names import names_for
+from efcml.support.levels import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-CUTS = {-1.5: "very low", -0.5: "low", 0.5: "medium", 1.5: "high", 3.0: "very high"}  # upper ends
 REACH = 3.0  # standard deviations to either side
 POINTS = 161  # of a curve
 HEIGHT = 0.85  # of a curve, in bands
@@ -86,7 +86,7 @@ def draw_memberships(
 def _draw_levels(ax: Axes, p: int) -> None:
     """Draw lines between the levels and below the bands, and name the levels above."""
     low = -REACH
-    for high, word in CUTS.items():
+    for high, word in zip((*CUTS, REACH), LEVELS, strict=True):
         if high < REACH:
             ax.axvline(high, color=style.PALE, linewidth=0.9, zorder=0)
         ax.annotate(
