@@ -55,7 +55,7 @@ lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after mak
 # Two at a time: every check is one process. Their output comes when each one ends.
 test: $(STAMP)  ## every check
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		lint test-coverage test-boundscheck test-wheel
+		lint test-coverage test-wheel
 
 lint: $(STAMP)  ## format, rules of style, types, import contracts
 	$(PY) -m ruff format --check .
@@ -76,17 +76,18 @@ test-jit-first: $(STAMP)
 test-jit-second: $(STAMP)
 	$(call compiled,second) $(filter-out $(wildcard tests/test_[a-l]*.py),$(wildcard tests/test_*.py))
 
-compiled = COVERAGE_FILE=.coverage.$(1) $(PYTEST) -q -m "not wheel and (slow or not plain)" $(COVERED)
+compiled = COVERAGE_FILE=.coverage.$(1) $(PYTEST) -q -m "not wheel and not long and (slow or not plain)" $(COVERED)
 
 test-nojit: $(STAMP)  ## tests of kernels without compilation, and those that need none
 	COVERAGE_FILE=.coverage.nojit NUMBA_DISABLE_JIT=1 \
-		$(PYTEST) -q -m "not slow and not wheel and (plain or twice)" $(COVERED)
+		$(PYTEST) -q -m "not slow and not wheel and not long and (plain or twice)" $(COVERED)
 
 test-coverage: test-jit test-nojit  ## branches that both together reach
 	$(PY) -m coverage combine --quiet --keep .coverage.first .coverage.second .coverage.nojit
 	$(PY) -m coverage report --fail-under=$(COVERAGE)
 
-# The tests that count for the branches of kernels: together they reach all of them.
+# The tests that count for the branches of kernels: together they reach all of them. Uncompiled, they
+# check every index too, so that this is left to `make soak`.
 test-boundscheck: $(STAMP)  ## tests of kernels with checked indices
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -m "twice and not slow" tests
 
@@ -107,10 +108,12 @@ $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	@touch $@
 
 # One process at a time, behind everything else. Long streams are taken up where they ended.
-soak: $(STAMP)  ## long streams, faults and hostile files at length; half an hour
+soak: $(STAMP)  ## long streams, faults, hostile files, checked indices at length; most of an hour
 	EFCML_CACHE=0 nice -n 19 $(PY) experiments/soak/long_streams.py \
 		--out experiments/results/soak/long_streams.json
 	EFCML_SOAK=1 nice -n 19 $(PYTEST) -q $(SOAKED)
+	nice -n 19 $(PYTEST) -q -m long
+	nice -n 19 $(MAKE) --no-print-directory test-boundscheck
 	$(PY) docs/tools/write_docs.py
 
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/

@@ -159,7 +159,7 @@ def test_a_checkpoint_cut_at_any_byte_is_refused(tmp_path, monkeypatch, capsys):
     kept = checkpoint.Checkpoint(path, run, ds)
     assert kept.take_up()  # it is the same run, and only the cut is refused
     run = kept.run = stream.StreamRun(model, None, *ds.stream, learn=True)
-    ends = set(range(0, len(contents), amount(37, 1)))
+    ends = set(range(0, len(contents), amount(151, 1)))
     ends |= {*range(120), *range(len(contents) - 120, len(contents))}
     with counted("checkpoints cut") as figures:
         for end in sorted(ends, reverse=True):

@@ -20,7 +20,7 @@ from efcml.model.divergence import DivergenceWarning
 pytestmark = pytest.mark.slow
 
 EPS = np.finfo(float).eps
-STREAMS = amount(80, 2000)
+STREAMS = amount(40, 2000)
 FEATURES = ("normal", "constant", "copy", "sum", "huge", "tiny", "two values", "late")
 LABELS = ("plane", "never", "always", "copy", "opposite", "late")
 UNKNOWN = ("none", "some", "rows", "one label")

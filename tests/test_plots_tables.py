@@ -182,10 +182,17 @@ def test_numbers_stay_inside_their_cells(rng):
 
 
 @pytest.mark.slow  # no kernel in it, but many drawings
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("own", [True, False], ids=["own figure", "small panel"])
-def test_names_never_touch(size, own, rng):
-    features, labels = size
+@pytest.mark.parametrize(
+    "name",
+    [
+        "emotions",
+        "mediamill",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("yeast", "birds")),
+    ],
+)
+def test_names_never_touch(name, own, rng):
+    features, labels = SIZES[name]
     names = [f"a feature with a long name {i:03d}" for i in range(features)]
     label_names = [f"label with a name {i:03d}" for i in range(labels)]
     panels = [None] * 3 if own else plots.new_figure(9.0, 3.5).subplots(1, 3)

@@ -181,7 +181,7 @@ class Growing(RuleBasedStateMachine):
 
 
 Growing.TestCase.settings = hypothesis_settings(
-    max_examples=40 if COMPILED else 15, stateful_step_count=20
+    max_examples=25 if COMPILED else 15, stateful_step_count=20
 )
 test_growing = Growing.TestCase
 

@@ -229,7 +229,7 @@ def test_decimal_commas_are_doubted_in_a_category_too(tmp_path):
     assert said.endswith("the rest is other; if these are numbers, write points for commas")
 
 
-@pytest.mark.slow
+@pytest.mark.long  # test_killed_and_taken_up is the same on fewer rows
 def test_5000_rows_killed_with_force(tmp_path):
     write_mixed(tmp_path, 5000)
     arguments = run_mixed("plays.csv", "--drop", "town", rows="500")

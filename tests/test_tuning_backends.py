@@ -95,7 +95,7 @@ def test_processes_give_the_same(rows, tmp_path):
 def test_processes_share_large_tables():
     X, Y = random_rows(np.random.default_rng(5), 4000, 40, 1)
     assert X.nbytes > 1e6  # joblib hands it over as a file that cannot be written
-    options = {"grid": Grid([2.0, 3.0], 0.0, [0.0, 1.0]), "folds": 2}
+    options = {"grid": Grid(2.0, 0.0, [0.0, 1.0]), "folds": 2}
     assert search_with((X, Y), jobs=2, **options) == search_with((X, Y), **options)
 
 

@@ -114,7 +114,7 @@ def run(programs, folder):
     subprocess.run(
         [sys.executable, "-W", "error", "-c", PREPARE + RUN, str(folder)],
         check=True,
-        timeout=900,
+        timeout=1800,
         env=os.environ | one_thread | {"PYTHONPATH": PATH, "MPLBACKEND": "Agg"},
     )
     return places
