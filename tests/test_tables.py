@@ -126,7 +126,9 @@ def test_later_rows_come_with_their_labels(plays, tmp_path):
     one = plays.table.encode_with_labels(words, "liked")[1]
     assert_array_equal(one, Y[["liked"]])
     encode = plays.table.encode_with_labels
-    assert "has no column 'sad', which is to be a label" in problems(encode, words, ["sad"])
+    assert "has no column 'sad': choose the labels among" in problems(encode, words, ["sad"])
+    assert "no label column is named" in problems(encode, words, [])
+    assert "a label column is named twice" in problems(encode, words, ["liked", "liked"])
     words["liked"] = "perhaps"
     words["member"] = "perhaps"
     with pytest.raises(TableProblems) as caught:

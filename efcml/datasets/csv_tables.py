@@ -14,7 +14,7 @@ import numpy as np
 from efcml.support.file_text import read_text, short, to_number
 from efcml.tables import learn_table
 from efcml.tables.column_finding import Choices
-from efcml.tables.csv_rows import begin_rows, check_names, listed_columns
+from efcml.tables.csv_rows import begin_rows, check_names, find_labels, listed_columns
 from efcml.tables.raw_tables import is_frame, raw_csv, raw_frame, wrong_length
 from efcml.tables.text_blocks import CsvBlocks
 from efcml.tables.words import TRUE_OR_FALSE
@@ -251,34 +251,6 @@ def _split(
         [names[column] for column in labels],
         description,
     )
-
-
-def find_labels(
-    names: list[str], label_columns: Sequence[str] | str | int, where: object
-) -> list[int]:
-    """Return the positions of the label columns, in the order they were asked for."""
-    if isinstance(label_columns, (int, np.integer)):
-        if not 0 < label_columns < len(names):
-            raise ValueError(
-                f"{where} has {len(names)} columns, of which the last {label_columns} cannot be"
-                f" labels: choose a number from 1 to {len(names) - 1}"
-            )
-        return list(range(len(names) - int(label_columns), len(names)))
-    wanted = listed_columns(names, label_columns)
-    places = {name: place for place, name in enumerate(names)}
-    missing = [column for column in wanted if column not in places]
-    if missing:
-        raise ValueError(
-            f"{where} has no column {', '.join(map(repr, missing))}: choose the labels among"
-            f" {short(', '.join(names), 200)}"
-        )
-    if not wanted:
-        raise ValueError(f"{where}: no label column is named: name at least one")
-    if len(set(wanted)) < len(wanted):
-        raise ValueError(f"{where}: a label column is named twice: name each one once")
-    if len(wanted) == len(names):
-        raise ValueError(f"{where}: every column is a label: no features are left")
-    return [places[column] for column in wanted]
 
 
 def read_row(

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.support.parquet_files import open_parquet, to_frame
-from efcml.tables.csv_rows import check_names
+from efcml.tables.csv_rows import check_names, find_labels
 from efcml.tables.raw_tables import RawTable, raw_frame
 
 from . import large_tables
 from .catalog import Dataset, check_initial
-from .csv_tables import Columns, find_labels, frame_numbers, read_choices, read_frame
+from .csv_tables import Columns, frame_numbers, read_choices, read_frame
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike

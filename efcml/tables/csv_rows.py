@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
 from pathlib import Path
 
 from efcml.support.file_text import short, to_number
@@ -97,6 +98,35 @@ def check_names(names: list[str], where: object) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"{where}: two columns are called {short(twice)}: rename one")
+
+
+def find_labels(
+    names: Sequence[str], label_columns: Sequence[str] | str | int, where: object
+) -> list[int]:
+    """Return the positions of the label columns, in the order they were asked for."""
+    if isinstance(label_columns, (int, Integral)):
+        last = int(label_columns)
+        if not 0 < last < len(names):
+            raise ValueError(
+                f"{where} has {len(names)} columns, of which the last {last} cannot be"
+                f" labels: choose a number from 1 to {len(names) - 1}"
+            )
+        return list(range(len(names) - last, len(names)))
+    wanted = listed_columns(names, label_columns)
+    places = {name: place for place, name in enumerate(names)}
+    missing = [column for column in wanted if column not in places]
+    if missing:
+        raise ValueError(
+            f"{where} has no column {', '.join(map(repr, missing))}: choose the labels among"
+            f" {short(', '.join(names), 200)}"
+        )
+    if not wanted:
+        raise ValueError(f"{where}: no label column is named: name at least one")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"{where}: a label column is named twice: name each one once")
+    if len(wanted) == len(names):
+        raise ValueError(f"{where}: every column is a label: no features are left")
+    return [places[column] for column in wanted]
 
 
 def listed_columns(names: Sequence[str], columns: Sequence[str] | str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from efcml.support.file_text import short, to_number
 from efcml.tables.column_finding import Choices, find_column, name_features
-from efcml.tables.csv_rows import listed_columns
+from efcml.tables.csv_rows import find_labels
 from efcml.tables.problems import Problem, TableProblems
 from efcml.tables.raw_tables import RawTable, frame_like, is_frame, read_raw
 from efcml.tables.table_columns import LEFT_OUT, NUMBER, TableColumn
@@ -80,7 +80,7 @@ class TableEncoder:
     def encode_with_labels(
         self,
         table: PathLike | DataFrame,
-        labels: str | Sequence[str],
+        labels: str | Sequence[str] | int,
         *,
         delimiter: str | None = None,
     ) -> tuple[Floats, Floats] | tuple[DataFrame, DataFrame]:
@@ -90,24 +90,29 @@ class TableEncoder:
         ----------
         table, delimiter
             As for `encode`.
-        labels : sequence of str, or str with commas
-            Columns of 0 and 1, or yes and no; a gap is not known, NaN.
+        labels : sequence of str, str with commas, or int
+            Columns of 0 and 1, or yes and no, or how many of the last columns; a gap is not known,
+            NaN.
 
         Returns
         -------
         X, Y : arrays of shape (n, p) and (n, K), or DataFrames
         """
         raw = read_raw(table, delimiter)
-        labels = listed_columns(raw.names, labels)
-        raw.require(labels, "is to be a label")
-        X, Y = encode_labelled(self, raw, labels, raw.problems, "")
+        names = [raw.names[place] for place in find_labels(raw.names, labels, raw.where)]
+        X, Y = encode_labelled(self, raw, names, raw.problems, "")
         if not is_frame(table):
             return X, Y
-        return frame_like(table, X, self.feature_names), frame_like(table, Y, labels)
+        return frame_like(table, X, self.feature_names), frame_like(table, Y, names)
 
     def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:
         """Return the features of a table as text, or all that is wrong with it."""
-        raw.require([column.name for column in self.used], "the model needs")
+        missing = [column.name for column in self.used if column.name not in raw.index]
+        if missing:
+            raise ValueError(
+                f"{raw.where} has no column {short(', '.join(missing), 200)}, which the model"
+                f" needs; its columns are {short(', '.join(raw.names), 200)}"
+            )
         problems, blocks = list(raw.problems), []
         for column in self.used:
             texts = raw.column(column.name)

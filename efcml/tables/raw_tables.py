@@ -49,15 +49,6 @@ class RawTable:
         """Return the fields of a column."""
         return self.columns[self.index[name]]
 
-    def require(self, names: Sequence[str], why: str) -> None:
-        """Refuse a table without some columns, which ``why``."""
-        missing = [name for name in names if name not in self.index]
-        if missing:
-            raise ValueError(
-                f"{self.where} has no column {short(', '.join(missing), 200)}, which {why};"
-                f" its columns are {short(', '.join(self.names), 200)}"
-            )
-
     def place(self, row: int) -> str:
         """Return where a row stands."""
         return f"{self.unit} {self.places[row]}"
