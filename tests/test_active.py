@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, stream
 from helpers.streams import assert_identical, make_params, state_of
-from test_classifier import QUICK, stream
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, plots, prequential
 from efcml.active import Query, Question

@@ -9,6 +9,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from helpers.models import EVERYTHING, QUICK, freeze, hide, learn_in_chunks, stream
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, hamming_loss
@@ -20,81 +21,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from efcml import EFCMLClassifier, OneVsRestEFC
-from efcml.model.casebase import CaseBase
 from efcml.model.divergence import DivergenceWarning
-from efcml.model.label_layer import LabelLayer
 from efcml.model.params import Params
-from efcml.model.rulebase import RuleBase
-from efcml.model.sequelbase import SequelBase
-from efcml.support.bundles import Bundle
 from efcml.support.probability import squash
-
-# Nothing here depends on defaults, so that rules are born and merged whatever those become.
-FIXED = {
-    "birth_width": 0.3,
-    "variance_floor": 0.1,
-    "merge_overlap": 0.8,
-    "merge_volume": 1.0,
-    "activation_floor": 1e-4,
-}
-
-# Small enough for uncompiled kernels: no search for the prior, a short warm-up, several rules.
-QUICK = FIXED | {"prior": 1.0, "warmup_rows": 12, "vigilance": 0.3, "bandwidth": "dimension"}
-
-# Every option that changes what is computed, away from its default; births at a low cap.
-EVERYTHING = FIXED | {
-    "vigilance": 0.05,
-    "alpha": 0.01,
-    "beta": 0.1,
-    "correlation": "laplacian",
-    "bandwidth": 1.0,
-    "n_steps": 2,
-    "step_interval": 0.5,
-    "forgetting": 0.99,
-    "prior": 2.0,
-    "product_space": False,
-    "max_rules": 4,
-    "birth_learning": False,
-    "birth_plane": "blend",
-    "cases": 7,
-    "warmup_rows": 10,
-}
-
-
-def stream(n=40, n_features=3, n_labels=3, seed=0):
-    """Return X and Y of a small multi-label problem with noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, n_features))
-    planes = rng.normal(size=(n_features, n_labels))
-    return X, (X @ planes + 0.3 * rng.normal(size=(n, n_labels)) > 0.2).astype(float)
-
-
-def hide(Y, share=0.4, seed=1):
-    """Return Y with some labels unknown, and row 3 without any."""
-    hidden = np.random.default_rng(seed).random(Y.shape) < share
-    hidden[3] = True
-    return np.where(hidden, np.nan, Y)
-
-
-MADE = ("_model", "_made")  # of the rest: what kernels are given, what held rows say
-
-
-def freeze(value):
-    """Return a comparable deep copy of a state; two are equal only if equal bit for bit."""
-    if isinstance(value, RuleBase | CaseBase | SequelBase | LabelLayer):
-        return freeze(value.state())
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, dict):
-        return tuple((name, freeze(value[name])) for name in sorted(value))
-    if isinstance(value, np.ndarray | list | tuple):
-        return tuple(freeze(part) for part in value)
-    if isinstance(value, Bundle):
-        return type(value).__name__, freeze(value.values())
-    if type(value).__module__.startswith("efcml"):
-        kept = {name: part for name, part in vars(value).items() if name not in MADE}
-        return type(value).__name__, freeze(kept)
-    return repr(value)
 
 
 def expected_proba(decision):
@@ -601,15 +530,6 @@ def test_known_labels_are_learned_from_partly_known_rows():
 
 
 # -- warm-up and chunks -----------------------------------------------------------------------
-
-
-def learn_in_chunks(clf, X, Y, sizes):
-    start = 0
-    for size in sizes:
-        clf.partial_fit(X[start : start + size], Y[start : start + size])
-        start += size
-    assert start == len(X)
-    return clf
 
 
 def test_warm_up_holds_rows_and_answers_frequencies():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers.models import QUICK, freeze, hide, stream
 from helpers.ranges import FACTS, refused
 from sklearn.exceptions import NotFittedError
-from test_classifier import QUICK, freeze, hide, stream
 
 from efcml import EFCMLClassifier
 from efcml.model.learner import Learner

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, freeze, stream
 from sklearn import metrics
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.inspection import permutation_importance
@@ -9,7 +10,6 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from test_classifier import QUICK, freeze, stream
 
 from efcml import EFCMLClassifier
 from efcml.measures import average_precision, partial_accuracy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_reading_rules import blocks, fit_blocks
+from helpers.models import blocks, fit_blocks
 
 from efcml import ActiveLearner, datasets, prequential
 from efcml.support.extras import EXTRAS, extra_for

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.cli_files import PATH
+from helpers.models import QUICK, freeze, stream
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
-from test_classifier import QUICK, freeze, stream
 
 import efcml
 from efcml.estimators import light

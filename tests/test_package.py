@@ -171,7 +171,6 @@ print(json.dumps([before, changed]))
 WORK = """
 import sys
 sys.path.insert(0, "tests")
-from test_classifier import EVERYTHING, QUICK, hide, stream
 from efcml import ActiveLearner, EFCMLClassifier, prequential
 import numpy as np
 X, Y = stream(120)
@@ -215,7 +214,6 @@ def test_warmup_returns_nothing_and_can_be_repeated():
 CLOCK = """
 sys.path.insert(0, "tests")
 import numpy as np
-from test_classifier import hide, stream
 from test_river import LABELS, dicts
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.active import asked_stream as asked

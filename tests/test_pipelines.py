@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.models import freeze
 from helpers.study_files import QUICK, keep_method, model, rows, same, small_set
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -14,7 +15,6 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from test_classifier import freeze
 
 from efcml import ActiveLearner, EFCMLClassifier, Study, prequential
 from efcml.studies import Variant

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from helpers.models import fit_blocks
 from numpy.testing import assert_allclose
-from test_reading_rules import fit_blocks
 
 from efcml import EFCMLClassifier, datasets, plots, prequential
 from efcml.report import draw_run

@@ -4,26 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, hide, problem, stream
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
-from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
 from efcml import EFCMLClassifier
 from efcml.evaluation import prequential
 
-N_INITIAL = 20
 OPTIONS = pytest.mark.parametrize("options", [QUICK, EVERYTHING], ids=["quick", "everything"])
 LABELS = pytest.mark.parametrize("labels", ["known", "unknown"])
-
-
-def problem(labels="known", n=60):
-    """Return a stream; with unknown labels, also rows that know none and rows without labels."""
-    X, Y = stream(n)
-    Y[30:33] = 0.0  # no label: no ranking
-    if labels == "unknown":
-        Y[25:] = hide(Y[25:])
-    return X, Y
 
 
 def initial(options, X, Y):

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
+from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, problem
 from helpers.streams import COMPILED
-from test_classifier import EVERYTHING, QUICK, freeze
-from test_prequential import N_INITIAL, copy, problem
+from test_prequential import copy
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.evaluation import blocks

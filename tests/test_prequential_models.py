@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.models import hide, stream
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -12,7 +13,6 @@ from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
-from test_classifier import hide, stream
 
 from efcml.evaluation import prequential
 

@@ -4,10 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, TWO_RULES, fit_blocks, stream
 from helpers.tool_files import load_tool
 from numpy.testing import assert_allclose
-from test_classifier import QUICK, stream
-from test_reading_rules import TWO_RULES, fit_blocks
 
 from efcml import EFCMLClassifier, datasets
 from efcml.explain.landscape import Exchange, Landscape, draw_rows

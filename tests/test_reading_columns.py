@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from helpers.models import TWO_RULES, freeze
 from numpy.testing import assert_allclose, assert_array_equal
-from test_classifier import freeze
-from test_reading_rules import TWO_RULES
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main

@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, stream
 from sklearn import config_context
-from test_classifier import QUICK, stream
-from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.explain import explain_row, read_rules

@@ -5,10 +5,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, hide, stream
 from naive.cases import process_posterior, similarity
 from numpy.testing import assert_allclose, assert_array_equal
-from test_classifier import QUICK, freeze, hide, stream
-from test_reading_rules import TWO_RULES, blocks, fit_blocks
 
 from efcml import EFCMLClassifier, datasets, load, save
 from efcml.model.batch import errors_without_own_row

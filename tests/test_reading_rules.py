@@ -7,50 +7,17 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, hide, stream
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, norm
 from sklearn.exceptions import NotFittedError
-from test_classifier import QUICK, hide, stream
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC
 from efcml.explain import read_rules
 from efcml.explain.phrases import distinctness, interval, level, with_spread
 from efcml.kernels.scoring import activate_rows
 
-# Every parameter that forms rules, so that there are exactly two.
-TWO_RULES = {
-    "vigilance": 1.5,
-    "birth_width": 0.1,
-    "variance_floor": 0.0,
-    "product_space": False,
-    "bandwidth": "dimension",
-    "activation": "density",
-    "merge_overlap": 0.8,
-    "merge_volume": 1.0,
-    "splitting": "off",
-    "least_share": 0.0,
-    "prior": 1.0,
-    "alpha": 0.0,
-    "beta": 0.1,
-    "activation_floor": 1e-4,
-}
 ONE_RULE = TWO_RULES | {"vigilance": 1e9}
-
-
-def blocks(n=40, seed=20260):
-    """Two clusters that differ in features 0 and 2 only; label1 follows feature 1."""
-    rng = np.random.default_rng(seed)
-    second = np.arange(n) >= n // 2
-    X = rng.normal(size=(n, 4))
-    Y = np.column_stack([second, X[:, 1] > 0.0]).astype(float)
-    X[:, 0] += 20.0 * second
-    X[:, 2] -= 20.0 * second
-    return X * [1.0, 10.0, 0.1, 5.0] + [0.0, 100.0, 0.0, -50.0], Y
-
-
-def fit_blocks(**changes):
-    X, Y = blocks()
-    return EFCMLClassifier(**TWO_RULES | changes).fit(X, Y)
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.models import QUICK, blocks, fit_blocks, freeze, stream
 from numpy.testing import assert_allclose
 from scipy.stats import entropy
 from sklearn.exceptions import NotFittedError
-from test_classifier import QUICK, freeze, stream
-from test_reading_rules import blocks, fit_blocks
 
 from efcml import EFCMLClassifier
 from efcml.explain.trust import share

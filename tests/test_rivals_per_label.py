@@ -5,10 +5,18 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from helpers.models import (
+    EVERYTHING,
+    N_INITIAL,
+    QUICK,
+    freeze,
+    hide,
+    learn_in_chunks,
+    problem,
+    stream,
+)
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
-from test_classifier import EVERYTHING, QUICK, freeze, hide, learn_in_chunks, stream
-from test_prequential import N_INITIAL, problem
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.model.learner import Learner

@@ -4,12 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.models import N_INITIAL, freeze, hide, learn_in_chunks, problem, stream
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import check_estimator
-from test_classifier import freeze, hide, learn_in_chunks, stream
-from test_prequential import N_INITIAL, problem
 
 from efcml import EFCMLClassifier, prequential, rivals
 from efcml.model.scaler import Scaler

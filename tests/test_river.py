@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
+from helpers.models import EVERYTHING, QUICK, freeze, hide, stream
 from test_package import run
 
 from efcml import EFCMLClassifier, datasets, prequential

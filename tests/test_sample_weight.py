@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.models import freeze
 from helpers.streams import (
     COMPILED,
     assert_identical,
@@ -13,7 +14,6 @@ from helpers.streams import (
 )
 from helpers.study_files import model, rows
 from numpy.testing import assert_allclose
-from test_classifier import freeze
 from test_learner_twins import SHARED, SPLIT, assert_same
 
 from efcml import EFCMLClassifier, OneVsRestEFC, load, save

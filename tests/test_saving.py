@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.models import EVERYTHING, QUICK, freeze, hide, stream
 from sklearn.base import clone
-from test_classifier import EVERYTHING, QUICK, freeze, hide, stream
 
 from efcml import (
     ActiveLearner,

@@ -21,7 +21,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from helpers.amounts import amount
-from test_classifier import EVERYTHING, QUICK, hide, stream
+from helpers.models import EVERYTHING, QUICK, hide, stream
 from test_saving import open_questions
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, save

@@ -5,7 +5,7 @@ import json
 import zipfile
 
 import pytest
-from test_classifier import QUICK, stream
+from helpers.models import QUICK, stream
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, save
 from efcml.saving.archive import HEADER

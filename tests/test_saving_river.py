@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from test_classifier import freeze, stream
+from helpers.models import freeze, stream
 from test_river import LABELS, QUICK, STATES, RiverEFCML, dicts, learned
 
 from efcml import load, save

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from helpers.models import freeze
 from helpers.study_files import keep_method, model, rows, same
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from test_classifier import freeze
 
 from efcml import EFCMLClassifier, Study, datasets, measures, prequential
 from efcml.support.dense import densify
