@@ -7,21 +7,23 @@ COVERAGE ?= 95
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
+NIGHTLY_STAMP := $(VENV)/.installed-nightly
+COMPILED := $(VENV)/.compiled
 PYTEST := $(PY) -m pytest
 OLDEST := .venv-oldest
 BENCH := experiments/benchmarks
 BENCHED := experiments/results/benchmarks
-COVERED := --cov --cov-branch --cov-report=
-SOAKED := $(addprefix tests/test_,addresses.py fuzz.py guard.py disk.py hostile_files.py saving_hostile.py cli_checkpoint.py)
+# Output of what runs at the same time comes when each one ends.
+SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-locked lock test lint format test-jit test-jit-first test-jit-second test-nojit
-.PHONY: test-coverage test-boundscheck test-wheel test-oldest soak demo bench docs docs-tables docs-outputs notebooks clean
+.PHONY: help venv venv-locked lock test test-all lint format test-jit test-nojit test-boundscheck test-oldest
+.PHONY: soak demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-venv: $(STAMP)  ## create .venv and install everything; again only when pyproject.toml changes
+venv: $(COMPILED)  ## create .venv, install what make test needs, compile; again only after changes
 
 # hatchling first, then no build isolation: once the packages are there, no network is needed.
 define install
@@ -30,7 +32,6 @@ define install
 	@echo "installing $(2) into $(VENV)"
 	@$(PY) -m pip install --quiet "hatchling>=1.27"
 	@$(PY) -m pip install --quiet --no-build-isolation --editable "$(1)"
-	@$(PY) -c "import efcml; efcml.warmup(rare=False)"
 endef
 
 $(STAMP): pyproject.toml
@@ -40,6 +41,16 @@ $(STAMP): pyproject.toml
 # The demo does without the tools; the others add them when they are needed.
 $(DEMO_STAMP): pyproject.toml
 	$(call install,.,efcml)
+	@touch $@
+
+$(NIGHTLY_STAMP): pyproject.toml
+	$(call install,.[nightly],efcml and all that its tests can use)
+	@touch $(DEMO_STAMP) $(STAMP) $@
+
+# Into the one cache that users and tests share; demo compiles what it needs by itself.
+$(COMPILED): $(STAMP) $(wildcard efcml/_jit/*.py efcml/kernels/*.py)
+	@echo "compiling"
+	@$(PY) -c "import efcml; efcml.warmup()"
 	@touch $@
 
 venv-locked:  ## create .venv with exactly the versions of requirements-dev.lock
@@ -52,10 +63,16 @@ lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after mak
 	$(PY) tests/tools/write_lock.py > requirements-dev.lock.new
 	mv requirements-dev.lock.new requirements-dev.lock
 
-# Two at a time: every check is one process. Their output comes when each one ends.
-test: $(STAMP)  ## every check
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		lint test-coverage test-wheel
+# Two at a time: while kernels are compiled, what needs none of them; then both cores for the rest.
+test: $(STAMP)  ## the gate: style, types, tests compiled and uncompiled, the wheel
+	@$(MAKE) --no-print-directory -j2 $(SYNC) test-nojit lint $(COMPILED)
+	@$(MAKE) --no-print-directory test-jit
+
+test-all: $(NIGHTLY_STAMP)  ## everything: the gate, and what takes long or needs much; up to an hour
+	@$(MAKE) --no-print-directory test
+	HYPOTHESIS_PROFILE=all $(PYTEST) -q -n 2 -m long
+	@$(MAKE) --no-print-directory test-boundscheck
+	@$(MAKE) --no-print-directory docs
 
 lint: $(STAMP)  ## format, rules of style, types, import contracts
 	$(PY) -m ruff format --check .
@@ -67,38 +84,19 @@ format: $(STAMP)  ## rewrite the files in the common format
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-test-jit: test-jit-first test-jit-second  ## tests of the compiled code, and all slow ones
+test-jit: $(COMPILED)  ## tests of the compiled code, in two processes
+	$(PYTEST) -q -n 2 -m "not long"
 
-# Two halves that take as long as each other.
-test-jit-first: $(STAMP)
-	$(call compiled,first) efcml experiments/efcml_paper $(wildcard tests/test_[a-l]*.py)
+test-nojit: $(STAMP)  ## kernels, model and their slow twin without compilation, with their branches
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "uncompiled and not slow and not long" tests \
+		--cov --cov-branch --cov-report= --cov-fail-under=$(COVERAGE)
 
-test-jit-second: $(STAMP)
-	$(call compiled,second) $(filter-out $(wildcard tests/test_[a-l]*.py),$(wildcard tests/test_*.py))
+test-boundscheck: $(STAMP)  ## the same, compiled with checked indices
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -n 2 -m uncompiled tests
 
-compiled = COVERAGE_FILE=.coverage.$(1) $(PYTEST) -q -m "not wheel and not long and (slow or not plain)" $(COVERED)
-
-test-nojit: $(STAMP)  ## tests of kernels without compilation, and those that need none
-	COVERAGE_FILE=.coverage.nojit NUMBA_DISABLE_JIT=1 \
-		$(PYTEST) -q -m "not slow and not wheel and not long and (plain or twice)" $(COVERED)
-
-test-coverage: test-jit test-nojit  ## branches that both together reach
-	$(PY) -m coverage combine --quiet --keep .coverage.first .coverage.second .coverage.nojit
-	$(PY) -m coverage report --fail-under=$(COVERAGE)
-
-# The tests that count for the branches of kernels: together they reach all of them. Uncompiled, they
-# check every index too, so that this is left to `make soak`.
-test-boundscheck: $(STAMP)  ## tests of kernels with checked indices
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) -q -m "twice and not slow" tests
-
-test-wheel: $(STAMP)  ## build the wheel and use it outside the checkout
-	$(PYTEST) -q -m wheel tests/test_packaging.py
-
-# Old packages warn of new ones that they use: here no warning is an error. Pages, notebooks and
-# the site are made with the newest packages only.
-test-oldest: $(OLDEST)/.installed  ## tests with the oldest versions that pyproject.toml allows
-	$(OLDEST)/bin/python -m pytest -q -m "not wheel" -W default \
-		$(addprefix --ignore=tests/test_,docs.py notebooks.py site.py gallery.py)
+# Old packages warn of new ones that they use: here no warning is an error.
+test-oldest: $(OLDEST)/.installed  ## the gate's tests with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python -m pytest -q -n 2 -m "not long" -W default
 
 $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(PYTHON) -m venv --clear $(OLDEST)
@@ -107,49 +105,39 @@ $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# One process at a time, behind everything else. Long streams are taken up where they ended.
-soak: $(STAMP)  ## long streams, faults, hostile files, checked indices at length; most of an hour
-	EFCML_CACHE=0 nice -n 19 $(PY) experiments/soak/long_streams.py \
-		--out experiments/results/soak/long_streams.json
-	EFCML_SOAK=1 nice -n 19 $(PYTEST) -q $(SOAKED)
-	nice -n 19 $(PYTEST) -q -m long
-	nice -n 19 $(MAKE) --no-print-directory test-boundscheck
-	$(PY) docs/tools/write_docs.py
-
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) experiments/demo/demo.py $(DEMO_ARGS)
 
-# The on-disk cache can be stale after an edit, so benchmarks compile anew.
-bench: $(STAMP)  ## benchmarks, about an hour; all data sets must be there
+bench: $(NIGHTLY_STAMP)  ## benchmarks, about an hour; all data sets must be there
 	$(PY) $(BENCH)/first_fit.py --out $(BENCHED)/first_fit.json
-	EFCML_CACHE=0 $(PY) $(BENCH)/update_speed.py --out $(BENCHED)/update_speed.json
+	$(PY) $(BENCH)/update_speed.py --out $(BENCHED)/update_speed.json
 	$(PY) $(BENCH)/following_speed.py --out $(BENCHED)/following_speed.json
 	$(PY) $(BENCH)/gaps_speed.py --out $(BENCHED)/gaps_speed.json
 	$(PY) $(BENCH)/labels_speed.py --out $(BENCHED)/labels_speed.json
 	$(PY) $(BENCH)/tuning_speed.py --out $(BENCHED)/tuning_speed.json
 	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json
-	EFCML_CACHE=0 $(PY) $(BENCH)/active_speed.py --out $(BENCHED)/active_speed.json
-	EFCML_CACHE=0 $(PY) $(BENCH)/update_phases.py --out $(BENCHED)/update_phases.json
-	EFCML_CACHE=0 $(PY) $(BENCH)/scaling.py --out $(BENCHED)/scaling.json
+	$(PY) $(BENCH)/active_speed.py --out $(BENCHED)/active_speed.json
+	$(PY) $(BENCH)/update_phases.py --out $(BENCHED)/update_phases.json
+	$(PY) $(BENCH)/scaling.py --out $(BENCHED)/scaling.json
 	$(PY) $(BENCH)/memory.py --out $(BENCHED)/memory.json
 	$(PY) $(BENCH)/peers.py --out $(BENCHED)/peers.json
 	$(PY) docs/tools/draw_speed.py
 	$(PY) docs/tools/write_docs.py
 
-docs: $(STAMP)  ## the site, in docs/_build/html; a warning is an error
+docs: $(NIGHTLY_STAMP)  ## the site, in docs/_build/html; a warning is an error
 	$(PY) -m sphinx -W --keep-going -n -q -b html -d docs/_build/trees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-docs-tables: $(STAMP)  ## rewrite the generated tables of README.md and docs/
+docs-tables: $(NIGHTLY_STAMP)  ## rewrite the generated tables of README.md and docs/
 	$(PY) docs/tools/write_docs.py
 
-docs-outputs: $(STAMP)  ## rewrite what the examples and commands of the pages print
+docs-outputs: $(NIGHTLY_STAMP)  ## rewrite what the examples and commands of the pages print
 	$(PY) docs/tools/write_outputs.py
 
-notebooks: $(STAMP)  ## execute the notebooks again, in place
+notebooks: $(NIGHTLY_STAMP)  ## execute the notebooks again, in place
 	$(PY) docs/tools/run_notebooks.py
 
 clean:  ## remove caches and results, keep .venv
-	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* htmlcov build dist demo docs/_build docs/api docs/notebooks experiments/soak/state
+	rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf .coverage htmlcov build dist demo docs/_build docs/api docs/notebooks experiments/soak/state
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

@@ -21,6 +21,8 @@ from efcml.active.draws import draws_for
 from efcml.model.trace import Trace
 from efcml.support import pacing
 
+pytestmark = pytest.mark.uncompiled
+
 ROWS, START, P, K = 40, 15, 2, 3
 EVERY = ("novelty", "ambiguity", "instability")
 CRITERIA = [

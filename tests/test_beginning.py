@@ -12,6 +12,8 @@ from efcml.model.learner import Learner
 from efcml.rivals import LabelFrequencies
 from efcml.saving.learners import learner_shapes
 
+pytestmark = pytest.mark.uncompiled
+
 ROWS = 40
 
 

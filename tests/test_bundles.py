@@ -234,7 +234,6 @@ def test_settings_of_parameters_are_a_bundle():
 # Types
 
 
-@pytest.mark.plain
 def test_equal_fields_have_one_type():
     one, two = (Pair(np.zeros(n), float(n)) for n in (2, 5))
     assert typeof(one) == typeof(two)
@@ -243,7 +242,6 @@ def test_equal_fields_have_one_type():
     assert str(typeof(one)) == str(typeof(two))
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("dtype", ["f8", "i8", "u1", "?", "f4"])
 @pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 1, 4)])
 @pytest.mark.parametrize("writeable", [True, False])
@@ -254,7 +252,6 @@ def test_an_array_is_what_numba_says(dtype, shape, writeable):
         assert _kind_of(seen) == typeof(seen)
 
 
-@pytest.mark.plain
 def test_other_fields_have_other_types():
     different = [
         Pair(np.zeros(2), 1.0),
@@ -271,7 +268,6 @@ def test_other_fields_have_other_types():
     assert len({str(typeof(one)) for one in different}) == len(different)
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize(
     "array",
     [np.zeros(6)[::2], np.zeros((3, 3)).T[:, :2], np.asfortranarray(np.zeros((2, 3)))],
@@ -284,7 +280,6 @@ def test_arrays_with_gaps_are_refused(array):
         typeof(Pair(1.0, array))
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("value", ["word", None, 1j, np.float32(1.0), (1.0, 2.0), 2**63])
 def test_other_values_are_refused(value):
     with pytest.raises(TypeError, match="a bundle cannot hold "):

@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 from efcml.measures import calibration_error, log_loss
 from efcml.model.calibration import ScoreCalibration, shorten_step
 
+pytestmark = pytest.mark.uncompiled
+
 
 def drawn(rng, n, K, unknown=0.0):
     """Scores, and labels whose probability is a steeper curve of them, shifted by label."""

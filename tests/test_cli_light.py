@@ -14,8 +14,6 @@ from efcml.rivals import make_model
 from efcml.saving import load_fitted
 from efcml.saving import tabular as estimators
 
-pytestmark = pytest.mark.plain
-
 SLOW = {"joblib", "matplotlib", "numba", "pandas", "scipy", "scipy.stats", "sklearn"}
 CODE = """
 import json, sys

@@ -15,8 +15,6 @@ from efcml.datasets import csv_tables as tables
 from efcml.datasets.built_in import GENERATORS
 from efcml.datasets.catalog import CATALOG, Dataset
 
-pytestmark = pytest.mark.plain
-
 DATA = Path(__file__).parent / "data"
 TINY_ARFF = DATA / "tiny.arff"
 TINY_XML = DATA / "tiny.xml"

@@ -10,8 +10,6 @@ from efcml.datasets import drift_streams, synthetic
 from efcml.datasets.built_in import GENERATORS
 from efcml.datasets.drift_streams import KINDS, LOCAL_CLUSTER, draw_drift, drift_rows
 
-pytestmark = pytest.mark.plain
-
 N, INITIAL = 6000, 600
 OPTIONS = {"n": N, "p": 10, "K": 5, "seed": 1, "noise": 0.4}
 LARGE_LOSS, NO_LOSS = 0.15, 0.03

@@ -8,8 +8,6 @@ import pytest
 from efcml import datasets
 from efcml.datasets.file_rows import read_rows
 
-pytestmark = pytest.mark.plain
-
 pandas = pytest.importorskip("pandas")
 
 SONGS = "tempo,loud,happy,calm\n120,0.5,1,0\n80,-2.5e-1,,1\n"

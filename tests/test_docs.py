@@ -15,8 +15,6 @@ from efcml.datasets.built_in import GENERATORS
 from efcml.model.params import Params
 from efcml.support.probability import squash
 
-pytestmark = pytest.mark.plain
-
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUTS = load_tool("write_outputs")
 PAGES = OUTPUTS.PAGES

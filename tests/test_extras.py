@@ -13,8 +13,6 @@ from efcml import ActiveLearner, datasets, prequential
 from efcml.support.extras import EXTRAS, extra_for
 from efcml.tuning import Grid, TuningResult
 
-pytestmark = pytest.mark.plain
-
 ROOT = Path(__file__).resolve().parent.parent
 # Who has a future, or a data frame, has the package.
 ALREADY_THERE = {

@@ -17,8 +17,6 @@ from efcml import datasets
 from efcml.datasets import DatasetNotFound, FetchError, catalog, download
 from efcml.datasets.catalog import CATALOG, Record
 
-pytestmark = pytest.mark.plain
-
 CONTENT = np.random.default_rng(7).bytes(150_000)
 HALF = len(CONTENT) // 2
 XML = b"<labels/>"

@@ -4,8 +4,6 @@ import pytest
 
 from efcml.support.folders import make_folder, whole_files
 
-pytestmark = pytest.mark.plain
-
 
 def test_a_folder_is_made_and_tried(tmp_path):
     make_folder(tmp_path / "a" / "b")

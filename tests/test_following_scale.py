@@ -29,6 +29,8 @@ from efcml.model.scaler import Scaler
 from efcml.model.trace import Trace
 from efcml.model.units import ChangeOfUnits
 
+pytestmark = pytest.mark.uncompiled
+
 pytestmark = pytest.mark.filterwarnings("ignore::efcml.model.clipping.ClippingWarning")
 
 INITIAL, AT = 300, 120  # initial rows; rows of the stream before something happens

@@ -249,7 +249,6 @@ def test_data_sets_keep_gaps(rows):
 # -- scale ------------------------------------------------------------------------------------
 
 
-@pytest.mark.plain
 def test_a_scale_ignores_what_is_missing(rng):
     X = rng.normal(size=(50, 3)) * [1.0, 5.0, 1e3]
     X[3, 2] = 1e12  # wild
@@ -264,7 +263,6 @@ def test_a_scale_ignores_what_is_missing(rng):
     assert scaler.count_clipped(scaled).sum() == (np.abs(np.nan_to_num(scaled)) >= 6.0).sum()
 
 
-@pytest.mark.plain
 def test_rest_and_life_ignore_what_is_missing():
     X = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [1.0, np.nan, np.nan]])
     assert is_resting(X).tolist() == [True, True, False]

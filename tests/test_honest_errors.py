@@ -14,6 +14,8 @@ from efcml.model.honest_errors import HeldErrors, honest_errors
 from efcml.model.learner import Learner
 from efcml.model.prior import Prior, precision
 
+pytestmark = pytest.mark.uncompiled
+
 SHARED = 2.0
 
 

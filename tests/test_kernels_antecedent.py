@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose
 from efcml.kernels import antecedent
 from efcml.model.definite import whole
 
+pytestmark = pytest.mark.uncompiled
+
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 
 

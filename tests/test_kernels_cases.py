@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 from efcml.kernels import cases as kernels
 from efcml.model.casebase import CASE_FIELDS, CaseBase
 
+pytestmark = pytest.mark.uncompiled
+
 WIDTH, NOISE = 0.3, 0.5
 
 

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 
 from efcml.kernels import consequent, waiting
 
+pytestmark = pytest.mark.uncompiled
+
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 FORGETTING = [1.0, 0.9]
 

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 from efcml.kernels import descent
 from efcml.model import batch
 
+pytestmark = pytest.mark.uncompiled
+
 PAIRS = [(0.0, 0.0), (0.3, 0.0), (0.0, 2.0), (0.5, 1.0)]
 
 

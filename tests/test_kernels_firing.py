@@ -14,6 +14,8 @@ from efcml.kernels import firing
 from efcml.kernels.constants import AHEAD
 from efcml.kernels.linalg import measure_distance
 
+pytestmark = pytest.mark.uncompiled
+
 squares = st.floats(0.0, 1e6, allow_subnormal=False)
 
 

@@ -17,6 +17,8 @@ from efcml.model.definite import whole
 from efcml.model.filling import row_for, rows_for, rows_for_all
 from efcml.model.learner import Learner
 
+pytestmark = pytest.mark.uncompiled
+
 P, K = 5, 2
 
 

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 
 from efcml.kernels import linalg
 
+pytestmark = pytest.mark.uncompiled
+
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 
 

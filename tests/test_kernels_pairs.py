@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 
 from efcml.kernels import pairs
 
+pytestmark = pytest.mark.uncompiled
+
 
 def random_rules(rng, n_rules, n, spread=1.0):
     return spread * rng.normal(size=(n_rules, n)), random_precisions(rng, n_rules, n)

@@ -21,6 +21,8 @@ from numpy.testing import assert_allclose
 from efcml.kernels import learning, proximal, rule_update
 from efcml.model.params import CORRELATIONS
 
+pytestmark = pytest.mark.uncompiled
+
 SHAPES = [(1, 1), (1, 3), (4, 1), (3, 3)]
 
 

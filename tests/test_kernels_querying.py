@@ -15,6 +15,8 @@ from efcml.kernels import querying
 from efcml.model.casebase import CaseBase
 from efcml.model.fields import CASE_FIELDS
 
+pytestmark = pytest.mark.uncompiled
+
 EVERY = ("novelty", "ambiguity", "instability")
 KINDS = {"trace": querying.TRACE, "determinant": querying.DETERMINANT}
 

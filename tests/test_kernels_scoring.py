@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 from efcml.kernels import scoring
 from efcml.model import batch
 
+pytestmark = pytest.mark.uncompiled
+
 
 def random_learner(rng, p, K, n_rules, **changes):
     changes = {"bandwidth": 1.5, "activation_floor": 0.01} | changes

@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 
 from efcml.kernels import triangle
 
+pytestmark = pytest.mark.uncompiled
+
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 13, 64]
 SPARE = 3  # rows of the array beyond the part in use
 

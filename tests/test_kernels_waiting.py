@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 
 from efcml.kernels import waiting
 
+pytestmark = pytest.mark.uncompiled
+
 P, K, N_RULES = 3, 2, 2
 D = P + 1
 

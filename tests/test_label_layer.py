@@ -11,6 +11,8 @@ from efcml.kernels.constants import F1, HAMMING, SUBSET
 from efcml.model.definite import whole
 from efcml.model.label_layer import LabelLayer
 
+pytestmark = pytest.mark.uncompiled
+
 DECISIONS = (HAMMING, F1, SUBSET)
 
 

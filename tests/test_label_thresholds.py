@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from efcml.measures import macro_f1
 from efcml.model.label_thresholds import LabelThresholds
 
+pytestmark = pytest.mark.uncompiled
+
 
 def drawn(rng, n, K, unknown=0.0):
     """Rare labels: scores rise with the probability, but hardly ever reach .5."""

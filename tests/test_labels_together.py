@@ -11,6 +11,8 @@ from efcml.kernels import conditioning, joint_decision
 from efcml.model.definite import whole
 from efcml.model.labels_together import MOST_PARTLY, LabelsTogether
 
+pytestmark = pytest.mark.uncompiled
+
 FIELDS = [field.name for field in LabelsTogether.FIELDS]
 
 

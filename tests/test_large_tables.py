@@ -19,8 +19,6 @@ from efcml.support.row_files import RowFile, is_in_file, take_from_file
 from efcml.support.states import fingerprint
 from efcml.tables import TableProblems
 
-pytestmark = pytest.mark.plain
-
 N = 230
 NUMBERS = "a,b"
 

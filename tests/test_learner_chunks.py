@@ -121,7 +121,7 @@ def test_random_chunks(stream, seed):
     assert_identical(learn_in_chunks(make_learner(name), X, Y, edges), expected)
 
 
-@pytest.mark.twice  # with checked indices, too
+@pytest.mark.uncompiled
 @pytest.mark.skipif(not COMPILED, reason="what compilers do with sums of many terms")
 @pytest.mark.parametrize("forgetting", [1.0, 0.99])
 @pytest.mark.parametrize("p", [13, 18, 35])

@@ -7,6 +7,8 @@ from helpers.streams import assert_identical, make_params, random_rows, state_of
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
 
+pytestmark = pytest.mark.uncompiled
+
 P_, K_, ROWS = 2, 2, 50
 
 

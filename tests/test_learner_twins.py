@@ -23,6 +23,8 @@ from efcml.model.fields import CASE_FIELDS, FIELDS
 from efcml.model.memories import follow_antecedents
 from efcml.model.sequel_fields import SEQUEL_FIELDS
 
+pytestmark = pytest.mark.uncompiled
+
 # Errors stay in the state, and the learner is compared after every row: more rows find no more,
 # once everything has happened in them.
 ROWS = 80 if COMPILED else 50

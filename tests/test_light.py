@@ -25,8 +25,6 @@ from efcml.estimators.light import LightBase
 from efcml.estimators.seeds import read_random_state
 from efcml.estimators.targets import is_pair
 
-pytestmark = pytest.mark.plain
-
 HEAVY = {"sklearn", "pandas", "matplotlib", "scipy.stats", "joblib", "IPython"}
 START = """
 import json, pickle, sys

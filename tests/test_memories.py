@@ -17,6 +17,8 @@ from efcml.model import batch
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 
+pytestmark = pytest.mark.uncompiled
+
 AUTO = {"forgetting": "auto"}
 QUICK = {"prior": 1.0, "max_rules": 4, "warmup_rows": 20, "caution": False, "time": False}
 

@@ -8,6 +8,8 @@ from naive import learner as naive
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 
+pytestmark = pytest.mark.uncompiled
+
 pytestmark = pytest.mark.slow  # nothing of efcml runs here: the uncompiled run would only repeat it
 
 

@@ -14,8 +14,6 @@ import pytest
 from helpers.tool_files import load_tool
 from PIL import Image
 
-pytestmark = pytest.mark.plain
-
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {
     "01_quick_start": 2,

@@ -11,8 +11,6 @@ import pytest
 
 import efcml
 
-pytestmark = pytest.mark.plain
-
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),

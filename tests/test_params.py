@@ -17,8 +17,6 @@ from efcml.model.params import CORRELATIONS, Params
 from efcml.model.steering import settings_of
 from efcml.support.declared import printed
 
-pytestmark = pytest.mark.plain
-
 INF = math.inf
 REFUSED = [(name, value) for name in FACTS for value in refused(name)]
 ACCEPTED = [(name, value) for name in FACTS for value in accepted(name)]

@@ -15,8 +15,6 @@ from efcml.datasets import large_tables
 from efcml.datasets.file_rows import read_rows
 from efcml.support.row_files import is_in_file
 
-pytestmark = pytest.mark.plain
-
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

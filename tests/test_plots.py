@@ -16,8 +16,6 @@ from efcml.plots import heatmap, style
 from efcml.plots._ellipses import ACTIVATION, REGION
 from efcml.plots.arrays import as_array
 
-pytestmark = pytest.mark.plain
-
 DRAW = {
     "trends": lambda **ax: plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, **ax),
     "rule_counts": lambda **ax: plots.draw_rule_counts([1, 2], [(1, "birth", 0)], **ax),

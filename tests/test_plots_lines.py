@@ -14,8 +14,6 @@ from efcml.plots import style
 from efcml.plots._trends import POINTS
 from efcml.plots.names import spread
 
-pytestmark = pytest.mark.plain
-
 MARKS = {"slow": (20, 40), "sudden": 60}
 EVENTS = [(0, "birth", 1), (2, "split", 3), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
 

@@ -8,8 +8,6 @@ from numpy.testing import assert_allclose
 from efcml import EFCMLClassifier, datasets, plots, prequential
 from efcml.report import draw_run
 
-pytestmark = pytest.mark.plain
-
 
 def test_membership_functions_are_gaussians_in_bands():
     ax = plots.draw_memberships(

@@ -6,8 +6,6 @@ from helpers.pictures import color_at
 
 from efcml import plots
 
-pytestmark = pytest.mark.plain
-
 SIDE = np.linspace(-4, 4, 41)
 CENTERS = np.array([[-1.5, 0.0], [1.5, 0.0]])
 

@@ -10,8 +10,6 @@ from efcml.plots import heatmap
 from efcml.plots._correlation import order_alike
 from efcml.plots.names import names_for
 
-pytestmark = pytest.mark.plain
-
 SIZES = {"emotions": (72, 6), "yeast": (103, 14), "birds": (260, 19), "mediamill": (120, 101)}
 
 

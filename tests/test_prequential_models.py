@@ -129,7 +129,6 @@ def scores_by_hand(model, X):
 SKLEARN = pytest.mark.parametrize("make", [log_loss, hinge, network, ChainLike])
 
 
-@pytest.mark.plain
 @SKLEARN
 @DELAYS
 def test_scikit_learn_models_give_what_their_own_loop_gives(make, delay):
@@ -160,7 +159,6 @@ def test_scikit_learn_models_give_what_their_own_loop_gives(make, delay):
     assert "rules=0" in repr(result)
 
 
-@pytest.mark.plain
 @SKLEARN
 @pytest.mark.parametrize("delay", [0, 4])
 def test_label_frequencies_answer_for_a_new_model(make, delay):

@@ -11,8 +11,6 @@ from efcml.support import progress
 from efcml.support.cellbar import COLUMNS, CellBar
 from efcml.support.progress import in_notebook, is_watched, progress_bar
 
-pytestmark = pytest.mark.plain
-
 WATCH = """
 seen = []
 

@@ -12,8 +12,6 @@ from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.explain import explain_row, read_rules
 from efcml.support.markup import Safe, bar, escape, faint, join, lines, table
 
-pytestmark = pytest.mark.plain
-
 EVIL = '<script>alert("a & b")</script>'
 SINGLE = {"br"}
 

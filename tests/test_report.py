@@ -29,8 +29,6 @@ from efcml.report import draw_run, pictures, write_report
 from efcml.report import sentences as words
 from efcml.report.figures import MOST_POINTS, MOST_TICKS, constant_scores, find_marks, keep_small
 
-pytestmark = pytest.mark.plain
-
 VOID = {"meta", "link", "img", "source", "br"}
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
 # What the table of compared models shows, in the order of its columns.

@@ -29,8 +29,6 @@ from efcml.model.rulebase import RuleBase
 from efcml.saving import archive, nest, pack, take, write_archive
 from efcml.saving.layout import Member, directory, npy_head, opening
 
-pytestmark = pytest.mark.plain
-
 MOST_SECONDS = 1.0
 MEMORY_PER_BYTE, MEMORY_BESIDES = 20, 2**20  # of the file; for a header, Python takes most
 SWAP = bytes.maketrans(b"()", b")(")

@@ -14,6 +14,8 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.sequelbase import SequelBase
 
+pytestmark = pytest.mark.uncompiled
+
 ROWS = 260
 
 

@@ -33,14 +33,12 @@ def test_fitted_as_if_dense(dense, kind):
     assert hasattr(clf, "label_names_") == (kind is to_pandas)
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format(format):
     for make in (scipy.sparse.coo_array, scipy.sparse.coo_matrix):
         np.testing.assert_array_equal(densify(make(Y).asformat(format)), Y)
 
 
-@pytest.mark.plain
 def test_frames_keep_their_gaps_and_mixed_ones_are_left_alone():
     table = Y.copy()
     table[3, 1] = np.nan
@@ -79,7 +77,6 @@ def test_streams_and_studies(monkeypatch, kind):
     assert same(found, wanted)
 
 
-@pytest.mark.plain
 def test_measures_take_sparse_labels_and_decisions():
     said = (np.roll(Y, 1, axis=0) >= 0.5).astype(float)
     sparse = scipy.sparse.coo_array(Y), scipy.sparse.lil_matrix(said)

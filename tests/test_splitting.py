@@ -14,6 +14,8 @@ from efcml.model.merging import MergeTest, compare, merge, solve_weights
 from efcml.model.params import Params
 from efcml.model.splitting import cut_direction, split
 
+pytestmark = pytest.mark.uncompiled
+
 P_, K_ = 4, 3
 LOOSE = MergeTest(0.0, np.inf, 1.0, True)
 # What a rule that comes out of a merge has of its own, whatever its parts were.

@@ -8,8 +8,6 @@ from efcml.studies import intervals, paired
 from efcml.studies.intervals import interval_of
 from efcml.studies.paired import difference, draw_orders
 
-pytestmark = pytest.mark.plain
-
 
 def as_tallies(values):
     """Return values of every order and sample as tallies of a mean over samples."""

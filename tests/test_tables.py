@@ -17,8 +17,6 @@ from efcml.tables import TableProblems, encoder
 from efcml.tables.dates import FORMATS, find_formats, read_date
 from efcml.tables.raw_tables import read_raw
 
-pytestmark = pytest.mark.plain
-
 
 @pytest.fixture(scope="module")
 def plays(tmp_path_factory):

@@ -15,6 +15,8 @@ from efcml.model.memories import follow_antecedents
 from efcml.model.params import Params
 from efcml.model.units import ChangeOfUnits, re_express, re_express_cases, renew_start_variance
 
+pytestmark = pytest.mark.uncompiled
+
 P_, K_ = 3, 2
 A, B = np.array([2.0, 0.25, 1.3]), np.array([-3.0, 0.5, 7.0])
 CHANGES = {

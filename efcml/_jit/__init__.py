@@ -4,8 +4,7 @@ Kernels are compiled lazily, at the first call with each set of types. Explicit 
 compile all of them at import. Nothing runs in parallel: at the sizes of one row, starting threads
 costs more than the row.
 
-Set ``EFCML_CACHE=0`` to compile anew in every process. Numba looks only at the file of a kernel,
-not at the kernels that it calls, so after an edit the cache can hold old code.
+Set ``EFCML_CACHE=0`` to compile anew in every process.
 """
 
 from efcml._jit import bundle_types  # noqa: F401  (kernels take bundles)

@@ -25,12 +25,19 @@ from numba.core.codegen import CodeLibrary
 from numba.core.imputils import lower_builtin, lower_constant
 from numba.extending import models, register_model
 
+from efcml._jit.cache_folder import in_own_folder
 from efcml._jit.undocumented import if_known
 
 # Where numba has no such hook in what it compiles (0.62 has none), kernels are copied into each
 # other again.
 POSSIBLE = "_reload_init" in CodeLibrary.__init__.__code__.co_names
 NO_WAY_IN = if_known(no_cpython_wrapper=True)
+
+
+def _compile_later(function, options):
+    """Return the function as numba compiles it at its first call."""
+    with in_own_folder():
+        return njit(**options)(function)
 
 
 class Kernel:
@@ -43,10 +50,10 @@ class Kernel:
         self.py_func = self.__wrapped__ = function
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__module__ = function.__module__
-        self.dispatcher = with_sound_cache(njit(**options, **NO_WAY_IN)(function))
+        self.dispatcher = with_sound_cache(_compile_later(function, options | NO_WAY_IN))
         self.entry = self.dispatcher
         if NO_WAY_IN:
-            self.entry = with_sound_cache(njit(**options)(self._way_in()))
+            self.entry = with_sound_cache(_compile_later(self._way_in(), options))
         self._numba_type_ = KernelType(f"{self.__module__}.{self.__name__}", self)
         lower_builtin(self._numba_type_, types.VarArg(types.Any))(self._write_call)
 
@@ -170,13 +177,13 @@ def compile_by_address(function, options, returns=None):
     if config.DISABLE_JIT:
         return function
     if not POSSIBLE:
-        return njit(**options)(function)
+        return _compile_later(function, options)
     return Kernel(function, options) if returns is None else RareKernel(function, options, returns)
 
 
 def compile_into_callers(function, options):
     """Return a function that is copied into those that call it."""
-    dispatcher = njit(**options)(function)
+    dispatcher = _compile_later(function, options)
     return dispatcher if config.DISABLE_JIT or not POSSIBLE else with_sound_cache(dispatcher)
 
 
