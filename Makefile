@@ -17,7 +17,7 @@ BENCHED := experiments/results/benchmarks
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-locked lock test test-all lint format test-jit test-nojit test-boundscheck test-oldest
+.PHONY: help venv test test-all lint format test-jit test-nojit test-boundscheck test-oldest
 .PHONY: soak demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
@@ -53,16 +53,6 @@ $(COMPILED): $(STAMP) $(wildcard efcml/_jit/*.py efcml/kernels/*.py)
 	@$(PY) -c "import efcml; efcml.warmup()"
 	@touch $@
 
-venv-locked:  ## create .venv with exactly the versions of requirements-dev.lock
-	$(PYTHON) -m venv --clear $(VENV)
-	$(PY) -m pip install --quiet --require-hashes -r requirements-dev.lock
-	$(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
-	@touch $(DEMO_STAMP) $(STAMP)
-
-lock: $(STAMP)  ## write requirements-dev.lock from what is installed; after make test
-	$(PY) tests/tools/write_lock.py > requirements-dev.lock.new
-	mv requirements-dev.lock.new requirements-dev.lock
-
 # Two at a time: while kernels are compiled, what needs none of them; then both cores for the rest.
 test: $(STAMP)  ## the gate: style, types, tests compiled and uncompiled, the wheel
 	@$(MAKE) --no-print-directory -j2 $(SYNC) test-nojit lint $(COMPILED)
@@ -97,6 +87,7 @@ test-boundscheck: $(STAMP)  ## the same, compiled with checked indices
 # Old packages warn of new ones that they use: here no warning is an error.
 test-oldest: $(OLDEST)/.installed  ## the gate's tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -q -n 2 -m "not long" -W default
+	$(OLDEST)/bin/python -m pytest -q -W default tests/test_dask.py
 
 $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(PYTHON) -m venv --clear $(OLDEST)
@@ -104,6 +95,11 @@ $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/pins.txt
 	$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
+
+# Taken up where they ended.
+soak: $(NIGHTLY_STAMP)  ## streams of a million rows, and the tables made from them; half an hour
+	nice -n 19 $(PY) experiments/soak/long_streams.py --out experiments/results/soak/long_streams.json
+	$(PY) docs/tools/write_docs.py
 
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) experiments/demo/demo.py $(DEMO_ARGS)

@@ -5,7 +5,6 @@ import json
 import numpy as np
 
 LONG_STREAMS = "experiments/results/soak/long_streams.json"
-FAULTS = "experiments/results/soak/faults.json"
 MISSING = "-"  # what a record does not say: it was not looked at then
 
 
@@ -109,13 +108,4 @@ def drift_cycles_table(root):
                 two_kinds(np.sum(seen["scale_changes"], axis=0)),
             ]
             lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def faults_table(root):
-    """Return what the tests of faults did in their last full run."""
-    lines = ["| what | figures |", "|---|---|"]
-    for name, figures in read_soak(FAULTS, root).items():
-        told = [f"{what}: {value}" for what, value in figures.items() if what != "seconds"]
-        lines.append(f"| {name} | {'; '.join(told)} |")
     return "\n".join(lines)

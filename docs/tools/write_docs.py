@@ -26,7 +26,7 @@ from gaps_tables import missing_features_differences, missing_features_table
 from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
 from peer_tables import PARTS as PEER_PARTS
 from record_age import age_note
-from soak_tables import LONG_STREAMS, drift_cycles_table, faults_table, long_streams_table
+from soak_tables import LONG_STREAMS, drift_cycles_table, long_streams_table
 from speed_tables import PARTS, active_part, speed_part, tuning_part
 from together_tables import PARTS as TOGETHER_PARTS
 from together_tables import by_label_table, filled_table
@@ -271,7 +271,6 @@ TABLES = {
     "docs/reliability.md": {
         "long-streams": partial(long_streams_table, ROOT),
         "drift-cycles": partial(drift_cycles_table, ROOT),
-        "faults": partial(faults_table, ROOT),
     },
     "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
     "docs/decisions/index.md": {"decisions": decision_list},

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-UNTESTED = ("peers",)  # extras that only benchmarks use
+UNTESTED = ("peers", "bench", "docs", "nightly")  # for benchmarks, pages and the whole of the tests
 
 
 def oldest_pins(project):
