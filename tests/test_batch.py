@@ -1,9 +1,8 @@
-"""Batch statistics and the minimiser of every rule's objective."""
+"""Batch statistics, the minimiser of every rule's objective, and errors without the own row."""
 
 import numpy as np
 import pytest
 from helpers.streams import (
-    COMPILED,
     AsWritten,
     learner_with_rules,
     make_params,
@@ -12,14 +11,22 @@ from helpers.streams import (
 )
 from naive import learner as naive
 from naive.cases import process_posterior
-from numpy.testing import assert_allclose
-from scipy import optimize
+from numpy.testing import assert_allclose, assert_array_equal
 
+from efcml.kernels.cases import learn_errors, remember_rows
 from efcml.model import batch
+from efcml.model import honest_errors as honest
+from efcml.model.casebase import CaseBase
+from efcml.model.honest_errors import HeldErrors, honest_errors
+from efcml.model.label_layer import LabelLayer
 from efcml.model.learner import Learner
+from efcml.model.prior import Prior, precision
+from efcml.model.sequelbase import SequelBase
+
+pytestmark = pytest.mark.uncompiled
 
 N, P_, K_ = 40, 2, 3
-PENALTIES = [(0.3, 0.0), (0.0, 2.0), (0.3, 2.0)]
+SHARED = 2.0
 
 
 def weighted_rules(rng, share=1.0, n_rules=2, **changes):
@@ -44,22 +51,9 @@ def test_activations_below_the_floor_are_zero(rng):
     assert (psi == 0.0).any()
 
 
-def test_statistics_of_fully_labelled_rows(rng):
-    learner, X, Y, psi = weighted_rules(rng)
-    rules, R = AsWritten(learner.rules), batch.extended(X)
-    for i in range(2):
-        G, B, weight, mean, cov = naive.batch_moments(R, Y, psi[:, i])
-        assert_allclose(rules.G[i, 0], G, rtol=1e-10, atol=1e-12)
-        assert np.array_equal(rules.G[i, 0], rules.G[i, 0].T)
-        assert_allclose(rules.B[i], B, rtol=1e-10, atol=1e-12)
-        assert_allclose(rules.weight[i], weight)
-        assert_allclose(rules.label_weight[i], [np.full(K_, weight)])
-        assert_allclose(rules.label_mean[i, 0], mean)
-        assert_allclose(rules.label_cov[i], cov, atol=1e-12)
-
-
-def test_statistics_of_partly_labelled_rows(rng):
-    learner, X, Y, psi = weighted_rules(rng, share=0.6)
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_statistics_are_those_of_the_rows_that_know_a_label(rng, share):
+    learner, X, Y, psi = weighted_rules(rng, share)
     rules, R = AsWritten(learner.rules), batch.extended(X)
     for i in range(2):
         for c in range(K_):
@@ -68,11 +62,13 @@ def test_statistics_of_partly_labelled_rows(rng):
                 G, B, weight, mean, cov = naive.batch_moments(
                     R[both], Y[both][:, [c, e]], psi[both, i]
                 )
-                assert_allclose(rules.label_weight[i, c, e], weight)
-                assert_allclose(rules.label_mean[i, c, e], mean[1])
+                group = c % rules.n_groups
+                assert_allclose(rules.label_weight[i, group, e], weight)
+                assert_allclose(rules.label_mean[i, group, e], mean[1])
                 assert_allclose(rules.label_cov[i, c, e], cov[0, 1], atol=1e-10)
                 if c == e:
-                    assert_allclose(rules.G[i, c], G, rtol=1e-10, atol=1e-12)
+                    assert_allclose(rules.weight[i], psi[:, i].sum())
+                    assert_allclose(rules.G[i, group], G, rtol=1e-10, atol=1e-12)
                     assert_allclose(rules.B[i][:, c], B[:, 0], rtol=1e-10, atol=1e-12)
 
 
@@ -85,7 +81,22 @@ def test_statistics_of_a_rule_that_never_fires(rng):
         assert not any(getattr(learner.rules, name)[1].any() for name in names)
 
 
-# Weights
+@pytest.mark.parametrize("amounts", [None, np.linspace(0.5, 2.0, N)])
+@pytest.mark.parametrize("most", [16.0, 1000.0])
+def test_rows_count_for_the_rule_that_decides_them(rng, monkeypatch, most, amounts):
+    monkeypatch.setattr(batch, "LATEST", most)
+    learner, X, Y, psi = weighted_rules(rng, share=0.6)
+    batch.set_decided(learner.rules, X, Y, psi, amounts)
+    counts = np.ones(N) if amounts is None else amounts
+    counts = counts * 16.0 / counts.sum() if most == 16.0 else counts
+    for i in range(2):
+        mine = psi[:, i] == psi.max(axis=1)
+        found = {name: getattr(learner.rules, name)[i] for name in ("decided", "decided_sum")}
+        assert_allclose(found["decided"], counts[mine].sum())
+        assert_allclose(found["decided_sum"], counts[mine] @ X[mine])
+        known = counts[mine] @ ~np.isnan(Y[mine])
+        assert_allclose(learner.rules.decided_known[i], known)
+        assert_allclose(learner.rules.decided_ones[i], counts[mine] @ np.nan_to_num(Y[mine]))
 
 
 def solve(learner, base=None):
@@ -99,9 +110,17 @@ def problem(rules, i):
     return rules.G[i], rules.B[i], rules.Delta[i], rules.W_prior[i], rules.penalty[i]
 
 
-@pytest.mark.parametrize("share", [1.0, 0.6])
-@pytest.mark.parametrize(("alpha", "beta"), PENALTIES)
-@pytest.mark.parametrize("mode", naive.CONVEX_MODES)
+@pytest.mark.parametrize(
+    ("mode", "alpha", "beta", "share"),
+    [
+        ("shift", 0.3, 2.0, 1.0),
+        ("shift", 0.3, 2.0, 0.6),
+        ("shift", 0.3, 0.0, 1.0),
+        ("laplacian", 0.3, 2.0, 1.0),
+        ("laplacian", 0.0, 2.0, 0.6),
+        ("signed", 0.3, 2.0, 0.6),
+    ],
+)
 def test_weights_are_the_minimum(rng, mode, alpha, beta, share):
     learner, *_ = weighted_rules(rng, share, correlation=mode, alpha=alpha, beta=beta)
     base = np.zeros((P_ + 1, K_))
@@ -132,41 +151,6 @@ def check_bounds(rules, i):
         assert_allclose(P @ H, np.eye(P_ + 1), atol=1e-9)
         assert_allclose(bound, np.linalg.eigvalsh(H)[-1], rtol=1e-9)
         assert_allclose(H @ direction, bound * direction, atol=1e-8)
-
-
-@pytest.mark.parametrize("share", [1.0, 0.6])
-@pytest.mark.parametrize("mode", naive.CONVEX_MODES)
-def test_weights_are_those_of_a_general_solver(rng, mode, share):
-    alpha, beta = 0.3, 2.0
-    learner, *_ = weighted_rules(rng, share, 1, correlation=mode, alpha=alpha, beta=beta)
-    solve(learner)
-    rules = AsWritten(learner.rules)
-    G, B, Delta, W_prior, M = problem(rules, 0)
-    shape, n_slopes = B.shape, P_ * K_
-
-    # |w| = u + v with w = u - v and u, v >= 0 makes the problem smooth.
-    def split(parts):
-        slopes = (parts[:n_slopes] - parts[n_slopes : 2 * n_slopes]).reshape(P_, K_)
-        return np.vstack([slopes, parts[2 * n_slopes :]])
-
-    def value(parts):
-        W = split(parts)
-        smooth = naive.objective(W, G, B, Delta, W_prior, M, 0.0, beta)
-        D = naive.gradient(G, B, Delta, W, W_prior)
-        slope = naive.smooth_gradient(D, W, M, beta)
-        change = np.concatenate([slope[:-1].ravel(), -slope[:-1].ravel(), slope[-1]])
-        change[: 2 * n_slopes] += alpha
-        return smooth + alpha * parts[: 2 * n_slopes].sum(), change
-
-    bounds = [(0.0, None)] * (2 * n_slopes) + [(None, None)] * K_
-    options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 1e-16, "gtol": 1e-10}
-    start = np.zeros(2 * n_slopes + K_)
-    found = optimize.minimize(
-        value, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options
-    )
-    assert_allclose(rules.W[0], split(found.x).reshape(shape), atol=1e-5)
-    reached = naive.objective(rules.W[0], G, B, Delta, W_prior, M, alpha, beta)
-    assert reached <= found.fun + 1e-9
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
@@ -207,27 +191,6 @@ def test_printed_formulas_keep_least_squares_when_they_run_away(rng, changes):
     assert not rules.D.any()
 
 
-def test_optimiser_stops_at_its_last_iteration(rng, monkeypatch):
-    learner, *_ = weighted_rules(rng, alpha=0.3, beta=2.0)
-    monkeypatch.setattr(batch, "MAX_ITERATIONS", 2)
-    assert solve(learner) == []
-    rules = AsWritten(learner.rules)
-    for i in range(2):  # not the minimum, but W and D belong together
-        D = naive.gradient(rules.G[i], rules.B[i], rules.Delta[i], rules.W[i], rules.W_prior[i])
-        assert_allclose(rules.D[i], D, atol=1e-9)
-
-
-@pytest.mark.parametrize("smallest", [0.0, 1e-20, 1e-3, 1.0])
-def test_ridge_caps_the_condition(rng, smallest):
-    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    H = batch.symmetric(Q @ np.diag([smallest, 2.0, 100.0]) @ Q.T)
-    gamma = batch.ridge_needed(H)
-    values = np.linalg.eigvalsh(H + gamma * np.eye(3))
-    assert values[-1] <= 1.01 * batch.WORST_CONDITION * values[0]
-    assert (gamma == 0.0) == (smallest >= 1e-3)
-    assert gamma < 1e-9
-
-
 def test_ill_conditioned_rows_get_the_ridge(rng, monkeypatch):
     monkeypatch.setattr(batch, "WORST_CONDITION", 100.0)
     learner, *_ = weighted_rules(rng, alpha=0.0, beta=0.0)
@@ -242,13 +205,9 @@ def test_ill_conditioned_rows_get_the_ridge(rng, monkeypatch):
     assert_allclose(added, added[0])
 
 
-# The whole fit
-
-
 @pytest.mark.parametrize("share", [1.0, 0.7])
 def test_fit_is_rules_then_statistics_then_weights(rng, share):
-    n = 200 if COMPILED else 60
-    X, Y = random_rows(rng, n, P_, K_, share)
+    X, Y = random_rows(rng, 60, P_, K_, share)
     Y[4] = np.nan
     learner = Learner(make_params(vigilance=0.4, prior=3.0), P_, K_).fit(X, Y)
     rules, labelled = AsWritten(learner.rules), ~np.isnan(Y).all(axis=1)
@@ -277,17 +236,6 @@ def test_fit_is_rules_then_statistics_then_weights(rng, share):
         assert_allclose(rules.W[i], expected, atol=1e-6)
 
 
-def test_antecedents_of_a_fit_are_those_of_a_stream_without_consequents(rng):
-    X, Y = random_rows(rng, 50, P_, K_)
-    learner = Learner(make_params(vigilance=0.4), P_, K_).fit(X, Y)
-    stream = learner.copy()
-    stream.cluster(learner.scaler.transform(X), Y, 1.0, 1.0)
-    names = ("center", "joint_precision", "input_precision", "log_det", "support", "updates")
-    for name in names:
-        assert np.array_equal(getattr(stream.rules, name), getattr(learner.rules, name))
-    assert not stream.rules.G.any()
-
-
 def refit(learner, X, Y, psi, base, prior=0.3):
     """Statistics and planes of some rows."""
     batch.set_statistics(learner.rules, X, Y, psi)
@@ -311,50 +259,6 @@ def test_errors_without_own_row_are_those_of_a_fit_without_it(rng, share):
         assert_allclose(errors[t], Y[t] - planes @ R[t], rtol=1e-8, atol=1e-10)
 
 
-def test_errors_of_several_pairs_are_those_of_each_alone(rng):
-    X, Y = random_rows(rng, N, P_, K_)
-    pairs = [(0.0, 0.0), (0.1, 2.0)]
-
-    def errors(params, pairs=None):
-        learner = Learner(params, P_, K_, pairs=pairs).fit(X, Y)
-        scaled = learner.scaler.transform(X)
-        return batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
-
-    alone = [errors(make_params(alpha=alpha, beta=beta)) for alpha, beta in pairs]
-    assert_allclose(errors(make_params(), pairs), np.hstack(alone), rtol=1e-6, atol=1e-8)
-
-
-def test_errors_of_an_exact_fit_stay_small(rng):
-    """Two rows, three numbers per plane, next to no prior: nothing is left to divide."""
-    learner = learner_with_rules(rng, 1, P_, K_, correlation="none")
-    X, Y = rng.normal(size=(2, P_)), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
-    psi = batch.activations(learner.rules, X, learner.settings)
-    base = batch.prior_planes(Y, P_)
-    refit(learner, X, Y, psi, base, 1e-9)
-    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
-    assert np.abs(errors).max() < 1e-3
-    refit(learner, X, Y, psi, base, 0.001)  # a little is left, and says what it was
-    R, P = batch.extended(X), learner.rules.P[0, 0]
-    kept = 1.0 - np.diag(R @ P @ R.T)
-    assert 0.001 < kept.min() < 0.05
-    errors = batch.errors_without_own_row(learner.rules, X, Y, learner.settings)
-    assert_allclose(errors, (Y - learner.score(X)) / kept[:, None], rtol=1e-8)
-
-
-def test_errors_under_a_penalty_that_is_not_convex(rng):
-    """Where the printed penalty lowers the curvature, planes move as without it."""
-    changes = {"alpha": 0.0, "beta": 5.0, "correlation": "paper"}
-    learner, X, Y, psi = weighted_rules(rng, n_rules=1, **changes)
-    refit(learner, X, Y, psi, batch.prior_planes(Y, P_))
-    strengths, axes = np.linalg.eigh(learner.rules.penalty[0])
-    assert strengths[0] < -0.1
-    errors, plain = (
-        batch.errors_without_own_row(learner.rules, X, Y, settings) @ axes[:, 0]
-        for settings in (learner.settings, learner.settings.replace(corrects=False))
-    )
-    assert_allclose(errors, plain, rtol=1e-8)
-
-
 def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
     X, Y = random_rows(rng, 12, P_, K_)
     width, noise = 0.05, 1.0  # so narrow that every row is novel
@@ -368,6 +272,7 @@ def test_cases_of_a_fit_have_learned_errors_without_own_row(rng):
     assert_allclose(learner.score(X) - alone.score(X), expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "at_most"), [(1.0, 0.3), (0.6, 0.6)])
 def test_errors_without_own_row_under_a_penalty_are_close(rng, share, at_most):
     """Closer than those that are left after learning; the penalty makes planes move less."""
@@ -398,3 +303,119 @@ def test_under_thresholds_errors_are_those_that_are_left(rng):
     scaled = learner.scaler.transform(X)
     errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
     assert_allclose(errors, Y - learner.score(X), rtol=1e-10, atol=1e-12)
+
+
+def shared_planes(X, Y, flat):
+    """Planes of all rows at once, label by label, held to flat ones that are given."""
+    R, planes = batch.extended(X), np.empty((Y.shape[1], X.shape[1] + 1))
+    Delta = np.diag(precision(SHARED, X.shape[1]))
+    for c in range(Y.shape[1]):
+        rows = R[~np.isnan(Y[:, c])]
+        target = rows.T @ Y[~np.isnan(Y[:, c]), c] + Delta @ flat[c]
+        planes[c] = np.linalg.solve(rows.T @ rows + Delta, target)
+    return planes
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_rules_that_share_planes_are_refitted_without_the_row(rng, share):
+    """Antecedents, strengths and the flat planes held fixed, every row is left out in turn."""
+    learner, X, Y, psi = weighted_rules(rng, share, n_rules=3, correlation="none", bandwidth=0.5)
+    flat = batch.prior_planes(Y, P_)
+    refit(learner, X, Y, psi, shared_planes(X, Y, flat), 10.0)
+    rules, settings = learner.rules, learner.settings
+    held = HeldErrors(rules, SHARED, X, Y, N)
+    errors = batch.errors_without_own_row(rules, X, Y, settings, held)
+    today = batch.errors_without_own_row(rules, X, Y, settings)
+    full = settings.replace(activation_floor=0.0)
+    blending, R = batch.activations(rules, X, full), batch.extended(X)
+    wrong = 0.0
+    for t in range(0, N, 4):
+        others = np.arange(N) != t
+        planes = shared_planes(X[others], Y[others], flat)
+        refit(learner, X[others], Y[others], psi[others], planes, 10.0)
+        expected = Y[t] - np.tensordot(blending[t], rules.W, axes=1) @ R[t]
+        assert_allclose(errors[t], expected, rtol=1e-8, atol=1e-10)
+        wrong = max(wrong, np.nanmax(np.abs(today[t] - expected)))
+    assert wrong > 0.01
+
+
+def test_cases_are_refitted_without_the_error(rng):
+    """The same cases, filled with the errors of all rows but one."""
+    X, errors = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
+    chosen = X[np.unique(np.linspace(0, 30, 12, endpoint=False).astype(int))]
+
+    def with_errors(rows, targets):
+        base = CaseBase(3, 2, 12, 0.3, 0.5)
+        remember_rows(chosen, np.arange(len(chosen)), base.arrays)
+        known = np.ones(targets.shape, dtype=bool)
+        learn_errors(rows, targets.copy(), known, np.empty(0), base.arrays)
+        return base
+
+    found = with_errors(X, errors).errors_without_own_row(X, errors)
+    for t in range(30):
+        others = np.arange(30) != t
+        base = with_errors(X[others], errors[others])
+        adds, *_ = base.similar_to(X[t])
+        assert_allclose(found[t], errors[t] - adds.sum(axis=0), rtol=1e-8, atol=1e-10)
+
+
+def fitted(X, Y, shared, **changes):
+    """A learner with rules, shared planes and cases, nothing chosen by cross-validation."""
+    params = make_params(alpha=0.0, beta=0.0, correlation="none", **changes)
+    learner = Learner(params, X.shape[1], Y.shape[1]).fit(X, Y)
+    scaled = learner.scaler.transform(X)
+    learner.build(scaled, Y, Prior(3.0, shared), 1.0)
+    learner.cases = learner._new_cases()
+    if learner.cases.capacity:
+        errors = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+        learner.cases.fill(scaled, errors)
+    return learner, scaled
+
+
+def honest_of(learner, scaled, Y):
+    return honest_errors(learner.rules, learner.cases, learner.shared, scaled, Y, learner.settings)
+
+
+def some_rows(rng, n=60, p=6, K=3):
+    X = rng.normal(size=(n, p))
+    return X, (X @ rng.normal(size=(p, K)) + rng.normal(size=(n, K)) > 0).astype(float)
+
+
+def test_of_a_long_batch_the_newest_rows_are_asked(rng, monkeypatch):
+    X, Y = some_rows(rng)
+    Y[3, 1] = Y[-2, 0] = np.nan
+    learner, scaled = fitted(X, Y, 5.0, cases=20)
+    whole = honest_of(learner, scaled, Y)
+    assert_array_equal(np.isnan(whole), np.isnan(Y))
+    monkeypatch.setattr(honest, "MOST_ROWS", 15)
+    assert_allclose(honest_of(learner, scaled, Y), whole[-15:], rtol=1e-9, atol=1e-12)
+
+
+def test_what_the_cases_take_off_is_taken_off_the_errors_without_the_row(rng):
+    X, Y = some_rows(rng)
+    learner, scaled = fitted(X, Y, 5.0, cases=20)
+    without, _ = fitted(X, Y, 5.0, cases=0)
+    filled = batch.errors_without_own_row(learner.rules, scaled, Y, learner.settings)
+    taken_off = filled - learner.cases.errors_without_own_row(scaled, filled)
+    expected = honest_of(without, scaled, Y) - taken_off
+    assert_allclose(honest_of(learner, scaled, Y), expected, rtol=1e-9, atol=1e-12)
+    assert np.abs(expected - filled + taken_off).max() > 0.01
+
+
+def test_cases_of_a_batch_are_spread_evenly(rng):
+    cases = CaseBase(2, 1, 4, 0.01, 1.0)
+    cases.fill(rng.normal(size=(14, 2)), rng.normal(size=(14, 1)))
+    assert cases.arrays.age.tolist() == [0, 3, 7, 10]
+
+
+def test_what_errors_teach_begins_with_the_honest_ones_of_a_fit(rng):
+    X, Y = random_rows(rng, 30, P_, K_)
+    params = make_params(cases=10, caution=True, time=True)
+    learner = Learner(params, P_, K_).fit(X, Y)
+    errors = honest_of(learner, learner.scaler.transform(X), Y)
+    sequel, labels = SequelBase(K_, trusts=True, times=True), LabelLayer(K_)
+    sequel.begin(errors, Y)
+    labels.begin(errors, Y)
+    for found, expected in ((learner.sequel, sequel), (learner.labels, labels)):
+        for name, array in expected.state().items():
+            assert_array_equal(found.state()[name], array, err_msg=name)

@@ -1,6 +1,9 @@
-"""The command line: what it prints, and how it ends."""
+"""The commands besides ``efcml run``: what they print and write, and how they end."""
 
+import csv
+import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -9,258 +12,386 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from helpers.cli_files import refusal
+from helpers.cli_files import LABELS, PATH, QUICK, refusal, write_csv, write_related
+from helpers.study_files import keep_method
+from numpy.testing import assert_array_equal
 
 import efcml
+from efcml.cli import explain_command as explain
 from efcml.cli import main
 from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
+from efcml.datasets import catalog
+from efcml.studies import cell_run, study_page
+from efcml.support.probability import squash
 from efcml.support.tables import format_table
-from efcml.tuning import PAPER_GRID, SHORT_GRID, task
+from efcml.tuning import PAPER_GRID, SHORT_GRID
 
-CSV = "a,b,happy,calm\n" + "".join(
-    f"{i % 7},{i % 5},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
-)
+PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
+NAMES = ["calm", LABELS[0]]
 SMALL = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0,1", "--folds", "2", "--jobs", "1"]
+ARFF = "@relation r\n@attribute tempo numeric\n@attribute 'loud, very' numeric\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder of tables and saved models, and the classifiers by the names of their files."""
+    folder = tmp_path_factory.mktemp("models")
+    ds = efcml.datasets.from_csv(write_csv(folder), 2, n_initial=24)
+    related = efcml.datasets.from_csv(write_related(folder), 4, n_initial=60)
+    models = {
+        "model": efcml.EFCMLClassifier(**PARAMETERS).fit(*ds.initial),
+        "chain": efcml.ChainEFC(**PARAMETERS).fit(*ds.initial),
+        "subset": efcml.EFCMLClassifier(**PARAMETERS, decision="subset").fit(*related.initial),
+        "unnamed": efcml.OneVsRestEFC(**PARAMETERS).fit(*ds.initial),
+        "binary": efcml.EFCMLClassifier(**PARAMETERS),
+        "new": efcml.EFCMLClassifier(),
+        "asking": efcml.ActiveLearner(),
+    }
+    models["binary"].fit(ds.X[:, :1], np.where(ds.Y[:, 0] == 1, "yes", "no"))
+    for name, data in {"model": ds, "chain": ds, "subset": related}.items():
+        models[name].name_columns(data.feature_names, data.label_names)
+    for name, model in models.items():
+        efcml.save(model, folder / f"{name}.npz")
+    (folder / "few.csv").write_text("tempo\n1\n")
+    (folder / "rows.csv").write_text("a,b,c,d\n1,2,3,maybe\n")
+    (folder / "own.xml").write_text(
+        '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"/></labels>'
+    )
+    rows = "".join(f"{i % 7},1,{i % 2}\n" for i in range(20))
+    (folder / "own.arff").write_text(f"{ARFF}@attribute y {{0,1}}\n@data\n{rows}")
+    return folder, models
 
 
 @pytest.fixture
-def csv_file(tmp_path):
-    path = tmp_path / "songs.csv"
-    path.write_text(CSV)
-    return path
+def models(made, monkeypatch):
+    """Commands run in the folder of the models."""
+    monkeypatch.chdir(made[0])
+    return made[1]
 
 
-def test_version(capsys):
+def said(arguments, capsys):
+    """Run a command that goes well; return what it prints, and its notes."""
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_version_and_tables_of_text(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
-    assert end.value.code == 0
-    assert capsys.readouterr().out == f"efcml {efcml.__version__}\n"
+    assert (end.value.code, capsys.readouterr().out) == (0, f"efcml {efcml.__version__}\n")
+    assert format_table(["n", "b/m"], [["a", "1/2"], ["b", "10/2"]])[1] == "a   1/2"
+    assert format_table(["a/b", "n"], [["x/y", "12"], ["longer", "-"]])[2] == "longer   -"
 
 
-def test_module_and_exit_code():
-    command = [sys.executable, "-m", "efcml", "datasets", "info", "no-such-set"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("efcml: there is no data set 'no-such-set'")
-    assert done.stderr.count("\n") == 1
+def test_a_reader_that_leaves_is_no_error_and_the_module_is_the_command():
+    code = f"{sys.executable} -m efcml datasets | true; exit ${{PIPESTATUS[0]}}"
+    env = os.environ | {"PYTHONPATH": PATH}
+    done = subprocess.run(["bash", "-c", code], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("arguments", [["datasets"], ["datasets", "list"]])
-def test_names_are_listed(capsys, arguments, monkeypatch, tmp_path):
-    monkeypatch.setenv("EFCML_DATA", str(tmp_path))
-    assert main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == list(efcml.datasets.available())
-    for line in lines[-3:]:
-        ds = efcml.datasets.load(line.split()[0])
-        sizes = [str(size) for size in (len(ds), ds.X.shape[1], ds.Y.shape[1])]
-        assert line.split()[1:] == [*sizes, "built", "in"]
+def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
+    errors = []
 
+    def fail(name):
+        warnings.simplefilter("always")
+        warnings.warn("rule 3\nran away", RuntimeWarning, stacklevel=1)
+        raise errors.pop()
 
-def test_a_missing_set_says_how_to_get_it(capsys, monkeypatch, tmp_path):
-    from efcml.datasets import catalog
-
-    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
-    assert main(["datasets"]) == 0
-    out = capsys.readouterr().out
-    assert "efcml datasets fetch emotions" in out
-    assert "here" not in out
-
-
-def test_fetch_ends_with_one_line(capsys, monkeypatch, tmp_path):
-    from efcml.datasets import catalog
-
-    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert main(["datasets", "fetch", "emotions", "--base", "ftp://127.0.0.1/x"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("efcml: ")
-    assert captured.err.count("\n") == 1
-
-
-def test_fetch_says_where_it_is(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(efcml.datasets, "fetch", lambda name, base: tmp_path)
-    assert main(["datasets", "fetch", "emotions"]) == 0
-    assert capsys.readouterr().out == f"emotions is in {tmp_path}\n"
-
-
-def test_info(capsys):
-    assert main(["datasets", "info", "drifting-clusters"]) == 0
-    out = capsys.readouterr().out
-    assert "rows                6000" in out
-    assert "labels by share" in out
-    assert main(["datasets", "info", "drifting-clusters", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    ds = efcml.datasets.load("drifting-clusters")
-    assert facts["initial"] == ds.n_initial
-    assert facts["label shares"][ds.label_names[0]] == pytest.approx(ds.Y[:, 0].mean())
-
-
-def test_tune_prints_the_choice(capsys, csv_file, tmp_path):
-    out = tmp_path / "all.json"
-    arguments = ["tune", str(csv_file), "--labels", "happy,calm", "--initial", "30", *SMALL]
-    assert main([*arguments, "--out", str(out)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "songs: 4 points, 2 folds of 30 rows, the best 4:"
-    assert lines[1].split() == ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
-    assert len(lines) == 8
-    written = json.loads(out.read_text())
-    assert len(written["all"]) == 4
-    best = written["best"]
-    call = ", ".join(f"{name}={value!r}" for name, value in best.items())
-    assert lines[-1] == f"EFCMLClassifier({call})"
-    assert lines[2].split()[0] == f"{best['vigilance']:g}"
-    efcml.EFCMLClassifier(**best)
-
-
-def test_tune_prints_json(capsys, csv_file):
-    arguments = ["tune", str(csv_file), "--labels", "2", "--rows", "10", "--initial", "30"]
-    assert main([*arguments, *SMALL, "--json"]) == 0
-    choice = json.loads(capsys.readouterr().out)
-    assert choice["rows"] == 10
-    assert choice["points"] == 4
-    assert choice["version"] == efcml.__version__
-
-
-def test_tune_goes_on_from_a_checkpoint(capsys, csv_file, tmp_path):
-    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL, "--json"]
-    arguments += ["--checkpoint", str(tmp_path / "done.jsonl")]
-    assert main(arguments) == 0
-    first = capsys.readouterr().out
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == first
-
-
-def test_the_grid_of_the_paper_is_named():
-    def grid_of(*arguments):
-        return tune.read_grid(build_parser().parse_args(["tune", "emotions", *arguments]))
-
-    assert grid_of() == SHORT_GRID
-    assert grid_of("--grid", "paper") == PAPER_GRID
-    grid = grid_of("--grid", "paper", "--beta", "1,2")
-    assert (grid.vigilance, grid.alpha) == (PAPER_GRID.vigilance, PAPER_GRID.alpha)
-    assert grid.beta == (1.0, 2.0)
-    assert replace(SHORT_GRID, alpha=(3.0,)) == grid_of("--alpha", "3")
-
-
-def test_tune_says_how_long_it_takes(capsys, csv_file, tmp_path):
-    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL]
-    arguments += ["--checkpoint", str(tmp_path / "done.jsonl")]
-    assert main(arguments) == 0
-    captured = capsys.readouterr()
-    size = "efcml: 4 points (2 of vigilance, 2 of alpha and beta) in 2 folds: 4 passes"
-    took = r"[\d.e-]+ s with vigilance 0\.5, [\d.e-]+ s with vigilance 0\.9"
-    assert re.fullmatch(re.escape(size) + rf", about \d+ s \(a pass took {took}\)\n", captured.err)
-    assert main(arguments) == 0
-    again = capsys.readouterr()
-    assert again.err == f"{size}, 4 of them done already\n"
-    assert again.out == captured.out
-
-
-def test_a_worker_that_fails_is_one_line(capsys, csv_file, monkeypatch):
-    def fail(*rest):
-        raise FloatingPointError("too\nhot")
-
-    monkeypatch.setattr(task, "run_pass", fail)
-    line = refusal(main, ["tune", str(csv_file), "--labels", "2", *SMALL], capsys)
-    assert line.startswith("efcml: vigilance 0.5 failed on fold 0")
-    assert line.endswith("FloatingPointError: too hot\n")
-
-
-def test_the_file_for_all_points_is_refused_before_the_search(capsys, csv_file, tmp_path):
-    arguments = ["tune", str(csv_file), "--labels", "2", *SMALL, "--out"]
-    assert "is a folder" in refusal(main, [*arguments, str(tmp_path)], capsys)
-    assert "cannot write to" in refusal(main, [*arguments, str(csv_file / "x.json")], capsys)
-
-
-def test_arff_is_read(tmp_path, capsys):
-    arff, xml = tmp_path / "own.arff", tmp_path / "own.xml"
-    rows = "".join(f"{i % 7},{i % 2}\n" for i in range(20))
-    arff.write_text(f"@relation own\n@attribute a numeric\n@attribute y {{0,1}}\n@data\n{rows}")
-    xml.write_text('<labels xmlns="http://mulan.sourceforge.net/labels"><label name="y"/></labels>')
-    arguments = ["tune", str(arff), "--xml", str(xml), "--initial", "16", *SMALL, "--json"]
-    assert main(arguments) == 0
-    assert json.loads(capsys.readouterr().out)["dataset"] == "own"
+    monkeypatch.setattr(efcml.datasets, "load", fail)
+    for error, code, says in (
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (ValueError("a\nb"), 2, "a b"),
+        (ImportError("no pandas"), 2, "no pandas"),
+        (FileNotFoundError(2, "No such file", "model.npz"), 2, "model.npz: No such file"),
+    ):
+        errors.append(error)
+        assert main(["datasets", "info", "emotions"]) == code
+        assert capsys.readouterr().err == f"efcml: note: rule 3 ran away\nefcml: {says}\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.csv"], "which columns of x.csv are labels? Name them with --labels."),
-        (["x.arff"], "which attributes of x.arff are labels? Name their file with --xml."),
-        (["no.csv", "--labels", "y"], "no.csv"),
-        (["emotions", "--labels", "y"], "--labels is for files"),
-        (["emotions", "--xml", "y"], "--xml is for files"),
-        (["songs.cs", "--labels", "y"], "--labels is for files: songs.cs is none"),
-        (["drifting-clusters", "--rows", "0"], "--rows is 0: choose at least 1."),
-        (["drifting-clusters", "--beta", "1,x"], "--beta is '1,x': give numbers"),
-        (
-            ["drifting-clusters", "--beta", "-1"],
-            "beta must be a number >= 0 and <= 1e+09; got -1.0.",
-        ),
-        (["drifting-clusters", "--alpha", "0,0"], "the grid has a value of alpha twice"),
-        (["drifting-clusters", "--folds", "1"], "folds must be a whole number >= 2; got 1."),
+        ("", "required: COMMAND"),
+        ("datasets info no-such-set", "there is no data set 'no-such-set'"),
+        ("datasets fetch emotions --base ftp://127.0.0.1/x", "ftp"),
+        ("reproduce no-such-id", "pa-trends"),
+        ("reproduce speed --jobs 0", "jobs must be a number of processes"),
+        ("tune x.csv", "which columns of x.csv are labels? Name them with --labels."),
+        ("tune x.arff", "which attributes of x.arff are labels? Name their file with --xml."),
+        ("tune emotions --labels y", "--labels is for files: emotions is the name of a data set"),
+        ("tune drifting-clusters --rows 0", "--rows is 0: choose at least 1."),
+        ("tune drifting-clusters --beta 1,x", "--beta is '1,x': give numbers"),
+        ("tune drifting-clusters --jobs 1 --dask x", "not allowed with argument"),
+        ("tune songs.csv --labels 2 --out .", "is a folder: give the name of a file"),
+        ("tune songs.csv --labels 2 --out songs.csv/x", "cannot write to songs.csv: File exists"),
+        ("study songs.csv --labels 2", "what is compared? Give --vary NAME=A,B"),
+        ("study s.csv --vary correlation", "--vary is 'correlation': write NAME=A,B"),
+        ("study s.csv --vary correlation=shift,nonne", "correlation must be one of 'shift'"),
+        ("study s.csv --vary beta=1,2 --vary beta=3,4", "--vary names beta twice"),
+        ("study s.csv --vary beta=1,2 --measures accuracy", "there is no measure 'accuracy'"),
+        ("study s.csv --model efcml,tree", "there is no model 'tree': choose from efcml"),
+        ("predict model.npz no.csv", "no.csv: No such file"),
+        ("predict new.npz songs.csv", "has learned nothing yet"),
+        ("predict asking.npz songs.csv", "does not predict tables: give the file of an EFCML"),
+        ("predict unnamed.npz few.csv", "has 1 columns, but the model takes 2 features"),
+        ("predict model.npz few.csv", "few.csv has no column 'loud, very', which the model needs"),
+        ("predict subset.npz related.csv --known h", "has no label 'h', only 'd, e, f, g'."),
+        ("predict subset.npz related.csv --known d=2", "--known: d is '2': say 0 or 1."),
+        ("predict subset.npz related.csv --known d --known d=1", "'d' is named twice"),
+        ("predict subset.npz rows.csv --known d", "line 2: label 'd' is 'maybe': labels are 0"),
+        ("predict subset.npz songs.csv --known d", "has no column 'd': say --known d=0 or 1."),
+        ("predict unnamed.npz songs.csv --known label0", "--known needs a model"),
+        ("explain subset.npz --known d=1", "--known is for the rows of a file"),
+        ("explain asking.npz", "does not predict tables"),
+        ("explain chain.npz --sample songs.csv", "holds a ChainEFC, a model for each label"),
     ],
 )
-def test_bad_input_of_tune(capsys, arguments, message):
-    assert message in refusal(main, ["tune", *arguments], capsys)
+def test_bad_calls_are_one_line(arguments, message, models, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert message in refusal(main, shlex.split(arguments), capsys)
+    assert not Path("studies").exists()
 
 
-def test_unknown_command(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["tun"])
-    assert end.value.code == 2
-    assert "invalid choice: 'tun'" in capsys.readouterr().err
+def test_data_sets_are_listed_with_what_can_be_done(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(catalog, "searched_folders", lambda: [tmp_path])
+    out, _ = said(["datasets"], capsys)
+    assert said(["datasets", "list"], capsys) == (out, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["name", "rows", "features", "labels", "files"]
+    assert [line.split()[0] for line in lines[1:]] == list(efcml.datasets.available())
+    assert re.search(r"^emotions +593 +72 +6 +get it with `efcml datasets fetch", out, re.M)
+    assert "here" not in out
+    ds = efcml.datasets.load(lines[-1].split()[0])
+    sizes = [str(size) for size in (len(ds), ds.X.shape[1], ds.Y.shape[1])]
+    assert lines[-1].split()[1:] == [*sizes, "built", "in"]
+    monkeypatch.setattr(catalog, "find_files", lambda record: None)
+    assert re.search(r"^emotions .* here$", said(["datasets"], capsys)[0], re.M)
+
+
+def test_info(capsys, monkeypatch):
+    Y = np.array([[0, 1, 1], [0, 0, 0], [np.nan, 1, 0], [0, 1, 1]], dtype=float)
+    ds = efcml.datasets.from_arrays(np.eye(4), Y, name="own", n_initial=1)
+    monkeypatch.setattr(efcml.datasets, "load", lambda name: ds)
+    facts = json.loads(said(["datasets", "info", "own", "--json"], capsys)[0])
+    sizes = {"rows": 4, "initial": 1, "stream": 3, "features": 4, "labels": 3}
+    shares = dict(zip(ds.label_names, (0.0, 0.75, 0.5), strict=True))
+    expected = sizes | {"labels per row": 1.25, "rows without label": 1, "label shares": shares}
+    assert {name: facts[name] for name in expected} == expected
+    lines = said(["datasets", "info", "own"], capsys)[0].splitlines()
+    assert "rows without label  1" in lines
+    assert [line.split() for line in lines[-3:-1]] == [["label1", "0.750"], ["label2", "0.500"]]
+
+
+def test_tune_prints_the_choice_and_goes_on_from_a_checkpoint(models, tmp_path, capsys):
+    out = tmp_path / "all.json"
+    arguments = ["tune", "songs.csv", "--labels", "2", "--initial", "30", *SMALL]
+    arguments += ["--checkpoint", str(tmp_path / "done.jsonl"), "--out", str(out)]
+    text, notes = said(arguments, capsys)
+    size = "efcml: 4 points (2 of vigilance, 2 of alpha and beta) in 2 folds: 4 passes"
+    assert notes.startswith(f"{size}, about ") and notes.count("\n") == 1
+    written = json.loads(out.read_text())
+    best, points = written["best"], sorted(written["all"], key=lambda r: (-r["pa"], -r["ap"]))
+    lines = text.splitlines()
+    assert lines[0] == "songs: 4 points, 2 folds of 30 rows, the best 4:"
+    assert lines[1].split() == ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
+    for line, point in zip(lines[2:6], points, strict=True):
+        numbers = [f"{point[name]:g}" for name in ("vigilance", "alpha", "beta")]
+        numbers += [f"{point[name]:.4f}" for name in ("pa", "ap")]
+        assert line.split() == [*numbers, f"{point['rules']:.1f}"]
+    call = ", ".join(f"{name}={value!r}" for name, value in best.items())
+    assert lines[6:] == ["", f"EFCMLClassifier({call})"]
+    assert {name: points[0][name] for name in best} == best
+    assert (written["pa"], written["ap"]) == (points[0]["pa"], points[0]["ap"])
+    assert said(arguments, capsys) == (text, f"{size}, 4 of them done already\n")
+    choice = json.loads(said([*arguments, "--json"], capsys)[0])
+    assert choice == {name: written[name] for name in written if name != "all"}
+    assert choice["version"] == efcml.__version__ and not choice["interrupted"]
+
+
+def test_tune_takes_the_last_rows_of_an_arff_file(models, capsys, monkeypatch):
+    given = []
+
+    def search(X, Y, **options):
+        given.append((X, Y, options["folds"]))
+        raise RuntimeError("vigilance 0.5 failed\non fold 0")
+
+    monkeypatch.setattr("efcml.tuning.tune", search)
+    arguments = ["tune", "own.arff", "--xml", "own.xml", "--initial", "16", "--rows", "10", *SMALL]
+    assert refusal(main, arguments, capsys) == "efcml: vigilance 0.5 failed on fold 0\n"
+    ((X, Y, folds),) = given
+    ds = efcml.datasets.from_arff("own.arff", "own.xml")
+    assert_array_equal(X, ds.X[6:16])
+    assert_array_equal(Y, ds.Y[6:16])
+    assert folds == 2
+
+
+def test_grids_are_named_and_changed():
+    for more, grid in (
+        ([], SHORT_GRID),
+        (["--grid", "paper", "--beta", "1,2"], replace(PAPER_GRID, beta=(1.0, 2.0))),
+    ):
+        assert tune.read_grid(build_parser().parse_args(["tune", "x", *more])) == grid
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """The arguments of a small study; no figures, which take longest."""
+    keep_method(monkeypatch)
+    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
+    monkeypatch.chdir(tmp_path)
+    given = ["study", str(write_csv(tmp_path)), "--labels", "2", "--initial", "24", *QUICK]
+    return [*given, "--jobs", "1", "--orders", "2"]
+
+
+def test_a_study_writes_a_table_and_is_not_run_again(study, tmp_path, capsys, monkeypatch):
+    arguments = [*study, "--vary", "correlation=shift,none", "--out", "out"]
+    text, _ = said(arguments, capsys)
+    assert "Study of 2 models, 1 data set, 2 orders: 4 of 4 runs done" in text
+    assert "correlation=none" in text and "\nwritten to out: " in text
+    files = {file.name for file in (tmp_path / "out").iterdir()}
+    assert {"table.csv", "differences.csv", "summary.json", "report.html", "records"} <= files
+    assert len(list((tmp_path / "out" / "records" / "runs").glob("*.npz"))) == 4
+    monkeypatch.setattr("efcml.studies.study_work.run_batches", None)
+    summary = json.loads(said([*arguments, "--json"], capsys)[0])
+    assert (summary["runs"], summary["done"]) == (4, 4)
+    assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]
+    assert "has records of another study" in refusal(main, [*arguments, "--seed", "1"], capsys)
+
+
+def test_models_are_compared_in_a_folder_of_their_names(study, tmp_path, capsys):
+    more = ["--model", "efcml,static", "--measures", "micro_f1"]
+    text, _ = said([*study, *more], capsys)
+    assert "EFC-ML, initial part only" in text and "micro F1 minus EFC-ML" in text
+    assert (tmp_path / "studies" / "songs-efcml-static" / "report.html").exists()
+
+
+def test_an_interrupted_study_says_how_to_go_on(study, capsys, monkeypatch):
+    def interrupt(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cell_run, "stream", interrupt)
+    assert main([*study, "--vary", "beta=0,1"]) == 130
+    line = "efcml: interrupted after 0 of 4 runs; the same command goes on from there\n"
+    assert capsys.readouterr().err == line
+
+
+def test_predict_writes_what_the_model_says(models, tmp_path, capsys):
+    text, notes = said(["predict", "model.npz", "songs.csv"], capsys)
+    assert notes == 'efcml: note: 2 other columns of songs.csv not used: calm, so "happy"\n'
+    ds = efcml.datasets.from_csv("songs.csv", 2)
+    answer = models["model"].learner_.answer(ds.X)._asdict()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [int(row["row"]) for row in rows] == list(range(len(ds)))
+    told = {"score": "scores", "decision": "decisions", "probability": "probabilities"}
+    assert list(rows[0])[1:] == [f"{name}.{what}" for name in NAMES for what in told]
+    for k, name in enumerate(NAMES):
+        for what, key in told.items():
+            assert [float(row[f"{name}.{what}"]) for row in rows] == answer[key][:, k].tolist()
+    out = tmp_path / "new folder" / "answers.csv"
+    assert said(["predict", "model.npz", "songs.csv", "--out", str(out)], capsys)[0] == ""
+    assert out.read_text(encoding="utf-8") == text
+    assert [path.name for path in out.parent.iterdir()] == ["answers.csv"]
+
+
+def test_decisions_are_those_of_the_model(models, capsys):
+    answer = json.loads(said(["predict", "subset.npz", "related.csv", "--json"], capsys)[0])
+    ds = efcml.datasets.from_csv("related.csv", 4)
+    assert answer["decisions"] == models["subset"].learner_.answer(ds.X).decisions.tolist()
+    assert answer["decisions"] != (np.array(answer["scores"]) >= 0.5).astype(int).tolist()
+    given = ["--known", "d", "--known", "g=1", "--json"]
+    answer = json.loads(said(["predict", "subset.npz", "related.csv", *given], capsys)[0])
+    known = np.where([True, False, False, True], ds.Y, np.nan)
+    known[:, 3] = 1.0
+    assert answer["scores"] == models["subset"].learner_.answer(ds.X, known).scores.tolist()
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "says"),
-    [(KeyboardInterrupt(), 130, "interrupted"), (ValueError("a\nb"), 2, "efcml: a b\n")],
+    ("file", "text", "row", "notes"),
+    [
+        ("x.csv", 'title,tempo,"loud, very"\n"Hey, you",0.25,-1\n', [-1, 0.25], "title"),
+        (
+            "x.csv",
+            'tempo,"loud, very",a,b,c,d,e,f\n0,1,2,3,4,5,6,7\n',
+            [1, 0],
+            "a, b, c, d, e, ...",
+        ),
+        ("x.csv", 'tempo,"loud, very"\n1,\n', [np.nan, 1], ""),
+        ("x.csv", 'tempo,"loud, very"\n1,NA\n', [np.nan, 1], ""),
+        ("x.arff", f"{ARFF}@attribute calm {{0,1}}\n@data\n0.25,-1,1\n", [-1, 0.25], "calm"),
+        ("x.arff", f"{ARFF}@data\n0.25,?\n", [np.nan, 0.25], ""),
+    ],
 )
-def test_how_it_ends(capsys, monkeypatch, error, code, says):
-    def fail(name):
-        raise error
-
-    monkeypatch.setattr(efcml.datasets, "load", fail)
-    assert main(["datasets", "info", "emotions"]) == code
-    assert says in capsys.readouterr().err
-
-
-def test_warnings_are_one_line(capsys, monkeypatch):
-    def warn(name):
-        warnings.simplefilter("always")
-        warnings.warn("rule 3\nran away", RuntimeWarning, stacklevel=1)
-        raise FileNotFoundError(2, "No such file or directory", "model.npz")
-
-    monkeypatch.setattr(efcml.datasets, "load", warn)
-    assert main(["datasets", "info", "emotions"]) == 2
-    notes = capsys.readouterr().err.splitlines()
-    assert notes == ["efcml: note: rule 3 ran away", "efcml: model.npz: No such file or directory"]
+def test_columns_come_in_any_order_and_may_have_gaps(
+    file, text, row, notes, models, tmp_path, capsys
+):
+    path = tmp_path / file
+    path.write_text(text)
+    out, told = said(["predict", "model.npz", str(path), "--json"], capsys)
+    answer = models["model"].learner_.answer(np.array([row], dtype=float))._asdict()
+    keys = ("scores", "decisions", "probabilities")
+    assert json.loads(out) == {"labels": NAMES} | {key: answer[key].tolist() for key in keys}
+    assert told.endswith(f" not used: {notes}\n") if notes else told == ""
 
 
-def test_a_reader_that_leaves_is_no_error():
-    command = f"{sys.executable} -m efcml datasets | true"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "Traceback" not in done.stderr
+def test_a_model_without_names_and_one_of_two_classes(models, tmp_path, capsys):
+    (tmp_path / "new.csv").write_text("anything\n0.5\n")
+    text, _ = said(["predict", "binary.npz", f"{tmp_path}/new.csv"], capsys)
+    (answer,) = csv.DictReader(io.StringIO(text))
+    told = ("score", "decision", "probability")
+    assert list(answer) == ["row", *(f"class yes.{what}" for what in told)]
+    probability = float(answer["class yes.probability"])
+    assert probability == models["binary"].predict_proba([[0.5]])[0, 1]
+    assert probability == squash(float(answer["class yes.score"]))
+    (tmp_path / "new.csv").write_text("a,b\n0.25,-1\n")
+    text, notes = said(["predict", "unnamed.npz", f"{tmp_path}/new.csv"], capsys)
+    assert notes == ""
+    columns = [f"label{k}.{what}" for k in range(2) for what in told]
+    assert text.splitlines()[0].split(",") == ["row", *columns]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/command_line.md"])
-def test_commands_on_the_pages_are_commands(page):
-    text = (Path(__file__).parent.parent / page).read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:    |\$ )?efcml (.+)$", text, re.M)
-    assert lines
-    for line in lines:
-        options = build_parser().parse_args(shlex.split(line, comments=True))
-        assert callable(options.run)
+def test_the_strongest_rules_are_explained_or_all(models, capsys, monkeypatch):
+    clf, chain = models["model"], models["chain"]
+    assert clf.n_rules_ > 1 and len(chain.rules_["calm"]) > 1
+    for most in (10, clf.n_rules_):
+        monkeypatch.setattr(explain, "SHOWN", most)
+        assert said(["explain", "model.npz"], capsys) == (f"{clf.rules_}\n", "")
+    monkeypatch.setattr(explain, "SHOWN", 1)
+    monkeypatch.setattr(explain, "SHOWN_PER_LABEL", 1)
+    hint = "\n\n--all shows all rules\n"
+    assert said(["explain", "model.npz"], capsys)[0] == f"{clf.rules_[:1]}{hint}"
+    assert said(["explain", "model.npz", "--all"], capsys)[0] == f"{clf.rules_}\n"
+    parts = [f"{label}: {rules[:1]}" for label, rules in chain.rules_.items()]
+    assert said(["explain", "chain.npz"], capsys)[0] == "\n\n".join(parts) + hint
+    parts = [f"{label}: {rules}" for label, rules in chain.rules_.items()]
+    assert said(["explain", "chain.npz", "--all"], capsys)[0] == "\n\n".join(parts) + "\n"
 
 
-def test_tables():
-    lines = format_table(["name", "n"], [["a", "1"], ["bcd", "-"]])
-    assert lines == ["name  n", "a     1", "bcd   -"]
-    assert format_table(["n", "b/m"], [["a", "1/2"], ["b", "10/2"]])[1] == "a   1/2"
-    assert format_table(["a/b"], [["x/y"], ["longer"]])[1] == "x/y"
+def test_rows_are_explained(models, tmp_path, capsys):
+    (tmp_path / "row.csv").write_text('tempo,year,"loud, very"\n1.5,1999,-0.5\n')
+    text, notes = said(["explain", "model.npz", "--sample", f"{tmp_path}/row.csv"], capsys)
+    assert text == f"{models['model'].explain(np.array([-0.5, 1.5]))}\n"
+    assert notes == f"efcml: note: 1 other column of {tmp_path}/row.csv not used: year\n"
+    text, _ = said(["explain", "model.npz", "--sample", "songs.csv"], capsys)
+    starts = [part.split(":")[0] for part in text.split("\n\n") if part.startswith("row ")]
+    assert starts == [f"row {number}" for number in range(44)]
+
+
+def test_reproduce_hands_its_arguments_to_a_session(tmp_path, capsys, monkeypatch):
+    from efcml_paper import scale, session
+
+    seen = []
+    monkeypatch.setattr(session.Session, "run", lambda self, ids: seen.append((self, ids)))
+    monkeypatch.chdir(tmp_path)
+    text, _ = said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)
+    assert "left out of a quick run of all: al-mediamill, mediamill" in text
+    assert said(["reproduce", "speed", "--out", "x"], capsys)[0].startswith("speed; everything")
+    told = [(run.scale, run.workers["jobs"], str(run.folder)) for run, _ in seen]
+    assert told == [(scale.QUICK, 2, "reproduced-quick"), (scale.FULL, -1, "x")]
+    assert "mediamill" not in seen[0][1] and seen[1][1] == ("speed",)

@@ -1,146 +1,118 @@
-"""EFCMLClassifier in scikit-learn's tools for many labels; test_classifier.py has the basics."""
+"""Estimators in scikit-learn's own checks and in its tools for many labels."""
 
 import numpy as np
 import pytest
-from helpers.models import QUICK, freeze, stream
-from sklearn import metrics
-from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.inspection import permutation_importance
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate
-from sklearn.multioutput import MultiOutputClassifier
+from helpers.models import QUICK, hide, stream
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import validate_data
 
-from efcml import EFCMLClassifier
-from efcml.measures import average_precision, partial_accuracy
+from efcml import ChainEFC, EFCMLClassifier
+from efcml.estimators.features import check_table
+from efcml.estimators.seeds import read_random_state
+from efcml.estimators.targets import is_pair
+from efcml.rivals import FourierRLS, GlobalRLS, LabelFrequencies
 
-
-@pytest.fixture(scope="module")
-def pd():
-    return pytest.importorskip("pandas")
-
-
-def ranking(clf, X, Y):
-    """A scorer for rankings: rows without any label are left out, as in efcml's own measure."""
-    some = Y.any(axis=1)
-    scores = clf.decision_function(X[some])
-    return metrics.label_ranking_average_precision_score(Y[some], scores)
-
-
-@pytest.mark.parametrize("scoring", ["f1_samples", "roc_auc", ranking])
-def test_grid_search_over_vigilance_in_a_pipeline(scoring):
-    X, Y = stream(60)
-    Y = Y.astype(int)
-    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK, cases=0))
-    grid = {"efcmlclassifier__vigilance": [0.1, 2.0]}
-    search = GridSearchCV(pipeline, grid, scoring=scoring, cv=KFold(2), error_score="raise")
-    with np.errstate(all="raise"):
-        search.fit(X, Y)
-    scores = search.cv_results_["mean_test_score"]
-    assert ((scores > 0.0) & (scores <= 1.0)).all()
-    assert scores[0] != scores[1]  # the parameter arrives
-    rules = search.best_estimator_[-1].n_rules_
-    best = EFCMLClassifier(**QUICK | {"vigilance": search.best_params_[next(iter(grid))]})
-    assert rules == best.fit(StandardScaler().fit_transform(X), Y).n_rules_
+X, Y = stream()
+# The scale and the prior take rows alike, and the order of rows matters.
+WEIGHTS = ("check_sample_weight_equivalence_on_dense_data",)
+# Frequencies give every row the same score; where it is 0.5 the check wants a no.
+TIES = ("check_classifiers_classes", "check_classifiers_train")
 
 
-def test_several_scores_at_once():
-    X, Y = stream(40)
-    scoring = {"hamming": metrics.make_scorer(metrics.hamming_loss), "own": None, "rank": ranking}
-    scoring["own"] = lambda clf, X, Y: clf.score(X, Y)
-    result = cross_validate(
-        EFCMLClassifier(**QUICK),
-        X,
-        Y.astype(int),
-        scoring=scoring,
-        cv=KFold(2),
-        return_estimator=True,
-        error_score="raise",
-    )
-    np.testing.assert_allclose(result["test_own"], 1.0 - result["test_hamming"])
-    for (_, test), clf, rank in zip(
-        KFold(2).split(X), result["estimator"], result["test_rank"], strict=True
-    ):
-        scores = clf.decision_function(X[test]) + 0.5
-        assert rank == pytest.approx(average_precision(Y[test], scores))
-
-
-def test_cross_val_predict_of_a_pipeline_feeds_the_measures():
-    X, Y = stream(40)
-    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK))
-    decision = cross_val_predict(pipeline, X, Y, cv=KFold(2), method="decision_function")
-    labels = cross_val_predict(pipeline, X, Y, cv=KFold(2))
-    np.testing.assert_array_equal(labels, decision >= 0.0)
-    loss = metrics.hamming_loss(Y, labels)
-    assert partial_accuracy(Y, labels) == pytest.approx(1.0 - loss)
-    assert metrics.coverage_error(Y, decision) >= Y.sum(axis=1).mean()
-    table = metrics.multilabel_confusion_matrix(Y, labels)
-    assert table.shape == (3, 2, 2)
-    assert table.sum() == Y.size
-    assert (table[:, 0, 1] + table[:, 1, 0]).sum() == pytest.approx(loss * Y.size)
-    report = metrics.classification_report(
-        Y, labels, target_names=["u", "v", "w"], output_dict=True, zero_division=0.0
-    )
-    assert report["v"]["support"] == Y[:, 1].sum()
-
-
-def test_names_pass_through_a_scaler(pd):
-    X, Y = stream()
-    frame, labels = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("uvw"))
-    scaler = StandardScaler().set_output(transform="pandas")
-    pipeline = make_pipeline(scaler, EFCMLClassifier(**QUICK)).fit(frame, labels)
-    clf = pipeline[-1]
-    assert clf.feature_names_in_.tolist() == pipeline[:-1].get_feature_names_out().tolist()
-    assert clf.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert clf.rules_.feature_names == ("a", "b", "c")
-    assert clf.rules_.label_names == ("u", "v", "w")
-    plain = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK)).fit(X, Y)
-    np.testing.assert_array_equal(pipeline.predict(frame), plain.predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        pipeline.predict(frame[["b", "a", "c"]])
-
-
-def test_columns_of_several_kinds(pd):
-    X, Y = stream()
-    frame = pd.DataFrame(X, columns=list("abc"))
-    frame["kind"] = np.where(X[:, 0] > 0.0, "red", "blue")
-    columns = make_column_transformer(
-        (StandardScaler(), ["a", "b"]), (OneHotEncoder(sparse_output=False), ["kind"])
-    )
-    columns.set_output(transform="pandas")
-    pipeline = make_pipeline(columns, EFCMLClassifier(**QUICK)).fit(frame, Y)
-    assert pipeline[-1].feature_names_in_.tolist() == [
-        *("standardscaler__a", "standardscaler__b"),
-        *("onehotencoder__kind_blue", "onehotencoder__kind_red"),
+@pytest.mark.parametrize(
+    ("model", "failing"),
+    [
+        (EFCMLClassifier(), WEIGHTS),
+        pytest.param(ChainEFC(), (), marks=pytest.mark.long),
+        (LabelFrequencies(), TIES),
+        (GlobalRLS(), ()),
+        (FourierRLS(n_fourier=30), ()),
+    ],
+    ids=["efcml", "chain", "frequencies", "rls", "rff"],
+)
+def test_scikit_learn_checks_pass(model, failing):
+    reasons = dict.fromkeys(failing, "expected")
+    results = check_estimator(model, expected_failed_checks=reasons, on_skip=None, on_fail=None)
+    bad = [
+        (result["check_name"], repr(result["exception"]))
+        for result in results
+        if result["status"] != "passed"
+        and result["check_name"] not in ("check_array_api_input", *failing)
     ]
-    shuffled = frame[["kind", "c", "b", "a"]]  # the transformer goes by names
-    np.testing.assert_array_equal(pipeline.predict(shuffled), pipeline.predict(frame))
-    assert pipeline.score(frame, Y) > Y.mean()
+    assert not bad
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == {*failing}
+    assert len(results) > 40
 
 
-def test_arrays_through_a_column_transformer_without_names():
-    X, Y = stream()
-    columns = ColumnTransformer([("scale", StandardScaler(), [0, 2])], remainder="drop")
-    pipeline = make_pipeline(columns, EFCMLClassifier(**QUICK)).fit(X, Y)
-    twin = EFCMLClassifier(**QUICK).fit(StandardScaler().fit_transform(X[:, [0, 2]]), Y)
-    assert freeze(pipeline[-1]) == freeze(twin)
-    assert not hasattr(pipeline[-1], "feature_names_in_")
+def test_tags_say_what_is_supported():
+    tags = get_tags(EFCMLClassifier())
+    assert tags.estimator_type == "classifier"
+    assert tags.classifier_tags.multi_label and tags.target_tags.multi_output
+    assert not tags.classifier_tags.multi_class and not tags.input_tags.sparse
+    assert tags.input_tags.allow_nan and not get_tags(GlobalRLS()).input_tags.allow_nan
+    assert get_tags(LabelFrequencies()).classifier_tags.poor_score
 
 
-def test_one_model_per_label():
-    X, Y = stream()
-    wrapped = MultiOutputClassifier(EFCMLClassifier(**QUICK)).fit(X, Y)
-    for c, clf in enumerate(wrapped.estimators_):
-        alone = EFCMLClassifier(**QUICK).fit(X, Y[:, c])
-        np.testing.assert_array_equal(wrapped.predict(X)[:, c], alone.predict(X))
-        assert freeze(clf.learner_) == freeze(alone.learner_)
+def test_cross_validation_of_many_labels():
+    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK))
+    grid = {"efcmlclassifier__vigilance": [0.1, 2.0]}
+    search = GridSearchCV(pipeline, grid, cv=KFold(2), error_score="raise").fit(X, hide(Y))
+    found = search.cv_results_["mean_test_score"]
+    assert found[0] != found[1]
 
 
-def test_permutation_importance_finds_the_feature():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(40, 3))
-    Y = np.column_stack([X[:, 1] > 0.0, X[:, 1] < 0.3]).astype(int)
-    clf = EFCMLClassifier(**QUICK).fit(X, Y)
-    found = permutation_importance(clf, X, Y, n_repeats=3, random_state=0).importances_mean
-    assert found.argmax() == 1
-    assert found[1] > 0.1
+class Bare(BaseEstimator):
+    """An estimator that only notes columns."""
+
+
+TABLES = [
+    [[2**62 + 1, 1], [3, -1]],
+    ((1.5, 2), (True, 4)),
+    np.array([[1.5, 2.0]], dtype=">f8"),
+    np.array([[2**64 - 1, 1]], dtype=np.uint64),
+    np.asfortranarray(np.arange(6.0).reshape(3, 2)),
+    np.arange(12.0).reshape(2, 6)[:, ::3],
+    np.arange(6.0).reshape(3, 2),
+    np.array([[1, 2.5]], dtype=object),
+    [["1", "2"]],
+]
+
+
+def test_tables_become_what_scikit_learn_makes_of_them():
+    for table in TABLES:
+        ours, theirs = Bare(), Bare()
+        found = check_table(ours, table, reset=True)
+        wanted = validate_data(theirs, table, dtype=np.float64, order="C", ensure_all_finite=False)
+        np.testing.assert_array_equal(found, wanted, strict=True)
+        assert found.flags.c_contiguous
+        assert (found is table) == (wanted is table)
+        assert vars(ours) == vars(theirs) == {"n_features_in_": 2}
+        np.testing.assert_array_equal(check_table(ours, table, reset=False), wanted, strict=True)
+    bare = Bare()
+    bare.feature_names_in_, bare.n_features_in_ = np.array(["a", "b"], dtype=object), 2
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        check_table(bare, np.ones((1, 2)), reset=False)
+    check_table(bare, np.ones((1, 3)), reset=True)
+    assert vars(bare) == {"n_features_in_": 3}
+    with pytest.raises(ValueError, match="NaN or infinity, first at row 0, column 1: fill it in"):
+        check_table(bare, np.array([[1.0, np.nan]]), reset=True)
+
+
+def test_pairs_of_classes_and_seeds():
+    pairs = ([0, 1, 1], [0.0, 1.0], [True, False], ["a", "b"], [5])
+    others = ([0, 1, 2], [0.5, 1.0], np.array(["a", "b"], dtype=object))
+    assert all(is_pair(np.asarray(y)) for y in pairs)
+    assert not any(is_pair(np.asarray(y)) for y in others)
+    state = np.random.RandomState(3)
+    assert read_random_state(state) is state
+    wanted = np.random.RandomState(7).randint(1000)
+    assert read_random_state(7).randint(1000) == read_random_state(np.int64(7)).randint(1000)
+    assert read_random_state(7).randint(1000) == wanted
+    for wrong in (-1, "seed", 0.5):
+        with pytest.raises(ValueError, match="seed|Seed"):
+            read_random_state(wrong)

@@ -1,113 +1,74 @@
-"""What a user gets: a light import, and a wheel that works without the checkout."""
+"""What a user gets: a wheel that works without the checkout, and a demo."""
 
+import importlib.util
+import json
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.build import build_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "efcml"
-PAPER = ROOT / "experiments" / "efcml_paper"
-
-
-def run(*command, cwd):
-    result = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=cwd, capture_output=True, text=True, timeout=600
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    run("-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
-    (path,) = folder.glob("efcml-*.whl")
-    return path
-
-
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """A folder that holds the installed wheel and nothing else."""
-    folder = tmp_path_factory.mktemp("site")
-    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile")
-    run(*pip, "--target", folder, wheel, cwd=folder)
-    return folder
-
-
-def run_installed(site, code, cwd):
-    """Run code with the installed wheel first on the path, and neither cwd nor PYTHONPATH on it."""
-    start = f"import sys; sys.path.insert(0, {str(site)!r})\n"
-    return run("-I", "-c", start + code, cwd=cwd)
-
-
-def test_import_is_light(tmp_path):
-    code = f"""
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-import efcml
-print(*sorted({{"sklearn", "matplotlib", "pandas", "river", "dask"}} & set(sys.modules)))
-"""
-    assert run("-I", "-c", code, cwd=tmp_path).split() == []
-
-
-@pytest.mark.wheel
-def test_wheel_holds_the_package_and_nothing_else(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
-        (metadata,) = (
-            archive.read(name).decode()
-            for name in archive.namelist()
-            if name.endswith(".dist-info/METADATA")
-        )
-    modules = {str(path.relative_to(ROOT).as_posix()) for path in PACKAGE.rglob("*.py")}
-    paper = {str(path.relative_to(PAPER.parent).as_posix()) for path in PAPER.rglob("*.py")}
-    assert modules | paper | {"efcml/py.typed"} <= names
-    assert {name.split("/")[0] for name in names} == {"efcml", "efcml_paper"}
-    assert not [name for name in names if "test" in name or name.endswith((".pyc", ".nbi", ".nbc"))]
-    assert "License-Expression: BSD-3-Clause" in metadata
-
-
-@pytest.mark.wheel
-def test_wheel_is_found_outside_the_checkout(site, tmp_path):
-    code = """
-import importlib.metadata, efcml
-print(efcml.__file__)
-print(importlib.metadata.version("efcml") == efcml.__version__)
-"""
-    file, same_version = run_installed(site, code, tmp_path).splitlines()
-    assert Path(file).is_relative_to(site)
-    assert same_version == "True"
-
-
-@pytest.mark.wheel
-def test_wheel_learns_and_predicts(site, tmp_path):
-    code = """
-import numpy as np, efcml
-rng = np.random.default_rng(0)
-X = rng.normal(size=(120, 3))
-Y = (X[:, :2] + 0.1 * rng.normal(size=(120, 2)) > 0).astype(float)
-clf = efcml.EFCMLClassifier().fit(X[:60], Y[:60])
-clf.partial_fit(X[60:100], Y[60:100])
-print(clf.predict(X[100:]).shape, np.mean(clf.predict(X[100:]) == Y[100:]) > 0.7)
-"""
-    assert run_installed(site, code, tmp_path).strip() == "(20, 2) True"
-
-
-@pytest.mark.wheel
-def test_wheel_knows_the_experiments_of_the_paper(site, tmp_path):
-    code = """
-import contextlib, io, efcml_paper
+CODE = """
+import contextlib, io, json, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import efcml, efcml_paper
 from efcml.cli import main
+X = np.random.default_rng(0).normal(size=(24, 2))
+Y = (X > 0).astype(float)
+clf = efcml.EFCMLClassifier(prior=1.0, split_share=0.3, cases=4, max_rules=3).fit(X[:16], Y[:16])
+clf.partial_fit(X[16:], Y[16:])
+right = float((clf.predict(X) == Y).mean())
 errors = io.StringIO()
 with contextlib.redirect_stderr(errors):
-    print(efcml_paper.__file__, main(["reproduce", "no-such-id"]))
-print(errors.getvalue())
+    code = main(["reproduce", "no-such-id"])
+print(json.dumps([efcml.__file__, efcml_paper.__file__, right, code, errors.getvalue()]))
 """
-    place, said = run_installed(site, code, tmp_path).splitlines()[:2]
-    file, exit_code = place.rsplit(" ", 1)
-    assert Path(file).is_relative_to(site)
-    assert exit_code == "2"
-    assert "pa-trends" in said
+
+
+def test_the_wheel_holds_the_packages_and_works_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        wheel.extractall(tmp_path / "site")
+        names = wheel.namelist()
+        (metadata,) = (wheel.read(name).decode() for name in names if name.endswith("/METADATA"))
+    homes = {"efcml": ROOT / "efcml", "efcml_paper": ROOT / "experiments" / "efcml_paper"}
+    wanted = {
+        f"{name}/{path.relative_to(home).as_posix()}"
+        for name, home in homes.items()
+        for path in home.rglob("*.py")
+    }
+    held = {name for name in names if ".dist-info/" not in name}
+    assert wanted | {"efcml/py.typed"} <= held
+    assert {name.split("/")[0] for name in held} == {*homes}
+    assert not [name for name in held if "test" in name or name.endswith((".pyc", ".nbi", ".nbc"))]
+    assert "License-Expression: BSD-3-Clause" in metadata
+
+    command = [sys.executable, "-I", "-c", CODE, str(tmp_path / "site")]
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *files, right, code, said = json.loads(done.stdout)
+    assert all(Path(file).is_relative_to(tmp_path / "site") for file in files)
+    assert right > 0.7
+    assert code == 2 and "pa-trends" in said
+
+
+@pytest.mark.long
+def test_the_demo_writes_its_numbers_and_figures(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "experiments/demo/demo.py")
+    demo = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "demo", demo)
+    spec.loader.exec_module(demo)
+    runs = demo.run_demo(tmp_path, rows=80, cells=4)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    text = (tmp_path / "report.html").read_text()
+    for key, run in runs.items():
+        assert summary["models"][key]["pa"] == run.result.pa
+        assert f'data-value="{run.result.pa}"' in text
+    assert all((tmp_path / f"{name}.png").exists() for name in ("trends", "rules", "ellipses"))
+    assert runs["static"].numbers()["births"] == 0 and runs["plane"].numbers()["rules"] == 1

@@ -1,190 +1,343 @@
-"""What holds for all pictures: Axes, words, grey prints, files."""
+"""Pictures: what is drawn is what was given, words stay apart, and bad input is refused."""
 
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-import zlib
+from itertools import combinations
 
 import matplotlib
 import numpy as np
 import pytest
-from helpers.pictures import pixels
-from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+from numpy.testing import assert_allclose, assert_array_equal
 
 from efcml import plots
-from efcml.plots import heatmap, style
-from efcml.plots._ellipses import ACTIVATION, REGION
+from efcml.evaluation import PrequentialResult
+from efcml.plots import style
+from efcml.plots._correlation import order_alike
+from efcml.plots._differences import draw_differences
+from efcml.plots._trends import POINTS
 from efcml.plots.arrays import as_array
 
-DRAW = {
-    "trends": lambda **ax: plots.draw_trends({"a": ([1, 2], [0.1, 0.2])}, **ax),
-    "rule_counts": lambda **ax: plots.draw_rule_counts([1, 2], [(1, "birth", 0)], **ax),
-    "spending": lambda **ax: plots.draw_spending([(9, 0.1)], budget=0.1, reasons={"b": [9]}, **ax),
-    "ellipses": lambda **ax: plots.draw_ellipses([[0, 0]], [np.eye(2)], **ax),
-    "consequents": lambda **ax: plots.draw_consequents([[0.1, -0.2]], **ax),
-    "label_correlation": lambda **ax: plots.draw_label_correlation([[1, 0.5], [0.5, 1]], **ax),
-    "importance": lambda **ax: plots.draw_importance([[0.1], [0.2]], **ax),
-    "memberships": lambda **ax: plots.draw_memberships([[0.0], [1.0]], [[0.5], [1.0]], **ax),
-    "rule_card": lambda **ax: plots.draw_rule_card(
-        "rule 1", ["a is high (1 ± 2)"], None, [0.8], [0.7], [0.9], [0.2], **ax
-    ),
-    "winners": lambda **ax: plots.draw_winners([0, 0, 1], ["a", "b"], **ax),
-    "reliability": lambda **ax: plots.draw_reliability(
-        {"a": ([0.1, 0.7], [0.2, 0.6], [9, 5])}, **ax
-    ),
-}
-EMPTY = {
-    "trends": lambda: plots.draw_trends({}),
-    "rule_counts": lambda: plots.draw_rule_counts([]),
-    "spending": lambda: plots.draw_spending([], budget=0.1),
-    "ellipses": lambda: plots.draw_ellipses([], [], points=[]),
-    "consequents": lambda: plots.draw_consequents([]),
-    "label_correlation": lambda: plots.draw_label_correlation([]),
-    "importance": lambda: plots.draw_importance([]),
-    "memberships": lambda: plots.draw_memberships([], []),
-    "rule_card": lambda: plots.draw_rule_card("", [], None, [], [], [], []),
-    "winners": lambda: plots.draw_winners([]),
-    "reliability": lambda: plots.draw_reliability({}),
-}
+EVENTS = [(0, "birth", 1), (2, "split", 3), (3, "birth", 2), (3, "merge", 1), (4, "drop", 2)]
+SIDE = np.linspace(-4, 4, 41)
 
 
-def test_every_picture_is_tested():
-    names = {f"draw_{name}" for name in DRAW}
-    assert (
-        names
-        == {name for name in plots.__all__ if name.startswith("draw_")}
-        == {f"draw_{name}" for name in EMPTY}
-    )
+def words(ax):
+    return [text.get_text() for text in ax.texts]
 
 
-@pytest.mark.parametrize("kind", DRAW)
-def test_functions_use_the_axes_given_or_make_some(kind):
-    ax = plots.new_axes()
-    blank = pixels(ax.figure)
-    assert DRAW[kind](ax=ax) is ax
-    assert (pixels(ax.figure) != blank).any()
-    own = DRAW[kind]()
-    assert own.figure is not ax.figure
-    assert len(np.unique(pixels(own.figure).reshape(-1, 3), axis=0)) > 20
+def tick_words(axis):
+    axis.axes.figure.draw_without_rendering()
+    return [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
 
 
-@pytest.mark.parametrize("kind", DRAW)
-def test_panels_of_a_part_of_a_figure_work(kind):
-    left, right = plots.new_figure(9.0, 4.0).subfigures(1, 2)
-    ax = DRAW[kind](ax=right.subplots())
-    assert ax.figure is right
-    pixels(left.figure)
+def are_apart(texts):
+    """Tell whether drawn words touch neither each other nor the edge of their figure."""
+    texts[0].figure.draw_without_rendering()
+    boxes, figure = [Text.get_window_extent(text) for text in texts], texts[0].figure.bbox
+    inside = all(figure.contains(*box.p0) and figure.contains(*box.p1) for box in boxes)
+    return inside and not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
-@pytest.mark.parametrize("kind", EMPTY)
-def test_nothing_gives_an_empty_picture(kind):
-    pixels(EMPTY[kind]().figure)
+def cells_of(ax):
+    """Return the table that was drawn, masked cells as NaN; marked cells; words of the bar."""
+    values = np.ma.filled(ax.collections[0].get_array().astype(float), np.nan)
+    places = [np.round(part.get_offsets()).astype(int).tolist() for part in ax.collections[1:]]
+    return values, [{*map(tuple, some)} for some in places], ax.figure.axes[-1].get_ylabel()
 
 
-def test_pyplot_is_left_alone():
-    code = "import sys, efcml.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+def test_functions_use_the_axes_given_or_make_some():
+    ax = plots.new_figure(9.0, 4.0).subfigures(1, 2)[1].subplots()
+    assert plots.draw_winners([3, 3, 7], ax=ax) is ax
+    assert plots.draw_importance([[0.1], [0.2]], ax=ax) is ax
+    nothing = (plots.draw_trends({}), plots.draw_rule_counts([]), plots.draw_consequents([]))
+    nothing += (plots.draw_spending([], budget=1), plots.draw_ellipses([], [], points=[]))
+    nothing += (plots.draw_label_correlation([]), plots.draw_memberships([], []))
+    nothing += (plots.draw_rule_card("", [], None, [], [], [], []), plots.draw_winners([]))
+    for one in (*nothing, plots.draw_importance([]), plots.draw_reliability({})):
+        assert one.figure is not ax.figure
+        one.figure.draw_without_rendering()
 
 
-def test_names_become_short_plain_text():
-    assert style.plain("short") == "short"
-    assert style.plain(7) == "7"
-    assert style.plain("two\nlines  here") == "two lines here"
-    assert style.plain("a" * 26) == "a" * 26
-    assert style.plain("a" * 14 + "b" * 13) == "a" * 13 + "…" + "b" * 12
-    assert style.plain("abcdefgh", 4) == "ab…h"
-
-
-def test_dollar_signs_do_not_start_a_formula():
-    name = r"cost in $ \frac{ or $"  # as a formula it could not be drawn
-    ax = plots.draw_trends({name: ([1, 2], [0.1, 0.2])}, marks={"$x_1$": 1})
-    pixels(ax.figure)
-    drawn = [text._preprocess_math(text.get_text()) for text in ax.texts]
-    assert drawn == [("$x_1$", False), (name, False)]
-
-
-def test_lines_differ_in_colour_and_dashes():
-    looks = style.line_looks(5)
-    assert len({color for color, _ in looks}) == 5
-    assert len({dash for _, dash in looks}) == 5
-    assert all(heatmap.luminance(to_rgb(color)) < 0.7 for color, _ in looks)
-
-
-def test_amounts_get_darker_in_grey():
-    for colors, least in ((heatmap.AMOUNT, 0.7), (ACTIVATION, 0.2)):
-        grey = heatmap.luminance(colors(np.linspace(0, 1, 64)))
-        assert (np.diff(grey) < 0).all()
-        assert grey[0] - grey[-1] > least
-    assert heatmap.luminance(REGION(0)) - heatmap.luminance(REGION(1)) > 0.05
-
-
-def test_signed_colours_get_darker_to_both_sides():
-    grey = heatmap.luminance(heatmap.SIGNED(np.linspace(0, 1, 65)))
-    assert (np.diff(grey[:33]) > 0).all()
-    assert (np.diff(grey[32:]) < 0).all()
-    blue, orange = heatmap.SIGNED(0.2), heatmap.SIGNED(0.8)
-    assert blue[2] - blue[0] > 0.3
-    assert orange[0] - orange[2] > 0.3
-
-
-@pytest.mark.parametrize("values", [[1.0], [[1.0, 2.0, 3.0]], [[[1.0, 2.0]]], 5.0])
-def test_shapes_that_do_not_fit_are_named(values):
-    with pytest.raises(ValueError, match=r"^points must be an array of shape \(any, 2\), not "):
-        as_array(values, None, 2, name="points")
-    with pytest.raises(ValueError, match=r"of shape \(3,\), not \(2,\)"):
-        as_array([1, 2], 3, name="used")
-    assert as_array([], None, 2, name="points").shape == (0, 2)
-
-
-@pytest.mark.parametrize("values", [object(), {"a": [1.0]}, [[1.0], [1.0, 2.0]], "words"])
-def test_objects_that_are_no_arrays_are_named(values):
-    kind = type(values).__name__
-    with pytest.raises(ValueError, match=rf"^points must be .* \(any, 2\), not a {kind}\.$"):
-        as_array(values, None, 2, name="points")
-
-
-@pytest.mark.parametrize("kind", DRAW)
-def test_files_hold_words_and_are_the_same_every_time(kind, tmp_path):
-    contents = []
-    before = dict(matplotlib.rcParams)
-    for name in ("one", "two"):
-        files = plots.save_figure(
-            DRAW[kind]().figure, tmp_path / f"{name}.of.many", ("png", "svg", "pdf")
-        )
-        assert [file.name for file in files] == [
-            f"{name}.of.many.{ending}" for ending in ("png", "svg", "pdf")
-        ]
+def test_files_hold_words_and_are_the_same_every_time(tmp_path):
+    contents, before = [], dict(matplotlib.rcParams)
+    for _ in range(2):
+        figure = plots.draw_trends({"a": [0.1, 0.2]}).figure
+        files = plots.save_figure(figure, tmp_path / "one.of.many")
+        assert [file.name for file in files] == ["one.of.many.png", "one.of.many.svg"]
         contents.append([file.read_bytes() for file in files])
-    assert contents[0] == contents[1]
-    assert dict(matplotlib.rcParams) == before
-    png, svg, pdf = contents[0]
-    assert png.startswith(b"\x89PNG")
-    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    assert len([element.text for element in found if element.text.strip()]) >= 4
-    assert pdf.startswith(b"%PDF")
-    assert pdf.rstrip().endswith(b"%%EOF")
-    assert b"/FontFile2" in pdf  # whole letters, not drawings of them
-    stream = pdf.split(b"stream\n", 1)[1].split(b"\nendstream")[0]
-    assert zlib.decompress(stream)
+    assert contents[0] == contents[1] and dict(matplotlib.rcParams) == before
+    found = ElementTree.fromstring(contents[0][1]).iter("{http://www.w3.org/2000/svg}text")
+    assert {"a", "row", "partial accuracy"} <= {element.text for element in found}
 
 
-def test_png_and_svg_are_written_if_nothing_is_said(tmp_path):
-    files = plots.save_figure(DRAW["ellipses"]().figure, tmp_path / "a")
-    assert [file.suffix for file in files] == [".png", ".svg"]
+Y, EVERY = np.ones((4, 1)), np.ones(4, bool)
+RESULT = PrequentialResult(
+    Y,
+    np.linspace(0, 1, 4)[:, None],
+    1 + np.arange(4),
+    EVERY,
+    ((1, "birth", 1), (2, "drop", 1)),
+    0.1,
+)
 
 
-@pytest.mark.parametrize("name", DRAW)
-def test_a_notebook_shows_figures_of_their_own(name, monkeypatch):
-    from matplotlib import pyplot
+def test_trends_draw_results_values_and_pairs():
+    result = RESULT
+    curves = {"run": result, "list": [0.25, 0.5], "pair": ([1, 2], [0, 1])}
+    ax = plots.draw_trends(curves, first_row=100, marks={"slow": (20, 40), "sudden": 60})
+    found = {line.get_label(): line.get_data() for line in ax.lines}
+    assert_allclose(found["run"], [[100, 101, 102, 103], result.pa_trend])
+    assert_allclose(found["list"], [[100, 101], [0.25, 0.5]])
+    assert_allclose(found["pair"], [[1, 2], [0, 1]])
+    assert words(ax) == ["slow", "sudden", "run", "list", "pair"]
+    assert [text.xy[0] for text in ax.texts] == [30, 60, 103, 103, 103]
+    assert ax.patches[0].get_x() == 20 and ax.patches[0].get_width() == 20
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("row", "partial accuracy")
+    assert words(plots.draw_trends(curves, marks={"a": 1}, name_marks=False)) == words(ax)[2:]
+    values = np.linspace(0, 1, 4 * POINTS)
+    values[:10] = np.nan
+    x, y = plots.draw_trends({"a": values}).lines[0].get_data()
+    assert POINTS <= len(x) <= 1.5 * POINTS
+    assert not np.isnan(y).any() and (x[-1], y[-1]) == (4 * POINTS - 1, 1.0)
+    assert not plots.draw_trends({"empty": ([1, 2], [np.nan, np.nan])}).texts
+    curves = {f"model {i}": ([0, 9], [0.001 * i] * 2) for i in range(6)}
+    ax = plots.draw_trends(curves, marks={"slow": (2, 4), "sudden": 6})
+    assert words(ax) == ["slow", "sudden", *curves] and are_apart(ax.texts)
+    assert [text.xy for text in ax.texts[2:]] == [(9, 0.001 * i) for i in range(6)]
+    assert [text.get_color() for text in ax.texts[2:]] == [c for c, _ in style.line_looks(6)]
 
-    ax = DRAW[name]()
-    assert not pyplot.get_fignums()
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # as in the process of a notebook
-    shown = DRAW[name]()
-    try:
-        assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [shown.figure]
-        assert shown.figure.get_size_inches().tolist() == ax.figure.get_size_inches().tolist()
-        DRAW[name](ax=plots.new_axes())
-        assert len(pyplot.get_fignums()) == 1
-    finally:
-        pyplot.close("all")
+
+def test_several_orders_give_their_mean_and_a_band(rng):
+    values, rows = rng.normal(size=(4, 30)), 100 + np.arange(30)
+    values[2, :5] = np.nan
+    ax = plots.draw_trends({"a": (rows, values), "b": (rows, values[0])})
+    known = values[:, 5:]
+    found = [line.get_ydata() for line in ax.lines[:3]]
+    assert_allclose(found, [known.mean(axis=0), known.min(axis=0), known.max(axis=0)])
+    assert ax.lines[0].get_xdata().tolist() == rows[5:].tolist()
+    assert ax.get_xlabel().endswith("\nlines: mean of 4 orders, bands: lowest to highest")
+
+
+def test_rule_counts_of_results_and_of_several_models():
+    ax = plots.draw_rule_counts(RESULT, first_row=10)
+    assert_array_equal(ax.lines[0].get_data(), [10 + np.arange(4), RESULT.rules])
+    assert words(ax) == ["births (1)", "drops (1)"]
+    assert words(plots.draw_rule_counts({"one": RESULT, "two": [1, 2]}, cap=9)) == ["two", "one"]
+    models = {"few": [0, 2, 5], "many": [90, 200, 310], "none": [0, 0, 0]}
+    ax = plots.draw_rule_counts(models, EVENTS[:1], log=True)
+    assert tick_words(ax.yaxis) == ["1", "2", "5", "10", "20", "50", "100", "200"]
+    assert_array_equal(ax.lines[0].get_ydata(), [np.nan, 2, 5])
+    assert words(ax) == ["few births (1)", "few", "many"]
+
+
+def test_differences_are_filled_where_they_are_sure():
+    ax = draw_differences({"a": {"x": (-0.2, -0.3, -0.1), "y": (0.1, -0.1, 0.3)}})
+    drawn = [(*line.get_xdata(), line.get_ydata()[0]) for line in ax.lines[1:]]
+    assert drawn == [(-0.3, -0.1, 1), (-0.2, 1), (-0.1, 0.3, 2), (0.1, 2)]
+    assert [ax.lines[i].get_markerfacecolor() for i in (2, 4)] == [style.COLORS[0], "white"]
+
+
+def test_ellipses_lie_one_deviation_from_their_centre(rng):
+    A, center = rng.normal(size=(2, 2)) * [[1e-6], [1e6]], np.array([3.0, -1.0])
+    (path,) = ellipses(centers=[center], covariances=[A @ A.T]).collections[0].get_paths()
+    gaps = path.vertices[:-1] - center
+    assert_allclose(np.sum(np.linalg.solve(A, gaps.T) ** 2, axis=0), 1.0, rtol=1e-6)
+    x, y = np.meshgrid(SIDE, SIDE)
+    values = np.array([np.exp(-((x - a) ** 2) - y**2) for a in (-1.5, 1.5)])
+    rules = {"centers": [[-1.5, 0], [1.5, 0]], "covariances": [np.eye(2)] * 2}
+    ax = ellipses(**rules, activation=(SIDE, SIDE, values))
+    assert_allclose(ax.collections[0].get_array(), values.max(axis=0))
+    borders = [part for part in ax.collections if part.get_zorder() == 0.5]
+    corners = np.concatenate([path.vertices for part in borders for path in part.get_paths()])
+    assert_allclose(corners[:, 0], 0.0, atol=1e-9)  # where both are equal
+    assert 0.3 < np.abs(corners[:, 1]).max() < 2.0  # further out both are nearly 0
+
+
+def test_every_pair_of_labels_is_drawn_once():
+    correlation = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, -1.0000001], [0.8, -1.0000001, 1.0]])
+    ax = plots.draw_label_correlation(correlation, ["a", "b", "c"])
+    across, down = tick_words(ax.xaxis), tick_words(ax.yaxis)
+    found = {down[i] + across[j]: v for (i, j), v in np.ndenumerate(cells_of(ax)[0])}
+    drawn = {frozenset(pair): value for pair, value in found.items() if not np.isnan(value)}
+    assert drawn == {frozenset("ab"): 0.1, frozenset("ac"): 0.8, frozenset("bc"): -1.0}
+    gap = np.array([[np.nan] * 3, [np.nan, 1.0, -0.5], [np.nan, -0.5, 1.0]])
+    ax = plots.draw_label_correlation(gap, ["never", "a", "b"])
+    assert tick_words(ax.yaxis) == ["b", "never"]  # unknown ones are last
+    assert cells_of(ax)[1:] == ([{(0, 1), (1, 1)}], "correlation (cross: unknown)")
+    angles = np.radians([0, 170, 10, 180, 350, 190])
+    order = order_alike(np.cos(angles[:, None] - angles))  # starts after the widest gap
+    assert {*order[:3].tolist()} in ({0, 2, 4}, {1, 3, 5}) and order[0] < order[-1]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_rule_counts_show_every_event(log):
+    ax = plots.draw_rule_counts([1, 1, 2, 2, 1], EVENTS, first_row=100, cap=2, log=log)
+    assert words(ax) == ["cap: 2 rules", "births (2)", "splits (1)", "merges (1)", "drops (1)"]
+    ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
+    assert ticks == [[100, 103], [102], [103], [104]]
+    start = 1 if log else 0
+    heights = [path[:, 1] for lines in ax.collections for path in lines.get_segments()]
+    assert max(map(max, heights)) < start == min(ax.get_yticks())
+    assert ax.get_ylim()[0] < min(map(min, heights))
+    assert ax.get_xlim() == (100, 104)
+    assert are_apart(ax.texts)
+    models = {f"model {i}": [1, 1] for i in range(5)} | {"many": [99, 99]}
+    assert are_apart(plots.draw_rule_counts(models, EVENTS, log=log).texts)
+
+
+def test_spending_shows_curve_budget_and_reasons():
+    reasons = {"novelty": [1, 2], "ambiguity": [], "random": [3]}
+    ax = plots.draw_spending([(1, 0.05), (9, 0.4)], budget=0.1, reasons=reasons, unit="labels")
+    assert words(ax) == ["budget: 0.1", "novelty (2)", "ambiguity (0)", "random (1)"]
+    assert are_apart(ax.texts)
+    assert_array_equal(ax.lines[0].get_xydata(), [[1, 0.05], [9, 0.4]])
+    assert list(ax.lines[1].get_ydata()) == [0.1, 0.1]
+    assert [path[0, 0] for path in ax.collections[0].get_segments()] == [1, 2]
+    assert ax.get_ylabel() == "share of labels asked"
+    assert min(ax.get_yticks()) == 0 and ax.get_xlim() == (0, 9) and ax.get_ylim()[1] > 0.4
+
+
+def test_reliability_draws_the_bins_that_have_labels():
+    said, happened, counts = [0.1, np.nan, 0.75], [0.0, np.nan, 0.5], [10, 0, 40]
+    ax = plots.draw_reliability({"one": (said, happened, counts), "two": ([0.2], [0.9], [5])})
+    diagonal, first, second = (line.get_xydata().tolist() for line in ax.lines)
+    assert (diagonal, second) == ([[0, 0], [1, 1]], [[0.2, 0.9]])
+    assert first == [[0.1, 0.0], [0.75, 0.5]]
+    bars, dots = ax.collections[:2]
+    half = 2 * np.sqrt(0.25 / 40)
+    assert bars.get_paths()[1].vertices[:, 1].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert_allclose(dots.get_sizes(), [8 + 82 * 0.4, 90])
+    assert words(ax) == ["one", "two"] and are_apart(ax.texts)
+
+
+def test_samples_lie_under_rules_that_win_some():
+    samples = {"points": [[0, 0], [1, 1]], "present": [True, False], "used": [True, False]}
+    rules = {"centers": [[0, 0], [2, 2]], "covariances": [np.eye(2)] * 2}
+    ax = ellipses(**rules, **samples, feature_names=["size", "age"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("size", "age")
+    names = ["label absent", "label present", "rule, one standard deviation"]
+    assert ax.get_legend_handles_labels()[1] == [*names, "rule that wins none of these rows"]
+    absent, present, black, grey = ax.collections[:4]
+    assert (absent.get_offsets().tolist(), present.get_offsets().tolist()) == ([[1, 1]], [[0, 0]])
+    assert black.get_paths()[0].vertices.max() < 1.1 < grey.get_paths()[0].vertices.max()
+
+
+def test_membership_functions_are_gaussians_in_bands():
+    centers, widths = [[0.0, 1.0], [-1.0, 2.0]], [[0.5, 1.0], [1.0, 0.25]]
+    ax = plots.draw_memberships(centers, widths, ["a", "b"], ["r", "s"])
+    curves = [line.get_data() for line in ax.lines if len(line.get_xdata()) > 2]
+    places = [(0.0, 0.5, 1), (1.0, 1.0, 0), (-1.0, 1.0, 1), (2.0, 0.25, 0)]
+    for (x, y), (position, width, band) in zip(curves, places, strict=True):
+        assert_allclose(y, band + 0.85 * np.exp(-0.5 * ((x - position) / width) ** 2))
+    assert tick_words(ax.yaxis) == ["b", "a"]
+    assert words(ax) == ["very low", "low", "medium", "high", "very high"]
+    assert [text.xy[0] for text in ax.texts] == [-2.25, -1.0, 0.0, 1.0, 2.25]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["r", "s"]
+
+
+def test_a_card_shows_every_label():
+    shares = [0.9, 0.1], [0.8, 0.0], [1.0, 0.3], [0.5] * 2
+    ax = plots.draw_rule_card("rule 7", ["x is $high$", "y is low"], ["u", "v"], *shares)
+    title = [line.strip() for line in ax.get_title(loc="left").splitlines()]
+    assert title == ["rule 7", r"IF x is \$high\$", "AND y is low"]
+    said, usual = ax.collections[1:3]
+    assert_allclose(said.get_offsets(), [[0.9, 1.0], [0.1, 0.0]])
+    assert_allclose(usual.get_offsets(), [[0.5, 1.0], [0.5, 0.0]])
+    ends = [path.vertices[:, 0].tolist() for path in ax.collections[0].get_paths()]
+    assert ends == [[0.8, 1.0], [0.0, 0.3]]
+    assert tick_words(ax.yaxis) == ["u", "v"]
+    for condition, start in (("OTHERWISE", ""), ("x is low", "IF ")):
+        one = plots.draw_rule_card("r", [condition], ["u"], [0.5], [0.4], [0.6], [0.5])
+        assert one.get_title(loc="left").splitlines()[1].strip() == start + condition
+
+
+def test_strips_show_the_share_of_rows():
+    winners = np.array([0] * 301 + [2] * 299)
+    ax = plots.draw_winners(winners, ["a", "b", "c"], first_row=100)
+    (mesh,) = (part for part in ax.collections if hasattr(part, "get_coordinates"))
+    first, second, third = np.asarray(mesh.get_array()).reshape(3, 300)[::-1]
+    assert_allclose(first, [1.0] * 150 + [0.5] + [0.0] * 149)
+    assert_allclose([second, third], [np.zeros(300), 1.0 - first])
+    assert ax.get_xlim() == (100.0, 699.0)
+    assert tick_words(ax.yaxis) == ["c", "b", "a"]
+
+
+def test_tables_show_the_strongest_features_first():
+    slopes = np.array([[0.1, -0.9, 0.0, 0.3], [0.1, 0.2, 0.05, -0.7]])
+    ax = plots.draw_consequents(slopes, list("abcd"), ["up", "down"], most=3)
+    assert (tick_words(ax.yaxis), tick_words(ax.xaxis)) == (["b", "d", "a"], ["up", "down"])
+    values, _, bar = cells_of(ax)
+    assert_allclose(values, slopes[:, [1, 3, 0]].T)
+    assert words(ax) == ["−0.90", "0.20", "0.30", "−0.70", "0.10", "0.10"]
+    assert ax.get_ylim() == (2.5, -0.5)  # the first row on top
+    assert (ax.get_ylabel(), bar) == ("strongest 3 of 4 features", "slope")
+    assert ax.collections[0].get_clim() == (-0.9, 0.9)
+    usual = plots.draw_consequents(slopes)
+    assert usual.get_ylabel() == "features, strongest first"
+    assert tick_words(usual.yaxis)[0] == "feature 2"
+    importance = np.array([[0.1, 0.2], [0.6, 0.8], [0.3, 0.0]])
+    ax = plots.draw_importance(importance, ["a", "b", "c"], ["x", "y"], most=2)
+    assert tick_words(ax.yaxis) == ["b", "a"]
+    assert_allclose(cells_of(ax)[0], importance[[1, 0]])
+    assert (cells_of(ax)[2], ax.collections[0].get_clim()) == ("importance", (0, 0.8))
+
+
+def test_numbers_give_way_to_signs(rng):
+    slopes = rng.choice([-1.0, 0.5, -0.01], size=(14, 20))
+    ax = plots.draw_consequents(slopes, most=20)
+    values, marks, bar = cells_of(ax)
+    assert (words(ax), bar) == ([], "slope (line in a cell: negative)")
+    assert marks == [{(column, row) for row, column in np.argwhere(values < -0.5).tolist()}]
+    for scale in (1e-5, 1e6):  # unwieldy numbers are not written
+        ax = plots.draw_consequents(scale * np.array([[1.0, -1.0]]))
+        assert (words(ax), cells_of(ax)[1]) == ([], [{(0, 1)}])
+    many = plots.draw_importance(rng.random((15, 101)))
+    assert not words(many) and not cells_of(many)[1]
+    assert many.collections[0].get_rasterized()
+    assert 6 <= len(tick_words(many.xaxis)) < 101  # names that would touch are left out
+    assert are_apart([text for text in many.get_yticklabels() if text.get_text()])
+    assert words(plots.draw_importance([[0.04], [0.0]])) == ["0.040", "0.000"]
+    assert words(plots.draw_consequents([[400, -1e-9]])) == ["400", "0"]
+    plain = plots.draw_importance(np.full((3, 4), 0.5), ax=plots.new_axes(6, 4))
+    signed = plots.draw_consequents(np.full((4, 3), -0.5), ax=plots.new_axes(6, 4))
+    for width, shown in ((6, (12, 12)), (2.3, (0, 12))):  # signs are always needed
+        for ax, count in zip((plain, signed), shown, strict=True):
+            ax.figure.set_size_inches(width, 4)
+            ax.figure.draw_without_rendering()
+            assert sum(text.get_visible() for text in ax.texts) == count
+
+
+def ellipses(**changes):
+    return plots.draw_ellipses(**{"centers": [[0, 0]], "covariances": [np.eye(2)]} | changes)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plots.draw_consequents([1.0]), r"^slopes must be an array of shape \(any, any\)"),
+        (lambda: plots.draw_consequents([[1.0]], ["a", "b"]), "2 feature names for 1 features"),
+        (lambda: plots.draw_consequents([[1.0]], most=0), "most must be at least 1, not 0"),
+        (lambda: plots.draw_importance([[-0.1]]), "must not be negative"),
+        (lambda: plots.draw_label_correlation([[1.0, 0.0]]), r"of shape \(1, 1\), not \(1, 2\)"),
+        (lambda: plots.draw_memberships([[0.0]], [[1.0, 2.0]]), "widths must be an array of shape"),
+        (lambda: plots.draw_winners([0, 2], ["a", "b"]), "winners must be numbers below 2"),
+        (lambda: plots.draw_rule_counts([1], [(0, "death")]), "'death' is no kind of event"),
+        (lambda: plots.draw_spending([], budget=0), "budget must be above 0, not 0"),
+        (lambda: draw_differences({"a": {}}), "give at least two models"),
+        (lambda: ellipses(covariances=[np.eye(2)] * 2), "^covariances must be an array"),
+        (lambda: ellipses(points=[[0, 0]], present=[1, 0]), "^present must be an array"),
+        (lambda: ellipses(activation=(SIDE, SIDE[1:], np.zeros((1, 41, 41)))), "^activations must"),
+        (lambda: ellipses(region=(), activation=()), "one background"),
+        (lambda: plots.draw_reliability([1, 2]), "^Give curves with their names"),
+        (lambda: plots.draw_reliability({"a": ([0.1], [0.2])}), "^'a' must be three arrays"),
+        (lambda: plots.draw_trends([0.5, 0.6]), '^Give curves with their names, as in {"mine": '),
+        (lambda: plots.draw_trends({"a": "words"}), r"^'a', if no result .* not a str\.$"),
+        (lambda: plots.draw_trends({"a": ([1, 2], [0.1])}), "'a' must have shape .* n = 2 rows"),
+        (lambda: plots.draw_trends({"a": ([1, 2], np.zeros((0, 2)))}), "'a' must have shape"),
+        (lambda: as_array([[1.0], [1.0, 2.0]], None, 2, name="points"), "not a list"),
+        (lambda: as_array([1, 2], 3, name="used"), r"of shape \(3,\), not \(2,\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

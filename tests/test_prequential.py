@@ -1,357 +1,591 @@
-"""Test-then-train: what is scored is what was known before the row, and learning is partial_fit."""
+"""Test-then-train: what is scored was known before the row, and learning is partial_fit."""
 
-import pickle
+import copy
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
-from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, hide, problem, stream
+from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, problem, stream
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from efcml import EFCMLClassifier
-from efcml.evaluation import prequential
+from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
+from efcml.evaluation import blocks
+from efcml.measures import MEASURES, average_precision_rows, trend
+from efcml.model.learner import Learner
+from efcml.rivals import GlobalRLS, LabelFrequencies
+from efcml.support import pacing
 
-OPTIONS = pytest.mark.parametrize("options", [QUICK, EVERYTHING], ids=["quick", "everything"])
-LABELS = pytest.mark.parametrize("labels", ["known", "unknown"])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from river import linear_model, multioutput, preprocessing
 
-
-def initial(options, X, Y):
-    return EFCMLClassifier(**options).fit(X[:N_INITIAL], Y[:N_INITIAL])
-
-
-def copy(clf):
-    return pickle.loads(pickle.dumps(clf))
-
-
-@OPTIONS
-@LABELS
-@pytest.mark.parametrize("start", ["new", "fit"])
-def test_is_predict_then_learn_row_by_row(options, labels, start):
-    X, Y = problem(labels)
-    clf = EFCMLClassifier(**options)
-    if start == "fit":
-        clf = initial(options, X, Y)
-        X, Y = X[N_INITIAL:], Y[N_INITIAL:]
-    slow, whole = copy(clf), copy(clf)
-    result = prequential(clf, X, Y)
-    begin = 0
-    if start == "new":  # a new classifier has no answer before its first row
-        assert (result.scores[0] == 0.0).all()
-        slow.partial_fit(X[:1], Y[:1])
-        assert result.rules[0] == slow.n_rules_
-        begin = 1
-    for t in range(begin, len(X)):
-        np.testing.assert_array_equal(
-            result.scores[t] - 0.5, slow.decision_function(X[t : t + 1])[0], err_msg=f"row {t}"
-        )
-        slow.partial_fit(X[t : t + 1], Y[t : t + 1])
-        assert result.rules[t] == slow.n_rules_
-    assert freeze(clf) == freeze(slow) == freeze(whole.partial_fit(X, Y))
-    assert result.rules[-1] == clf.n_rules_
+MODELS = {
+    "efcml": lambda: EFCMLClassifier(**QUICK),
+    "everything": lambda: EFCMLClassifier(**EVERYTHING),
+    "ovr": lambda: OneVsRestEFC(**QUICK),
+    "chain": lambda: ChainEFC(**QUICK, order=[2, 0, 1]),
+    "rls": lambda: GlobalRLS(ridge=1.0, warmup_rows=12),
+    "frequencies": LabelFrequencies,
+}
 
 
-@OPTIONS
-def test_measures_are_those_of_scikit_learn(options):
-    X, Y = problem()
-    clf = initial(options, X, Y)
-    X, Y = X[N_INITIAL:], Y[N_INITIAL:]
-    result = prequential(clf, X, Y)
-    ranked = Y.any(axis=1)
-    assert ranked.sum() < len(Y)
-    labels = result.scores >= 0.5
-    assert result.pa == pytest.approx(1.0 - hamming_loss(Y, labels), abs=1e-12)
-    expected = label_ranking_average_precision_score(Y[ranked], result.scores[ranked])
-    assert result.ap == pytest.approx(expected, abs=1e-12)
-    assert isinstance(result.pa, float)
-    assert isinstance(result.ap, float)
-    assert result.pa_trend.shape == (len(Y),)
-    assert result.ap_trend.shape == (ranked.sum(),)
-    for t in (0, 11, len(Y) - 1):
-        expected = 1.0 - hamming_loss(Y[: t + 1], labels[: t + 1])
-        assert result.pa_trend[t] == pytest.approx(expected, abs=1e-12)
-    half = np.flatnonzero(ranked)[:15]
-    expected = label_ranking_average_precision_score(Y[half], result.scores[half])
-    assert result.ap_trend[14] == pytest.approx(expected, abs=1e-12)
+def start(name, how, X, Y):
+    """Return a model, and the rows of its stream."""
+    model, n = MODELS[name](), N_INITIAL if how == "fit" else 0
+    return model.fit(X[:n], Y[:n]) if n else model, X[n:], Y[n:]
 
 
-@LABELS
-@pytest.mark.parametrize("start", ["new", "fit"])
-def test_trends_end_at_the_final_values(labels, start):
-    X, Y = problem(labels)
-    clf = EFCMLClassifier(**QUICK) if start == "new" else initial(QUICK, X, Y)
-    result = prequential(clf, X, Y)
-    assert result.pa_trend[-1] == pytest.approx(result.pa, abs=1e-12)
-    assert result.ap_trend[-1] == pytest.approx(result.ap, abs=1e-12)
-    assert (result.summary()["pa"], result.summary()["ap"]) == (result.pa, result.ap)
-    known = ~np.isnan(Y)
-    right = (result.scores >= 0.5) == Y
-    assert result.pa == pytest.approx(right[known].mean(), abs=1e-12)
+def in_blocks_of(monkeypatch, size):
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
+    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
 
 
-def test_trend_is_nan_until_a_label_is_known():
-    X, Y = problem()
-    clf = initial(QUICK, X, Y)
-    Y[:2] = np.nan
-    trend = prequential(clf, X, Y).pa_trend
-    assert np.isnan(trend[:2]).all()
-    assert np.isfinite(trend[2:]).all()
+# -- models of efcml ------------------------------------------------------------------------
 
 
-@LABELS
-@pytest.mark.parametrize("start", ["warm-up", "fit"])
-def test_a_static_model_is_not_changed(labels, start):
-    X, Y = problem(labels)
-    if start == "fit":
-        clf = initial(EVERYTHING, X, Y)
-    else:
-        clf = EFCMLClassifier(**EVERYTHING).partial_fit(X[:5], Y[:5])
+@pytest.mark.parametrize(
+    ("name", "labels", "how", "delay"),
+    [
+        ("efcml", "known", "fit", 0),
+        ("efcml", "unknown", "new", 0),
+        ("everything", "known", "new", 9),
+        ("efcml", "unknown", "fit", 1),
+        ("everything", "unknown", "fit", 0),
+        ("ovr", "unknown", "fit", 9),
+        ("chain", "unknown", "new", 0),
+        ("rls", "unknown", "new", 9),
+        ("frequencies", "unknown", "new", 60),
+    ],
+)
+def test_a_row_is_scored_by_what_was_learned_before_it(name, labels, how, delay, monkeypatch):
+    """Row j by the model that has learned rows 0..j-d-1; blocks change no bit."""
+    X, Y = problem(labels, n=45)
+    model, X, Y = start(name, how, X, Y)
+    before = X.tobytes(), Y.tobytes()
+    slow, whole = copy.deepcopy(model), copy.deepcopy(model)
+    in_blocks_of(monkeypatch, 7)
+    result = prequential(model, X, Y, delay=delay)
+    assert (X.tobytes(), Y.tobytes()) == before
+    learned = 0
+    for j in range(len(X)):
+        if j - delay > learned:
+            slow.partial_fit(X[[learned]], Y[[learned]])
+            assert result.rules[learned] == slow.learner_.n_rules
+            learned += 1
+        if how == "new" and learned == 0:
+            assert (result.scores[j] == 0.0).all()
+            continue
+        expected = slow.decision_function(X[[j]])[0]
+        np.testing.assert_array_equal(result.scores[j] - 0.5, expected, err_msg=f"row {j}")
+        np.testing.assert_array_equal(result.decisions[j], slow.predict(X[[j]])[0])
+        np.testing.assert_array_equal(result.probabilities[j], slow.predict_proba(X[[j]])[0])
+    assert freeze(model) == freeze(whole.partial_fit(X, Y))
+    assert result.rules[-1] == model.learner_.n_rules
+    rows = [row for row, _, _ in result.events]
+    assert rows == sorted(rows)
+    np.testing.assert_array_equal(result.Y, Y)
+    assert result.queried.tolist() == [True] * len(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [(QUICK, {"birth", "merge"}), (EVERYTHING | {"merging": False}, {"birth", "drop"})],
+    ids=["merged", "dropped"],
+)
+def test_events_account_for_every_change(options, kinds):
+    X, Y = stream(150, n_features=2, n_labels=2)
+    clf = EFCMLClassifier(**options).fit(X[:N_INITIAL], Y[:N_INITIAL])
+    rules, counts = clf.n_rules_, dict(clf.learner_.counts)
+    uids = set(clf.learner_.rules.uid.tolist())
+    result = prequential(clf, X[N_INITIAL:], Y[N_INITIAL:])
+    changes = np.zeros(len(X) - N_INITIAL, dtype=int)
+    for row, kind, uid in result.events:
+        assert type(row) is type(uid) is int
+        changes[row] += {"birth": 1, "merge": -1, "drop": -1}[kind]
+        assert (uid in uids) == (kind != "birth")
+        uids.add(uid)
+    assert np.array_equal(np.cumsum(changes) + rules, result.rules)
+    for kind, own in (("birth", result.births), ("merge", result.merges), ("drop", result.drops)):
+        assert result.count(kind) == own == clf.learner_.counts[f"{kind}s"] - counts[f"{kind}s"]
+        assert own > 0 or kind not in kinds
+    assert result.event_counts["births"] == result.births
+    with pytest.raises(ValueError, match="'birth', 'split', 'merge', 'drop', 'drift'; got 'bir"):
+        result.count("births")
+
+
+@pytest.mark.parametrize("how", ["warm-up", "fit"])
+def test_a_static_model_is_not_changed(how):
+    X, Y = problem("unknown")
+    clf = EFCMLClassifier(**EVERYTHING)
+    clf = clf.fit(X[:20], Y[:20]) if how == "fit" else clf.partial_fit(X[:5], Y[:5])
     before = freeze(clf)
     result = prequential(clf, X, Y, learn=False)
     assert freeze(clf) == before
     np.testing.assert_array_equal(result.scores - 0.5, clf.decision_function(X))
-    assert (result.rules == clf.n_rules_).all()
-    assert result.events == ()
+    np.testing.assert_array_equal(result.decisions, clf.predict(X))
+    assert (result.rules == clf.n_rules_).all() and result.events == ()
+    assert result.queried.tolist() == [False] * len(X)
     assert result.pa == pytest.approx(clf.score(X, Y), abs=1e-12)
 
 
-@LABELS
-@pytest.mark.parametrize(
-    ("options", "kinds"),
-    [
-        (QUICK, {"birth", "merge"}),
-        (EVERYTHING | {"merge_overlap": 0.2}, {"birth", "merge"}),
-        (EVERYTHING | {"merging": False}, {"birth", "drop"}),
-    ],
-    ids=["grown together", "merged at the cap", "dropped at the cap"],
-)
-def test_events_account_for_every_change(options, kinds, labels):
-    X, Y = stream(150, n_features=2, n_labels=2)
-    Y[-30:] = hide(Y[-30:]) if labels == "unknown" else Y[-30:]
-    clf = initial(options, X, Y)
-    X, Y = X[N_INITIAL:], Y[N_INITIAL:]
-    rules, counts = clf.n_rules_, dict(clf.learner_.counts)
-    uids = set(clf.learner_.rules.uid.tolist())
-    result = prequential(clf, X, Y)
-    changes = np.zeros(len(X), dtype=int)
-    for row, kind, uid in result.events:
-        assert type(row) is type(uid) is int
-        changes[row] += {"birth": 1, "merge": -1, "drop": -1}[kind]
-        if kind == "birth":
-            assert uid not in uids
-            uids.add(uid)
-        else:
-            assert uid in uids
-    assert np.array_equal(np.cumsum(changes) + rules, result.rules)
-    rows = [row for row, _, _ in result.events]
-    assert rows == sorted(rows)
-    for kind in ("birth", "merge", "drop"):
-        assert result.count(kind) == clf.learner_.counts[f"{kind}s"] - counts[f"{kind}s"]
-        assert result.count(kind) > 0 or kind not in kinds
-    assert set(clf.learner_.rules.uid.tolist()) <= uids
-    assert result.rules.max() <= clf.get_params()["max_rules"]
-
-
-@LABELS
-def test_warm_up_inside_the_stream(labels):
-    X, Y = problem(labels)
-    if labels == "unknown":
-        Y[4] = np.nan
-    waiting = QUICK | {"provisional": False}
-    clf = EFCMLClassifier(**waiting)
-    result = prequential(clf, X, Y)
-    known = ~np.isnan(Y)
-    last = np.flatnonzero(np.cumsum(known.any(axis=1)) == QUICK["warmup_rows"])[0]
-    assert (result.rules[:last] == 0).all()
-    assert result.rules[last] > 0
-    for t in range(last + 1):
-        count = known[:t].sum(axis=0)
-        frequencies = np.where(known[:t], Y[:t], 0.0).sum(axis=0) / np.maximum(count, 1)
-        np.testing.assert_allclose(result.scores[t], frequencies, rtol=0, atol=1e-15)
-    assert all(row > last for row, _, _ in result.events)
-    assert freeze(clf) == freeze(EFCMLClassifier(**waiting).partial_fit(X, Y))
-
-
-def test_a_stream_that_ends_in_the_warm_up():
-    X, Y = problem()
-    clf = EFCMLClassifier(**QUICK)
-    result = prequential(clf, X[:5], Y[:5])
-    assert result.scores.shape == (5, 3)
-    assert (result.rules == 0).all()
-    assert prequential(clf, X[5:], Y[5:]).rules[-1] == clf.n_rules_ > 0
-
-
-def test_one_row_at_a_time_is_the_same():
-    X, Y = problem()
-    clf = initial(QUICK, X, Y)
-    other = copy(clf)
-    whole = prequential(clf, X, Y)
-    parts = [prequential(other, X[t : t + 1], Y[t : t + 1]) for t in range(len(X))]
-    np.testing.assert_array_equal(np.vstack([part.scores for part in parts]), whole.scores)
-    assert [int(part.rules[0]) for part in parts] == whole.rules.tolist()
-    assert freeze(other) == freeze(clf)
-
-
-def test_flat_targets():
+def test_flat_targets_and_frames():
     X, Y = problem()
     y = np.where(Y[:, 0] == 1.0, "yes", "no")
-    clf = EFCMLClassifier(**QUICK).fit(X[:N_INITIAL], y[:N_INITIAL])
-    twin = EFCMLClassifier(**QUICK).fit(X[:N_INITIAL], Y[:N_INITIAL, :1])
-    result = prequential(clf, X[N_INITIAL:], y[N_INITIAL:])
-    expected = prequential(twin, X[N_INITIAL:], Y[N_INITIAL:, :1])
+    clf = EFCMLClassifier(**QUICK).fit(X[:20], y[:20])
+    twin = EFCMLClassifier(**QUICK).fit(X[:20], Y[:20, :1])
+    result, expected = prequential(clf, X[20:], y[20:]), prequential(twin, X[20:], Y[20:, :1])
     np.testing.assert_array_equal(result.scores, expected.scores)
-    np.testing.assert_array_equal(result.Y, Y[N_INITIAL:, :1])
-    assert result.pa == expected.pa
-
-
-def test_frames():
-    pd = pytest.importorskip("pandas")
-    X, Y = problem()
-    frame, labels = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("uvw"))
-    clf = EFCMLClassifier(**QUICK)
-    result = prequential(clf, frame, labels)
+    np.testing.assert_array_equal(result.Y, Y[20:, :1])
+    proba = clf.predict_proba(X[20:])[:, 1]
+    static = prequential(clf, X[20:], y[20:], learn=False)
+    np.testing.assert_array_equal(static.probabilities[:, 0], proba)
+    clf, plain = EFCMLClassifier(**QUICK), EFCMLClassifier(**QUICK)
+    frames = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("uvw"))
+    result = prequential(clf, *frames)
     assert clf.label_names_.tolist() == ["u", "v", "w"]
-    np.testing.assert_array_equal(result.scores, prequential(EFCMLClassifier(**QUICK), X, Y).scores)
+    np.testing.assert_array_equal(result.scores, prequential(plain, X, Y).scores)
 
 
-def test_the_result_describes_the_run():
+@pytest.mark.parametrize("unit", ["samples", "labels"])
+def test_an_active_learner_says_what_is_learned(unit):
+    X, Y = problem(n=50)
+    clf = EFCMLClassifier(**QUICK).fit(X[:20], Y[:20])
+    slow = copy.deepcopy(clf)
+    active = ActiveLearner.random(0.5, unit, random_state=1)
+    result = prequential(clf, X[20:], Y[20:], active=active)
+    assert result.queried.shape == ((30, 3) if unit == "labels" else (30,))
+    assert 0 < result.queried.mean() <= 0.5
+    for t, asked in enumerate(result.queried):
+        expected = slow.decision_function(X[[20 + t]])[0]
+        np.testing.assert_allclose(result.scores[t] - 0.5, expected, rtol=0, atol=1e-12)
+        slow.partial_fit(X[[20 + t]], np.where(asked, Y[[20 + t]], np.nan))
+        assert result.rules[t] == slow.n_rules_
+    queried = result.to_frame()["queried"]
+    assert (
+        queried.tolist() == (result.queried.sum(axis=1) if unit == "labels" else queried).tolist()
+    )
+
+
+def test_a_pipeline_passes_each_row_and_then_learns_it():
+    X, Y = problem()
+    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK)).fit(X[:20], Y[:20])
+    scaler, twin = copy.deepcopy(pipeline[0]), copy.deepcopy(pipeline[1])
+    result, table = prequential(pipeline, X[20:], Y[20:]), []
+    for row in X[20:]:
+        table.append(scaler.transform(row[None])[0])
+        scaler.partial_fit(row[None])
+    np.testing.assert_array_equal(result.scores, prequential(twin, table, Y[20:]).scores)
+    assert pipeline[0].n_samples_seen_ == len(X)
+    seen = pipeline[0].mean_.copy()
+    with pytest.raises(ValueError, match="y must hold 0, 1 or NaN"):
+        prequential(pipeline, X, 2 * Y)
+    np.testing.assert_array_equal(pipeline[0].mean_, seen)  # put back
+
+
+# -- blocks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize(("name", "how"), [("efcml", "fit"), ("efcml", "new"), ("chain", "fit")])
+def test_an_interrupt_leaves_whole_blocks(name, how, error, monkeypatch):
+    X, Y = problem(n=45)
+    model, X, Y = start(name, how, X, Y)
+    expected = copy.deepcopy(model).partial_fit(X[:14], Y[:14])
+    in_blocks_of(monkeypatch, 7)
+    real, calls = Learner.learn, []
+    per_block = 3 if name == "chain" else 1
+
+    def breaks(self, X, Y, trace=None):
+        """The third block breaks off half-way, for the models per label in the second of them."""
+        calls.append(len(X))
+        if len(calls) == 2 * per_block + 1 + (per_block > 1):
+            real(self, X[:4], Y[:4])
+            raise error("in the middle")
+        return real(self, X, Y, trace)
+
+    with monkeypatch.context() as patch, pytest.raises(error):
+        patch.setattr(Learner, "learn", breaks)
+        prequential(model, X, Y)
+    assert freeze(model) == freeze(expected)
+
+
+def test_block_sizes_follow_the_time(monkeypatch):
+    X, Y = problem(n=60)
+    sizes, spent = [], iter([1e-3, *[100.0] * 60])
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", 4)
+
+    def note(learner, X, Y, block, delay, trace):
+        sizes.append(block.stop - block.start)
+        return next(spent)
+
+    monkeypatch.setattr(blocks, "run_block", note)
+    prequential(LabelFrequencies(), X, Y)
+    assert sizes[:3] == [4, 16, 1]
+    assert sum(sizes) == 60
+    sizes.clear()
+    clock, spent = iter(np.arange(1000.0)), iter([4.0] * 60)  # every look takes a second
+    monkeypatch.setattr(blocks.time, "perf_counter", lambda: next(clock))
+    result = prequential(LabelFrequencies(), X, Y)
+    assert sizes[:2] == [4, 10]  # ten copies of a second each, at a second per row
+    assert result.seconds == 4.0 * len(sizes)
+    assert result.seconds_per_sample == result.seconds / 60
+
+
+# -- results --------------------------------------------------------------------------------
+
+
+def test_measures_tables_and_pictures_of_a_result():
     X, Y = problem("unknown")
-    clf = initial(QUICK, X, Y)
-    result = prequential(clf, X, Y)
-    np.testing.assert_array_equal(result.Y, Y)
-    assert result.Y is not Y
-    assert result.scores.dtype == float
-    assert result.rules.dtype.kind == "i"
-    assert result.queried.tolist() == [True] * len(X)
-    assert result.queried.dtype == bool
-    assert 0.0 < result.seconds_per_sample < 60.0
-    text = repr(result)
-    assert f"n={len(X)}" in text
-    assert f"pa={result.pa:.4f}" in text
-    assert f"rules={clf.n_rules_}" in text
-    assert "\n" not in text
+    clf = EFCMLClassifier(**QUICK).fit(X[:20], Y[:20])
+    static = prequential(clf, X[20:], Y[20:], learn=False)
+    result = prequential(clf, X[20:], Y[20:])
+    for name, value in result.summary().items():
+        predicted, ready = result.taken_by(name)
+        assert value == result.measure(name) == MEASURES[name](result.Y, predicted, ready=ready)
+        expected = trend(result.Y, predicted, name, window=5, ready=ready)
+        np.testing.assert_array_equal(result.trend(name, window=5), expected)
+    assert result.taken_by("pa")[0] is result.decisions
+    assert result.taken_by("log_loss")[0] is result.probabilities
+    assert (result.pa, result.ap) == (result.summary()["pa"], result.summary()["ap"])
+    ap = average_precision_rows(result.Y, result.scores)
+    assert len(result.ap_trend) == (~np.isnan(ap)).sum() < len(Y)
+    assert result.ap_trend[-1] == pytest.approx(result.ap, abs=1e-12)
+    assert result.pa_trend[-1] == pytest.approx(result.pa, abs=1e-12)
+    frame = result.to_frame()
+    np.testing.assert_array_equal(frame["ap"], ap)
+    np.testing.assert_array_equal(frame["pa"], MEASURES["pa"].rows(result.Y, result.scores))
+    np.testing.assert_array_equal(frame["rules"], result.rules)
+    assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
+    words = f"PrequentialResult(n=40, pa={result.pa:.4f}, ap={result.ap:.4f}, rules={clf.n_rules_}"
+    assert repr(result).startswith(words)
+    assert f"{result.pa:.4f}" in result._repr_html_() and "100 %" in result._repr_html_()
+    ax = result.plot(static=static)
+    np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), static.pa_trend)
+    ax = result.plot(measure="macro_f1", window=10)
+    x, y = ax.get_lines()[0].get_data()
+    assert x[0] == 9  # before, there are fewer rows than the axis says
+    np.testing.assert_allclose(y, result.trend("macro_f1", window=10)[9:])
+    assert ax.get_ylabel() == "macro F1, last 10 rows"
+    both = result.plot(window=10**6)
+    assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
+    with pytest.raises(TypeError, match=r"^static must be the result of a run, not float\.$"):
+        result.plot(static=static.pa)
 
 
-def test_input_is_not_touched():
-    X, Y = problem("unknown")
-    X0, Y0 = X.copy(), Y.copy()
-    prequential(EFCMLClassifier(**EVERYTHING), X, Y)
-    assert X.tobytes() == X0.tobytes()
-    assert Y.tobytes() == Y0.tobytes()
+# -- models from elsewhere ------------------------------------------------------------------
+
+X, Y = stream(60)
+CLASSES = [np.array([0, 1])] * 3
 
 
-# -- refused ----------------------------------------------------------------------------------
+class Recorder:
+    """Notes every call; features are row numbers. Answers with the number of rows learned."""
+
+    def __init__(self):
+        self.calls, self.labels = [], []
+
+    def predict(self, X):
+        self.calls += [("predict", int(x[0])) for x in X]
+        learned = sum(kind == "learn" for kind, _ in self.calls)
+        return np.full((len(X), 2), float(learned))
+
+    def partial_fit(self, X, y):
+        self.calls += [("learn", int(x[0])) for x in X]
+        self.labels += y.tolist()
 
 
-@pytest.mark.parametrize("learn", [True, False])
-@pytest.mark.parametrize("start", ["warm-up", "fit"])
+class RiverRecorder(Recorder):
+    """The same with dictionaries."""
+
+    predict = partial_fit = property()
+
+    def predict_one(self, x):
+        self.calls.append(("predict", int(x[0])))
+        learned = sum(kind == "learn" for kind, _ in self.calls)
+        return {0: float(learned), 1: float(learned)}
+
+    def learn_one(self, x, y):
+        self.calls.append(("learn", int(x[0])))
+        self.labels.append(y)
+
+
+@pytest.mark.parametrize("make", [Recorder, RiverRecorder])
+@pytest.mark.parametrize("delay", [0, 3, 9, 15])
+def test_every_row_is_predicted_then_learned(make, delay):
+    model, n = make(), 10
+    result = prequential(model, np.arange(float(n))[:, None], np.ones((n, 2)), delay=delay)
+    expected = []
+    for t in range(n):
+        expected.append(("predict", t))
+        if t >= delay:
+            expected.append(("learn", t - delay))
+    expected += [("learn", t) for t in range(max(n - delay, 0), n)]
+    assert model.calls == expected
+    learned_before = np.maximum(np.arange(n) - delay, 0)
+    np.testing.assert_array_equal(result.scores, np.column_stack([learned_before] * 2))
+    static = make()
+    prequential(static, np.arange(5.0)[:, None], np.ones((5, 2)), learn=False, delay=2)
+    assert static.calls == [("predict", t) for t in range(5)]
+
+
+def test_unknown_labels_are_not_passed_on():
+    labels = np.array([[1, 0], [np.nan, 1], [np.nan, np.nan], [0, 0]])
+    model = RiverRecorder()
+    prequential(model, np.arange(4.0)[:, None], labels)
+    assert model.labels == [{0: True, 1: False}, {1: True}, {0: False, 1: False}]
+    assert all(type(value) is bool for y in model.labels for value in y.values())
+    assert ("learn", 2) not in model.calls
+    model = Recorder()
+    prequential(model, np.arange(4.0)[:, None], labels)
+    assert [row for kind, row in model.calls if kind == "learn"] == [0, 3]
+    assert model.labels == [[1, 0], [0, 0]]
+
+
+def scores_by_hand(model, X):
+    if not hasattr(model, "predict_proba"):
+        return model.predict(X).astype(float)
+    answer = model.predict_proba(X)
+    return np.column_stack([part[:, 1] for part in answer]) if isinstance(answer, list) else answer
+
+
+SKLEARN = {
+    "log loss": lambda: MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0)),
+    "hinge": lambda: MultiOutputClassifier(SGDClassifier(random_state=0)),
+    "network": lambda: MLPClassifier((4,), random_state=0),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "delay"), [("log loss", 7), ("hinge", 0), ("network", 0), ("network", 100)]
+)
+def test_scikit_learn_models_give_what_their_own_loop_gives(name, delay):
+    model, rows, labels = SKLEARN[name](), X[20:], Y[20:]
+    classes = np.arange(3) if name == "network" else CLASSES
+    model.partial_fit(X[:20], Y[:20].astype(int), classes=classes)
+    twin = copy.deepcopy(model)
+    result = prequential(model, pd.DataFrame(rows).to_numpy(), labels, delay=delay)
+    expected, learned = [], 0
+    for t in range(len(rows)):
+        while learned < t - delay:
+            twin.partial_fit(rows[[learned]], labels[[learned]].astype(int))
+            learned += 1
+        expected.append(scores_by_hand(twin, rows[[t]])[0])
+    for t in range(learned, len(rows)):
+        twin.partial_fit(rows[[t]], labels[[t]].astype(int))
+    np.testing.assert_array_equal(result.scores, expected)
+    np.testing.assert_array_equal(scores_by_hand(model, X), scores_by_hand(twin, X))
+    assert (result.rules == 0).all() and result.events == () and result.clipped is None
+
+
+@pytest.mark.parametrize("name", ["hinge", "network"])
+def test_label_frequencies_answer_for_a_new_model(name):
+    labels = Y.copy()
+    labels[0:6:2, 0] = labels[1:6:2, 1] = np.nan  # none of these rows can be learned
+    result = prequential(SKLEARN[name](), X, labels, delay=2)
+    for t in range(9):  # row 6 is learned after row 8 was scored
+        seen = labels[: max(t - 2, 0)]
+        expected = np.nansum(seen, axis=0) / np.maximum((~np.isnan(seen)).sum(axis=0), 1)
+        np.testing.assert_allclose(result.scores[t], expected, rtol=0, atol=1e-15)
+    assert (result.scores[9] != result.scores[8]).any()
+
+
+def test_flat_labels_frames_and_batch_models():
+    y = Y[:, 0].astype(int)
+    result = prequential(SGDClassifier(random_state=0), X, y)
+    twin = SGDClassifier(random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1])
+    for t in range(1, 60):
+        assert result.scores[t, 0] == twin.decision_function(X[[t]])[0] + 0.5
+        twin.partial_fit(X[[t]], y[[t]])
+    fitted = LogisticRegression().fit(X, y)
+    alone = type("Alone", (), {"predict_proba": lambda self, X: fitted.predict_proba(X)})()
+    result = prequential(alone, X, y, learn=False)
+    np.testing.assert_array_equal(result.scores[:, 0], fitted.predict_proba(X)[:, 1])
+    labels = np.column_stack([y, np.ones(60), np.zeros(60)]).astype(int)
+    tree = MultiOutputClassifier(DecisionTreeClassifier(max_depth=2, random_state=0))
+    frame = pd.DataFrame(X, columns=list("abc"))
+    result = prequential(tree.fit(frame, labels), frame, labels, learn=False)
+    assert (result.scores[:, 1:] == [1.0, 0.0]).all()  # constant labels have a single column
+    np.testing.assert_array_equal(result.scores[:, 0], tree.predict_proba(frame)[0][:, 1])
+
+
+def as_dicts(rows, labels):
+    for x, y in zip(rows.tolist(), labels.tolist(), strict=True):
+        yield dict(enumerate(x)), {c: value == 1.0 for c, value in enumerate(y)}
+
+
+RIVER = {
+    "chain": lambda: multioutput.ClassifierChain(linear_model.LogisticRegression()),
+    "pipeline": lambda: (
+        preprocessing.StandardScaler()
+        | multioutput.ClassifierChain(linear_model.LogisticRegression())
+    ),
+    # A pipeline has predict_proba_one, and its last step has not.
+    "regressors": lambda: (
+        preprocessing.StandardScaler()
+        | multioutput.RegressorChain(linear_model.LinearRegression(), order=[0, 1, 2])
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "delay"), [("chain", 0), ("pipeline", 5), ("regressors", 0), ("regressors", 5)]
+)
+def test_river_models_give_what_their_own_loop_gives(name, delay):
+    model, twin = RIVER[name](), RIVER[name]()
+    result, waiting = prequential(model, X, Y, delay=delay), []
+    for t, (x, y) in enumerate(as_dicts(X, Y)):
+        if name == "regressors":
+            expected = [twin.predict_one(x).get(c, 0.0) for c in range(3)]
+        else:
+            answer = twin.predict_proba_one(x)
+            expected = [answer.get(c, {}).get(True, 0.0) for c in range(3)]
+        assert result.scores[t].tolist() == expected
+        waiting.append((x, y))
+        if len(waiting) > delay:
+            twin.learn_one(*waiting.pop(0))
+    static = prequential(model, X[:5], Y[:5], learn=False)
+    assert static.scores.shape == (5, 3) and (static.scores != 0.0).any()
+
+
+class NoProbabilities:
+    """A river model as some are: the method is there and not implemented."""
+
+    asked = 0
+
+    def predict_proba_one(self, x):
+        self.asked += 1
+        raise NotImplementedError
+
+    def predict_one(self, x):
+        return {"u": True, "w": False} if x["a"] > 0.0 else None
+
+    def learn_one(self, x, y):
+        self.last = y
+
+
+def test_names_of_frames_are_those_of_dictionaries():
+    frame, labels = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("uvw"))
+    labels.iloc[-1, 1] = np.nan
+    model = NoProbabilities()
+    result = prequential(model, frame, labels)
+    expected = np.column_stack([X[:, 0] > 0.0, np.zeros(60), np.zeros(60)])
+    np.testing.assert_array_equal(result.scores, expected)
+    assert model.asked == 1
+    assert model.last == {"u": bool(Y[-1, 0]), "w": bool(Y[-1, 2])}
+
+
+# -- refused --------------------------------------------------------------------------------
+
+HOLE = X.copy()
+HOLE[2, 1] = np.nan
+
+
+@pytest.mark.parametrize("make", [Recorder, RiverRecorder])
 @pytest.mark.parametrize(
     ("rows", "labels", "match"),
     [
-        (np.empty((0, 3)), np.empty((0, 3)), "the stream has no rows"),
-        ([], [], "the stream has no rows"),
-        (np.full((4, 3), np.inf), np.ones((4, 3)), "Input X contains infinity"),
-        (np.ones((4, 2)), np.ones((4, 3)), "X has 2 features"),
-        (np.ones((4, 3)), np.ones((4, 2)), "y has 2 labels, but 3 are expected"),
-        (np.ones((4, 3)), np.ones((5, 3)), "inconsistent numbers of rows: 4 and 5"),
-        (np.ones((4, 3)), np.full((4, 3), 2), "y must hold 0, 1 or NaN"),
-        (np.ones((4, 3)), None, "requires y to be passed"),
+        (X[:0], Y[:0], "the stream has no rows"),
+        (HOLE, Y, r"Input X contains NaN or infinity.*row 2, column 1"),
+        (pd.DataFrame(HOLE), Y, r"Input X contains NaN or infinity.*row 2, column 1"),
+        (X[:, 0], Y, r"X must have the shape \(rows, features\); got \(60,\)"),
+        (X[:, :0], Y, r"X must have the shape \(rows, features\); got \(60, 0\)"),
+        ([*X.astype(str).tolist(), ["a"] * 3], np.ones((61, 3)), "row 60, column 0 is 'a'"),
+        (X, Y[:9], "inconsistent numbers of rows: 60 and 9"),
+        (X, Y[:, :0], r"Y must have the shape \(rows, labels\)"),
+        (X, Y[None], r"Y must have the shape \(rows, labels\)"),
+        (X, Y + 1, "y must hold 0, 1 or NaN"),
+        (X, None, "requires y to be passed"),
+        (csr_array(X), Y, r"X is sparse; .* use X.toarray\(\)"),
+        (X * 1j, Y, "Complex data not supported: X"),
     ],
 )
-def test_bad_streams(rows, labels, match, start, learn):
-    X, Y = problem()
-    n = 5 if start == "warm-up" else 20
-    clf = EFCMLClassifier(**QUICK).partial_fit(X[:n], Y[:n])
-    before = freeze(clf)
-    with pytest.raises(ValueError, match=match) as caught:
-        prequential(clf, rows, labels, learn=learn)
+def test_bad_streams_are_refused_before_the_first_call(make, rows, labels, match):
+    model = make()
+    with pytest.raises((ValueError, TypeError), match=match) as caught:
+        prequential(model, rows, labels)
     assert "\n" not in str(caught.value)
-    assert freeze(clf) == before
+    assert model.calls == []
 
 
-def test_a_bad_stream_leaves_a_new_classifier_new():
-    clf = EFCMLClassifier(vigilance=-1.0)
-    before = freeze(clf)
-    with pytest.raises(ValueError, match="vigilance must be a number > 0"):
-        prequential(clf, *problem())
-    assert freeze(clf) == before
+class Odd:
+    """Gives what it is told to."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer if not callable(self.answer) else self.answer(X)
+
+    def partial_fit(self, X, y):
+        pass
 
 
-def test_a_static_model_must_be_fitted():
-    clf = EFCMLClassifier()
-    before = freeze(clf)
-    with pytest.raises(NotFittedError, match="not fitted yet") as caught:
-        prequential(clf, *problem(), learn=False)
-    assert "\n" not in str(caught.value)
-    assert freeze(clf) == before
+class Single(RiverRecorder):
+    def predict_one(self, x):
+        return True
+
+
+class Fails(RiverRecorder):
+    def predict_proba_one(self, x):
+        return {}.missing if x[0] == X[3, 0] else {}
+
+
+def asking(**options):
+    return {"active": ActiveLearner(0.5)} | options
 
 
 @pytest.mark.parametrize(
-    ("model", "got"),
+    ("model", "options", "error", "words"),
     [
-        (
-            LogisticRegression(),
-            " with begin_stream, partial_fit or learn_one; got LogisticRegression",
+        (EFCMLClassifier(), {"X": X + np.inf}, ValueError, "Input X contains infinity"),
+        (EFCMLClassifier(), {"X": X[:9]}, ValueError, "inconsistent numbers of rows: 9 and 60"),
+        (LogisticRegression(), {}, TypeError, "begin_stream, partial_fit or learn_one; got Logis"),
+        (None, {}, TypeError, "partial_fit or learn_one; got NoneType"),
+        (EFCMLClassifier, {}, TypeError, "prequential needs a model; got the class EFCMLClass"),
+        (object(), {"learn": False}, TypeError, "a model with predict or predict_one; got object"),
+        (EFCMLClassifier(), {"learn": False}, NotFittedError, "not fitted yet"),
+        (SKLEARN["hinge"](), {"learn": False}, NotFittedError, "not fitted yet"),
+        (EFCMLClassifier(vigilance=-1.0), {}, ValueError, "vigilance must be a number > 0"),
+        *(
+            (Recorder(), {"delay": delay}, ValueError, "delay must be a whole number >= 0; got")
+            for delay in (-1, 1.0, True, None, "2")
         ),
-        (None, " with begin_stream, partial_fit or learn_one; got NoneType"),
-        ("efcml", " with begin_stream, partial_fit or learn_one; got str"),
-        (EFCMLClassifier, "; got the class EFCMLClassifier"),
+        (EFCMLClassifier(), {"active": 3}, TypeError, "active must be an ActiveLearner; got int"),
+        (EFCMLClassifier(), asking(delay=1), ValueError, "active needs learn=True and delay=0"),
+        (EFCMLClassifier(), asking(learn=False), ValueError, "active needs learn=True and delay"),
+        (Recorder(), asking(), TypeError, "active needs an EFCMLClassifier; got Recorder"),
+        *(
+            (Odd(answer), {}, ValueError, f"Odd.predict must give one number .*; got {got}")
+            for answer, got in (
+                (np.ones((1, 2)), r"ndarray of shape \(1, 2\)"),
+                (np.ones((2, 3)), r"ndarray of shape \(2, 3\)"),
+                (np.ones(3), r"ndarray of shape \(3,\)"),
+                ([np.ones((1, 2))] * 2, "list"),
+                ([np.ones((1, 3))] * 3, "list"),
+                ([np.ones((1, 1))] * 3, "list"),
+                (1.0, "float"),
+            )
+        ),
+        (Odd(np.full((1, 3), np.nan)), {}, ValueError, "Odd answered NaN"),
+        (Odd(np.full((60, 3), np.nan)), {"learn": False}, ValueError, "Odd answered NaN"),
+        (Odd(lambda X: 1 / 0), {}, ZeroDivisionError, "division by zero"),
+        (Single(), {}, ValueError, "Single must answer with a dictionary of labels; got bool"),
+        (Fails(), {}, AttributeError, "missing"),
     ],
 )
-def test_wrong_models(model, got):
-    X, Y = problem()
-    with pytest.raises(TypeError) as caught:
-        prequential(model, X, Y)
-    assert str(caught.value) == f"prequential needs a model{got}."
-
-
-def test_result_as_frame_and_picture():
-    X, Y = problem()
-    result = prequential(initial(QUICK, X, Y), X[N_INITIAL:], Y[N_INITIAL:])
-    frame = result.to_frame()
-    assert len(frame) == len(X) - N_INITIAL
-    assert frame["pa_trend"].iloc[-1] == pytest.approx(result.pa)
-    assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
-    assert (frame["rules"] == result.rules).all()
-    ax = result.plot()
-    assert len(ax.get_lines()) >= 2
-    assert ax.get_ylabel() == "up to this row"
-
-
-def two_runs():
-    X, Y = problem()
-    rows = X[N_INITIAL:], Y[N_INITIAL:]
-    return [prequential(initial(QUICK, X, Y), *rows, learn=learn) for learn in (True, False)]
-
-
-def test_runs_are_compared_in_one_line():
-    learned, static = two_runs()
-    ax = learned.plot(static=static)
-    assert [line.get_label() for line in ax.get_lines()[:2]] == ["this run", "static"]
-    for line, run in zip(ax.get_lines(), (learned, static), strict=False):
-        np.testing.assert_allclose(line.get_ydata(), run.pa_trend)
-    assert ax.get_ylabel() == "partial accuracy, up to this row"
-    with pytest.raises(TypeError, match=r"^static must be the result of a run, not float\.$"):
-        learned.plot(static=static.pa)
-
-
-def test_a_picture_of_any_measure_over_a_window():
-    learned, static = two_runs()
-    ax = learned.plot(measure="macro_f1", window=10)
-    x, y = ax.get_lines()[0].get_data()
-    assert x[0] == 9  # before, there are fewer rows than the axis says
-    np.testing.assert_allclose(y, learned.trend("macro_f1", window=10)[9:])
-    assert ax.get_ylabel() == "macro F1, last 10 rows"
-    both = learned.plot(window=10**6)
-    assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
-    assert both.get_ylabel() == "last 1000000 rows"
-    with pytest.raises(ValueError, match="there is no measure 'x'"):
-        learned.plot(measure="x", static=static)
-
-
-def test_events_of_an_unknown_kind_are_not_counted():
-    result = prequential(EFCMLClassifier(prior=1.0, warmup_rows=5), *stream(8))
-    with pytest.raises(
-        ValueError, match="'birth', 'split', 'merge', 'drop', 'drift'; got 'births'"
-    ):
-        result.count("births")
+def test_wrong_models_and_options(model, options, error, words):
+    before = freeze(model)
+    with pytest.raises(error, match=words) as caught:
+        prequential(model, **({"X": X, "Y": Y} | options))
+    assert "\n" not in str(caught.value)
+    if isinstance(model, EFCMLClassifier):
+        assert freeze(model) == before

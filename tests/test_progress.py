@@ -1,143 +1,99 @@
-"""Progress bars: seen while work goes on, and nothing of them in a saved notebook."""
+"""Progress bars: seen where a person looks, drawn in one place of a notebook, gone at the end."""
 
 import sys
-from types import SimpleNamespace
-
-import nbformat
-import pytest
-from helpers.tool_files import load_tool
-
-from efcml.support import progress
-from efcml.support.cellbar import COLUMNS, CellBar
-from efcml.support.progress import in_notebook, is_watched, progress_bar
-
-WATCH = """
-seen = []
-
-def note(message):
-    if message["msg_type"].endswith("display_data"):
-        seen.append(message["content"]["data"]["text/plain"])
-    return message
-
-get_ipython().display_pub.register_hook(note)
-"""
-WORK = """
+import threading
 import time
-from efcml.support.progress import progress_bar
-print("before")
-for label in ("first", "second"):
-    with progress_bar(4, label, mininterval=0) as bar:
-        for _ in range(4):
-            time.sleep(0.01)
-            bar.update()
-print("after")
-"""
-RUN = """
-from efcml import prequential
-from efcml.rivals.label_frequencies import LabelFrequencies
-result = prequential(LabelFrequencies(), [[0.0]] * 9, [[1.0]] * 9)
-"""
+from types import ModuleType, SimpleNamespace
 
+import pytest
 
-def run(*sources, **changes):
-    """Execute cells in a kernel, as for a saved notebook; return the cells."""
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    load_tool("run_notebooks").execute(notebook, changes=changes)
-    nbformat.validate(notebook)
-    return notebook.cells
-
-
-def test_a_saved_notebook_holds_nothing_of_a_bar():
-    _, work, told = run(WATCH, WORK, "print(*seen, sep='\\n')", TQDM_DELAY="0")
-    left = [output.text for output in work.outputs if output.output_type == "stream"]
-    assert [output.get("name") for output in work.outputs] == ["stdout", None, None, "stdout"]
-    assert left == ["before\n", "after\n"]  # the bar takes away what is its own
-    for output in work.outputs[1:3]:
-        assert output.output_type == "display_data"
-        assert output.data == {"text/plain": "", "text/html": ""}
-    seen = told.outputs[0].text
-    for label in ("first", "second"):
-        assert f"{label}:   0%|" in seen
-        assert f"{label}: 100%|██████████" in seen
-
-
-def test_quick_work_leaves_nothing_at_all():
-    (cell,) = run(RUN, TQDM_DELAY="1")  # a whole number: old versions of tqdm take no other
-    assert cell.outputs == []
-
-
-class Cell:
-    """A cell of a notebook, as far as `IPython.display.display` goes."""
-
-    def __init__(self):
-        self.shown = []
-
-    def display(self, data, raw, display_id):
-        assert raw and display_id
-        self.shown.append(data)
-        return SimpleNamespace(update=lambda data, raw: self.shown.append(data))
+from efcml.support import progress, watch
+from efcml.support.cellbar import COLUMNS, CellBar
+from efcml.support.progress import in_notebook, in_words, is_watched, progress_bar
 
 
 @pytest.fixture
 def cell(monkeypatch):
-    pytest.importorskip("IPython")
-    cell = Cell()
-    monkeypatch.setattr("IPython.display.display", cell.display)
+    """What a cell of a notebook shows; IPython itself need not be there."""
+    shown = []
+
+    def display(data, raw, display_id):
+        assert raw and display_id
+        shown.append(data)
+        return SimpleNamespace(update=lambda data, raw: shown.append(data))
+
+    module = ModuleType("IPython.display")
+    module.display = display
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
-    return cell
+    return shown
 
 
-def test_a_bar_in_a_cell_is_drawn_in_one_place(cell, capsys, monkeypatch):
+def test_a_bar_in_a_cell_is_drawn_in_one_place_and_goes(cell, capsys, monkeypatch):
     monkeypatch.setenv("TQDM_DELAY", "0")
     with progress_bar(2, "work", mininterval=0) as bar:
+        assert isinstance(bar, CellBar)
         bar.update(2)
-    assert [data["text/plain"][:10] for data in cell.shown] == ["work:   0%", "work: 100%", ""]
-    assert max(len(data["text/plain"]) for data in cell.shown) <= COLUMNS
+    assert [data["text/plain"][:10] for data in cell] == ["work:   0%", "work: 100%", ""]
+    assert cell[-1] == {"text/plain": "", "text/html": ""}
+    assert max(len(data["text/plain"]) for data in cell) <= COLUMNS
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_bar_in_a_cell_waits_before_it_is_seen(cell, monkeypatch):
     monkeypatch.delenv("TQDM_DELAY", raising=False)
-    with progress_bar(2, "work", mininterval=0) as bar:
-        bar.update(2)
-    assert cell.shown == []
-    with progress_bar(2, "work", mininterval=0, delay=1e-9) as bar:
-        bar.update(2)
-    assert len(cell.shown) == 2
-    with progress_bar(2, "work", show=False) as bar:
-        bar.update(2)
-    assert len(cell.shown) == 2
-
-
-def test_a_process_that_only_knows_ipykernel_is_no_notebook(monkeypatch):
-    pytest.importorskip("IPython")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    for known in (False, True):
-        monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-        if known:
-            monkeypatch.setitem(sys.modules, "ipykernel", sys)
-        assert not in_notebook()
-        assert not is_watched()
-        assert not isinstance(progress_bar(1, "work", show=False), CellBar)
-
-
-def test_a_bar_that_is_drawn_before_its_delay_goes_too(cell):
+    for options, drawn in (({}, 0), ({"delay": 1e-9}, 2), ({"show": False}, 0)):
+        cell.clear()
+        with progress_bar(2, "work", mininterval=0, **options) as bar:
+            bar.update(2)
+        assert len(cell) == drawn
     with progress_bar(None, "loading", bar_format="{desc}") as bar:
-        bar.refresh()
-    assert [data["text/plain"] for data in cell.shown] == ["loading", ""]
+        bar.refresh()  # drawn before its delay
+    assert [data["text/plain"] for data in cell] == ["loading", ""]
 
 
-# A line for who waits
+def test_who_is_a_notebook_and_who_is_watched(monkeypatch):
+    module = ModuleType("IPython")
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert not in_notebook() and not is_watched()
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    for shell, expected in ((None, False), (SimpleNamespace(kernel=1), True)):
+        module.get_ipython = lambda shell=shell: shell
+        assert in_notebook() == is_watched() == expected
+    module.get_ipython = lambda: None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert is_watched()
 
 
 def test_a_line_is_told_where_a_person_sees_it(monkeypatch, capsys):
     progress.tell("in a pipe")
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(progress, "is_watched", lambda: True)
-    with progress_bar(1, "work", show=False):
-        progress.tell("on a terminal")
+    progress.tell("on a terminal")
     assert capsys.readouterr() == ("", "on a terminal\n")
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     progress.tell("in a notebook")
     assert capsys.readouterr() == ("in a notebook\n", "")
+    assert [in_words(s) for s in (89, 90, 5399, 5400)] == ["89 s", "2 min", "90 min", "1.5 h"]
+
+
+def test_the_clock_goes_on_while_nothing_is_finished(capsys, monkeypatch):
+    def clocks():
+        return [thread for thread in threading.enumerate() if thread.name == "efcml-clock"]
+
+    monkeypatch.setattr(watch, "EVERY", 0.001)
+    with pytest.raises(KeyboardInterrupt), progress_bar(9, "thinking", show=True) as bar:
+        with watch.ticking(bar, lambda: 7):
+            assert len(clocks()) == 1
+            while bar.n != 7:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+    assert clocks() == [] and "7/9" in capsys.readouterr().err
+    with watch.busy("thinking", False):
+        assert clocks() == []
+    with watch.busy("thinking", True):
+        pass
+    assert "thinking [" in capsys.readouterr().err

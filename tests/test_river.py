@@ -1,26 +1,27 @@
-"""RiverEFCML as river sees it: its checks, evaluation, pipelines; and what comes and goes."""
+"""RiverEFCML as river sees it: its checks, evaluation, what comes and goes, and files."""
 
-import copy
+import itertools
 import math
-import pickle
 import random
+import sys
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from helpers.models import EVERYTHING, QUICK, freeze, hide, stream
-from test_package import run
 
-from efcml import EFCMLClassifier, datasets, prequential
+from efcml import EFCMLClassifier, load, save
+from efcml.cli import main
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.saving import expected, pack, unpack
 from efcml.support.probability import squash
 
 pytest.importorskip("river")
 
 import river.datasets  # noqa: E402
-from river import checks, evaluate, metrics, preprocessing  # noqa: E402
+from river import checks  # noqa: E402
 
 from efcml.compat.river import RiverEFCML  # noqa: E402
 
@@ -46,11 +47,8 @@ def learned(n, options=QUICK):
     return model
 
 
-def accuracy():
-    return metrics.multioutput.MicroAverage(metrics.Accuracy())
-
-
-# -- river's own checks -----------------------------------------------------------------------
+def chances(model, x):
+    return [answer[True] for answer in model.predict_proba_one(x).values()]
 
 
 class LocalMusic:
@@ -62,61 +60,31 @@ class LocalMusic:
         return iter(self.rows[:k])  # once only, as river's own
 
 
-def river_checks(model):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(river.datasets, "Music", LocalMusic)
-        return {check.__name__: check for check in checks.yield_checks(model)}
-
-
-def all_checks():
-    for parameters in RiverEFCML._unit_test_params():
-        for name in river_checks(RiverEFCML(**parameters)):
-            slow = pytest.mark.slow if "memory_growth" in name else ()
-            rows = parameters.get("warmup_rows", "default")
-            yield pytest.param(parameters, name, id=f"{rows}-{name}", marks=slow)
-
-
-def test_nothing_is_skipped():
-    assert len(list(all_checks())) >= 30
-    assert RiverEFCML()._unit_test_skips() == set()
-
-
-@pytest.mark.parametrize(("parameters", "name"), list(all_checks()))
-def test_checks_of_river_pass(parameters, name):
-    random.seed(1)
-    model = RiverEFCML(**parameters)
-    river_checks(model)[name](model.clone())
-
-
-@pytest.mark.slow
-def test_checks_of_river_pass_on_the_data_they_name(monkeypatch):
-    """Music is the data set emotions."""
-    try:
-        ds = datasets.load("emotions")
-    except datasets.DatasetNotFound:
-        pytest.skip("needs the data set emotions")
-    rows = list(dicts(ds.X, ds.Y, ds.feature_names, ds.label_names))
-    monkeypatch.setattr(LocalMusic, "rows", rows)
+def test_checks_of_river_pass(monkeypatch):
     monkeypatch.setattr(river.datasets, "Music", LocalMusic)
-    random.seed(2)
-    checks.check_estimator(RiverEFCML(warmup_rows=20))
-
-
-# -- the same learner -------------------------------------------------------------------------
+    random.seed(1)
+    quick, _ = RiverEFCML._unit_test_params()
+    model = RiverEFCML(**quick)
+    found = list(checks.yield_checks(model))
+    assert len(found) >= 15
+    assert model._unit_test_skips() == set()
+    for check in found:
+        check(model.clone())
+    changed = RiverEFCML(**EVERYTHING).clone({"vigilance": 0.7})
+    assert changed._get_params() == vars(Params(**EVERYTHING | {"vigilance": 0.7}))
+    assert changed.learner.params.vigilance == 0.7
 
 
 @pytest.mark.parametrize("options", [QUICK, EVERYTHING], ids=["quick", "everything"])
-@pytest.mark.parametrize("some_unknown", [False, True])
-def test_equal_to_the_estimator_bit_for_bit(options, some_unknown):
-    X, Y = stream(40)
-    if some_unknown:
-        Y[1:] = hide(Y)[1:]
-        Y[np.isnan(Y).all(axis=1), 0] = 1.0  # the estimator would count rows without labels
+def test_equal_to_the_estimator_bit_for_bit(options):
+    X, Y = stream(60)
+    Y[1:] = hide(Y)[1:]
+    Y[30:][np.random.default_rng(0).random(30) < 0.3] = np.nan  # time passes with such rows
+    Y[3, 0] = 1.0
     model, clf = RiverEFCML(**options), EFCMLClassifier(**options)
     for t, (x, y) in enumerate(dicts(X, Y)):
         if t:
-            answer = model.predict_proba_one(x)
-            expected = clf.predict_proba(X[[t]])[0].tolist()
+            answer, expected = model.predict_proba_one(x), clf.predict_proba(X[[t]])[0].tolist()
             assert [answer[name][True] for name in LABELS] == expected
             assert [answer[name][False] for name in LABELS] == [1.0 - p for p in expected]
             assert list(model.predict_one(x).values()) == clf.predict(X[[t]])[0].tolist()
@@ -126,137 +94,39 @@ def test_equal_to_the_estimator_bit_for_bit(options, some_unknown):
     assert model.n_rules == clf.n_rules_ > 1
 
 
-def test_time_passes_with_rows_without_labels():
-    """The labels of the last known row become older, as they do in the estimator."""
-    X, Y = stream(120)
-    Y[20:][np.random.default_rng(0).random(100) < 0.5] = np.nan
-    model, clf = RiverEFCML(**QUICK), EFCMLClassifier(**QUICK)
-    for t, (x, y) in enumerate(dicts(X, Y)):
-        if t > 20:
-            answer = model.predict_proba_one(x)
-            expected = clf.predict_proba(X[[t]])[0].tolist()
-            assert [answer[name][True] for name in LABELS] == expected
-        model.learn_one(x, y)
-        clf.partial_fit(X[[t]], Y[[t]])
-    assert freeze(model.learner) == freeze(clf.learner_)
-    pandas = pytest.importorskip("pandas")
-    frames = pandas.DataFrame(X[20:], columns=FEATURES), pandas.DataFrame(Y[20:], columns=LABELS)
-    found = prequential(learned(20), *frames, progress=False)
-    clf = EFCMLClassifier(**QUICK).partial_fit(X[:20], stream(20)[1])
-    expected = prequential(clf, X[20:], Y[20:], progress=False)
-    np.testing.assert_array_equal(found.scores, expected.probabilities)
-
-
-def test_warm_up_answers_label_frequencies():
+def test_a_warm_up_answers_label_frequencies_in_plain_python():
     X, Y = stream(WARM)
     model = RiverEFCML(**QUICK, provisional=False)
     assert model.predict_one({"a": 1.0}) == model.predict_proba_one({}) == {}
     for t, (x, y) in enumerate(dicts(X[:-1], Y[:-1]), start=1):
         model.learn_one(x, y)
-        answer = model.predict_proba_one({"z": 1.0})
-        assert [answer[name][True] for name in LABELS] == squash(Y[:t].mean(axis=0)).tolist()
+        assert chances(model, {"z": 1.0}) == squash(Y[:t].mean(axis=0)).tolist()
         assert model.n_rules == 0
     model.learn_one(*next(dicts(X[-1:], Y[-1:])))
     assert model.n_rules > 0
-
-
-def test_answers_are_plain_python():
-    model = learned(WARM + 1)
-    x = {"a": 0.1, "b": 0.2, "c": 0.3}
     assert {type(value) for value in model.predict_one(x).values()} == {bool}
-    answer = model.predict_proba_one(x)
-    assert {type(value) for pair in answer.values() for value in pair.values()} == {float}
-    assert {tuple(pair) for pair in answer.values()} == {(True, False)}
-
-
-def test_a_score_of_one_half_is_a_yes():
-    model = RiverEFCML()
-    for value in (True, False):
-        model.learn_one({"a": 1.0}, {"u": value})
-    assert model.predict_one({"a": 1.0}) == {"u": True}
-
-
-def test_results_of_progressive_validation():
-    X, Y = stream(60)
-    model = RiverEFCML(**QUICK)
-    metric = evaluate.progressive_val_score(dicts(X, Y), model, accuracy())
-    result = prequential(EFCMLClassifier(**QUICK), X, Y)
-    right = ((result.scores >= 0.5) == Y)[1:]  # river does not count the empty first answer
-    assert metric.get() == pytest.approx(right.mean(), abs=1e-12)
-    steps = evaluate.iter_progressive_val_score(
-        dicts(X, Y), RiverEFCML(**QUICK), accuracy(), step=20, measure_memory=True
-    )
-    values = [(state["Step"], state["MicroAverage"].get(), state["Memory"]) for state in steps]
-    assert [step for step, _, _ in values] == [20, 40, 60]
-    assert values[-1][1] == metric.get()
-    assert values[-1][2] > model.learner.rules.arrays.P.nbytes
-
-
-def test_labels_may_come_late():
-    X, Y = stream(40)
-    metric = evaluate.progressive_val_score(dicts(X, Y), RiverEFCML(**QUICK), accuracy(), delay=5)
-    result = prequential(EFCMLClassifier(**QUICK), X, Y, delay=4)  # river reveals before it asks
-    right = ((result.scores >= 0.5) == Y)[5:]  # five empty answers do not count
-    assert metric.get() == pytest.approx(right.mean(), abs=1e-12)
-
-
-def test_pipelines():
-    X, Y = stream(40)
-    scaler, alone = preprocessing.StandardScaler(), RiverEFCML(**QUICK)
-    pipeline = preprocessing.StandardScaler() | RiverEFCML(**QUICK)
-    for x, y in dicts(X, Y):
-        scaler.learn_one(x)
-        scaled = scaler.transform_one(x)
-        pipeline.learn_one(x, y)
-        alone.learn_one(scaled, y)
-        assert pipeline.predict_proba_one(x) == alone.predict_proba_one(scaled)
-    assert freeze(pipeline["RiverEFCML"].learner) == freeze(alone.learner)
-    assert alone.n_rules > 0
-    new = pipeline.clone()
-    assert new.predict_one(x) == {}
-    assert evaluate.progressive_val_score(dicts(X, Y), new, accuracy()).get() > 0.5
-
-
-@pytest.mark.parametrize("delay", [0, 3])
-def test_prequential_runs_it(delay):
-    X, Y = stream(40)
-    names = {"columns": list(FEATURES)}, {"columns": list(LABELS)}
-    pandas = pytest.importorskip("pandas")
-    frames = pandas.DataFrame(X, **names[0]), pandas.DataFrame(Y, **names[1])
-    model = RiverEFCML(**QUICK)
-    result = prequential(model, *frames, delay=delay)
-    expected = prequential(EFCMLClassifier(**QUICK), X, Y, delay=delay)
-    first = 1 + delay  # the empty answers before count as 0
-    np.testing.assert_array_equal(result.scores[first:], expected.probabilities[first:])
-    assert not result.scores[:first].any()
-    np.testing.assert_array_equal(result.decisions, result.scores >= 0.5)
-    assert model.label_names == LABELS
-
-
-# -- features that come and go ----------------------------------------------------------------
+    assert {type(value) for value in chances(model, x)} == {float}
+    half = RiverEFCML()
+    half.learn_one({"a": 1.0}, {"u": True})
+    half.learn_one({}, {"u": False})
+    assert half.predict_one({"a": 1.0}) == {"u": True}
 
 
 def test_the_order_of_keys_does_not_matter(rng):
-    X, Y = stream(40)
     model, shuffled = RiverEFCML(**QUICK), RiverEFCML(**QUICK)
-    for x, y in dicts(X, Y):
+    for x, y in dicts(*stream(25)):
         x_keys, y_keys = rng.permutation(FEATURES).tolist(), rng.permutation(LABELS).tolist()
         other = {name: x[name] for name in x_keys}
         assert shuffled.predict_proba_one(other) == model.predict_proba_one(x)
         model.learn_one(x, y)
         shuffled.learn_one(other, {name: y[name] for name in y_keys})
     assert freeze(shuffled.learner) == freeze(model.learner)
-    assert shuffled.feature_names == FEATURES
-    assert shuffled.label_names == LABELS
-
-
-def test_names_of_several_kinds():
-    one, two = RiverEFCML(warmup_rows=1, prior=1.0), RiverEFCML(warmup_rows=1, prior=1.0)
+    assert (shuffled.feature_names, shuffled.label_names) == (FEATURES, LABELS)
+    one, two = RiverEFCML(), RiverEFCML()
     one.learn_one({1: 0.0, "a": 1.0, ("b", 2): 2.0}, {"u": True, 7: False})
     two.learn_one({("b", 2): 2.0, "a": 1.0, 1: 0.0}, {7: False, "u": True})
     assert one.feature_names == two.feature_names == ("a", ("b", 2), 1)  # by what is printed
     assert one.label_names == two.label_names == ("u", 7)
-    assert freeze(one.learner) == freeze(two.learner)
 
 
 def test_gaps_of_the_warm_up_are_those_of_the_learner(rng):
@@ -274,30 +144,23 @@ def test_gaps_of_the_warm_up_are_those_of_the_learner(rng):
     assert model.feature_names == FEATURES
     clf.partial_fit(X, Y)
     for t, (x, _) in enumerate(dicts(X[-5:], Y[-5:]), start=WARM + 5):
-        answer = [value[True] for value in model.predict_proba_one(x).values()]
-        np.testing.assert_allclose(answer, clf.predict_proba(X[[t]])[0], rtol=1e-6)
+        np.testing.assert_allclose(chances(model, x), clf.predict_proba(X[[t]])[0], rtol=1e-6)
 
 
-def test_huge_values_in_the_warm_up_have_a_mean():
-    model = RiverEFCML(warmup_rows=3, prior=1.0)
-    for x in ({"a": 1e308, "b": 1.0}, {"a": 1.5e308, "b": 2.0}, {"b": 3.0}):
-        model.learn_one(x, {"u": True})
-    assert model.learner.scaler.mean[0] == pytest.approx(1.25e308)
-
-
-@pytest.mark.parametrize("missing", [{}, {"b": None}, {"b": math.nan}, {"b": np.float32("nan")}])
-def test_a_feature_that_is_missing_is_nan_to_the_learner(missing):
-    model = learned(WARM + 5)
-    learner = model.learner.copy()
-    x, y = {"a": 0.4, "c": -1.0} | missing, {"u": True, "v": False, "w": True}
-    rows = np.array([[0.4, np.nan, -1.0], [np.nan, np.nan, np.nan]])
-    for features, row in ((x, rows[:1]), ({}, rows[1:])):
-        answer = [value[True] for value in model.predict_proba_one(features).values()]
-        assert answer == learner.answer(row).probabilities[0].tolist()
-        model.learn_one(features, y)
+def test_a_feature_that_is_missing_is_nan_to_the_learner():
+    model, y = learned(WARM + 5), {"u": True, "v": False, "w": True}
+    learner, nan = model.learner.copy(), np.nan
+    for missing, row in [
+        ({"a": 0.4, "c": -1.0}, [0.4, nan, -1.0]),
+        ({"a": 0.4, "b": None, "c": -1.0}, [0.4, nan, -1.0]),
+        ({"a": 0.4, "b": np.float32("nan")}, [0.4, nan, nan]),
+        ({}, [nan, nan, nan]),
+    ]:
+        row = np.array([row])
+        assert chances(model, missing) == learner.answer(row).probabilities[0].tolist()
+        model.learn_one(missing, y)
         learner.learn(row, np.array([[1.0, 0.0, 1.0]]))
     assert freeze(model.learner) == freeze(learner)
-    assert model.predict_proba_one(x) != model.predict_proba_one(x | {"b": 3.0})
 
 
 def test_features_after_the_warm_up_are_counted_and_ignored():
@@ -306,7 +169,6 @@ def test_features_after_the_warm_up_are_counted_and_ignored():
     with warnings.catch_warnings():  # asking does not warn or count
         warnings.simplefilter("error")
         assert model.predict_one(x | {"late": 1.0}) == twin.predict_one(x)
-        assert not model.unknown_features_
         before = freeze(model)
         with pytest.raises(UserWarning, match="'late' first came after the warm-up"):
             model.learn_one(x | {"late": 1.0, "new label": 3.0}, y | {"z": True})
@@ -323,14 +185,10 @@ def test_features_after_the_warm_up_are_counted_and_ignored():
     assert freeze(model.learner) == freeze(twin.learner)
 
 
-# -- labels that come and go ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("at", [1, WARM - 1, WARM, WARM + 5])
 def test_labels_that_appear_later(at):
-    X, Y = stream(30)
-    model = RiverEFCML(**QUICK)
-    learner = Learner(Params(**QUICK), 3, 1)
+    X, Y = stream(WARM + 8)
+    model, learner = RiverEFCML(**QUICK), Learner(Params(**QUICK), 3, 1)
     for t, (x, y) in enumerate(dicts(X, Y, labels=("v", "w", "u"))):
         if t == at:
             learner.add_labels(2)
@@ -342,199 +200,130 @@ def test_labels_that_appear_later(at):
     assert freeze(model.learner) == freeze(learner)
 
 
-def test_missing_labels_are_unknown():
-    models = [learned(WARM + 5) for _ in range(3)]
-    x = {"a": 1.0, "b": 0.3, "c": -0.5}
-    for model, y in zip(
-        models, [{"u": True}, {"u": 1, "v": None, "w": float("nan")}, {"u": np.True_}], strict=True
-    ):
-        model.learn_one(x, y)
-    assert freeze(models[0].learner) == freeze(models[1].learner) == freeze(models[2].learner)
+def test_missing_labels_are_unknown_and_numbers_of_all_kinds_are_read():
     clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 5))
     clf.partial_fit([[1.0, 0.3, -0.5]], [[1.0, np.nan, np.nan]])
-    assert freeze(models[0].learner) == freeze(clf.learner_)
+    for one in (True, 1, np.float32(1.0), np.True_, Fraction(1)):
+        for y in ({"u": one}, {"u": one, "v": None, "w": math.nan}):
+            model = learned(WARM + 5)
+            model.learn_one({"a": one, "b": 0.3, "c": -0.5}, y)
+            assert freeze(model.learner) == freeze(clf.learner_)
 
 
 @STATES
-@pytest.mark.parametrize("y", [{}, {"u": None}, {"new": None, "other": float("nan")}])
-def test_of_rows_without_labels_nothing_is_learned(rows, y):
-    model, twin = learned(rows), learned(rows)
-    model.learn_one({"a": 1.0, "new feature": 2.0}, y)
-    if twin.learner.fitted:
-        twin.learner.pass_rows(1)  # time passes
-    assert freeze(model) == freeze(twin)
-
-
-# -- bad input --------------------------------------------------------------------------------
-
-BAD_VALUES = {
-    "infinity": float("inf"),
-    "minus infinity": -np.inf,
-    "too large": 10**400,
-    "text": "1.5",
-    "complex": 1j,
-    "list": [1.0],
-    "array": np.array([1.0]),
-}
+def test_of_rows_without_labels_nothing_is_learned(rows):
+    for y in ({}, {"u": None}, {"new": None, "other": math.nan}):
+        model, twin = learned(rows), learned(rows)
+        model.learn_one({"a": 1.0, "new feature": 2.0}, y)
+        if twin.learner.fitted:
+            twin.learner.pass_rows(1)  # time passes
+        assert freeze(model) == freeze(twin)
 
 
 @STATES
-@pytest.mark.parametrize("value", BAD_VALUES.values(), ids=BAD_VALUES)
-@pytest.mark.parametrize("name", ["b", "new"])
-def test_bad_features_are_refused(rows, value, name):
+def test_bad_rows_are_refused_and_change_nothing(rows):
     model = learned(rows)
-    x, y = {"a": 1.0, "first": 2.0, name: value}, {"u": True, "new": True}
-    before = freeze(model)
-    for call in (
-        lambda: model.learn_one(x, y),
-        lambda: model.predict_one(x),
-        lambda: model.predict_proba_one(x),
-        lambda: model.explain_one(x),
-    ):
-        with pytest.raises(ValueError, match=f"feature '{name}' must be a finite number, or None"):
-            call()
+    before, good = freeze(model), {"u": True, "new": True}
+    calls = [lambda x: model.learn_one(x, good), model.predict_one, model.predict_proba_one]
+    for value in (math.inf, -np.inf, 10**400, "1.5", 1j, [1.0], np.array([1.0])):
+        for name, call in itertools.product(("b", "new"), [*calls, model.explain_one]):
+            with pytest.raises(ValueError, match=f"feature '{name}' must be a finite number, or"):
+                call({"a": 1.0, "first": 2.0, name: value})
+    for value in (2, -1, 0.5, math.inf, "1", [1], 1j, np.array(1)):
+        with pytest.raises(ValueError, match="label 'v' must be True or False"):
+            model.learn_one({"a": 1.0, "new": 2.0}, good | {"v": value})
+    for other in ([1.0], None, "abc", {"a"}):
+        kind = type(other).__name__
+        for call in calls:
+            with pytest.raises(TypeError, match=f"x must be a dictionary of features; got {kind}"):
+                call(other)
+        with pytest.raises(TypeError, match=f"y must be a dictionary of labels; got {kind}"):
+            model.learn_one({"a": 1.0}, other)
+    if not rows:
+        with pytest.raises(ValueError, match="x is empty, and no feature is known yet"):
+            model.learn_one({}, good)
     assert freeze(model) == before
 
 
-@pytest.mark.parametrize(
-    "value", [True, 1, 1.0, np.float32(1.0), np.int8(1), np.True_, Fraction(1), np.float64(1.0)]
-)
-def test_numbers_of_all_kinds(value):
-    model, twin = learned(WARM), learned(WARM)
-    model.learn_one({"a": value, "b": 0.0, "c": 0.0}, {"u": value, "v": False, "w": 0})
-    twin.learn_one({"a": 1.0, "b": 0.0, "c": 0.0}, {"u": True, "v": False, "w": False})
-    assert freeze(model.learner) == freeze(twin.learner)
-
-
-@STATES
-@pytest.mark.parametrize("value", [2, -1, 0.5, float("inf"), "yes", "1", [1], 1j, np.array(1)])
-def test_bad_labels_are_refused(rows, value):
-    model = learned(rows)
-    before = freeze(model)
-    with pytest.raises(ValueError, match="label 'v' must be True or False"):
-        model.learn_one({"a": 1.0, "new": 2.0}, {"u": True, "new": True, "v": value})
-    assert freeze(model) == before
-
-
-@pytest.mark.parametrize("other", [[1.0], np.ones(3), None, 1.0, "abc", {"a"}])
-def test_other_things_than_dictionaries(other):
-    model = learned(3)
-    before = freeze(model)
-    kind = type(other).__name__
-    with pytest.raises(TypeError, match=f"x must be a dictionary of features; got {kind}"):
-        model.learn_one(other, {"u": True})
-    with pytest.raises(TypeError, match=f"x must be a dictionary of features; got {kind}"):
-        model.predict_one(other)
-    with pytest.raises(TypeError, match=f"y must be a dictionary of labels; got {kind}"):
-        model.learn_one({"a": 1.0}, other)
-    assert freeze(model) == before
-
-
-def test_a_first_row_without_features():
-    model = RiverEFCML()
-    before = freeze(model)
-    with pytest.raises(ValueError, match="x is empty, and no feature is known yet"):
-        model.learn_one({}, {"u": True})
-    assert freeze(model) == before
-    model.learn_one({"a": 1.0}, {"u": True})
-    model.learn_one({}, {"u": True})
-    assert len(model.learner.held) == 2
-
-
-def test_bad_parameters_are_named():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'vigilanc'"):
-        RiverEFCML(vigilanc=0.5)
-    with pytest.raises(TypeError, match="positional"):
-        RiverEFCML(0.5)
-    with pytest.raises(ValueError, match="vigilance must be a number > 0"):
-        RiverEFCML(vigilance=0.0)
-    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
-        RiverEFCML(forgetting=0.9, variance_floor=0.0)
-
-
-# -- copies -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("move", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-@pytest.mark.parametrize("start", [0, 5, WARM + 5])
-def test_copies_go_on_bit_for_bit(move, start):
-    X, Y = stream(WARM + 15)
-    model = learned(0)
-    rows = list(dicts(X, Y))
-    for x, y in rows[:start]:
-        model.learn_one({name: x[name] for name in x if name != "b" or x[name] > 0.0}, y)
-    other = move(model)
-    assert freeze(other) == freeze(model)
-    for x, y in rows[start:]:
-        model.learn_one(x, y)
-    assert freeze(other) != freeze(model)
-    for x, y in rows[start:]:
-        other.learn_one(x, y)
-    assert freeze(other) == freeze(model)
-
-
-def test_clones_have_the_parameters_and_no_state():
-    model = learned(WARM + 5, EVERYTHING)
-    new = model.clone()
-    assert new._get_params() == model._get_params() == vars(Params(**EVERYTHING))
-    assert freeze(new) == freeze(RiverEFCML(**EVERYTHING))
-    changed = model.clone({"vigilance": 0.7})
-    assert changed.vigilance == changed.learner.params.vigilance == 0.7
-    assert "vigilance=0.7" in repr(changed)
-    assert 'correlation="laplacian"' in repr(changed)
-
-
-# -- reading ----------------------------------------------------------------------------------
+def test_bad_parameters_and_a_missing_package_are_named(monkeypatch):
+    for error, match, options in [
+        (TypeError, "unexpected keyword argument 'vigilanc'", {"vigilanc": 0.5}),
+        (ValueError, "vigilance must be a number > 0", {"vigilance": 0.0}),
+        (ValueError, "forgetting < 1 needs", {"forgetting": 0.9, "variance_floor": 0.0}),
+    ]:
+        with pytest.raises(error, match=match):
+            RiverEFCML(**options)
+    monkeypatch.delitem(sys.modules, "efcml.compat.river")
+    monkeypatch.setitem(sys.modules, "river", None)
+    with pytest.raises(ImportError, match=r'RiverEFCML needs river.*pip install "efcml\[river\]"'):
+        import efcml.compat.river  # noqa: F401
 
 
 def test_rules_and_explanations_use_the_names():
-    model = learned(WARM + 10)
-    clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 10))
-    assert model.rules.feature_names == FEATURES
-    assert model.rules.label_names == LABELS
-    assert len(model.rules) == model.n_rules
-    assert [rule.uid for rule in model.rules] == [rule.uid for rule in clf.rules_]
-    why = model.explain_one({"c": 0.5, "a": 1.0})
-    row = [1.0, np.nan, 0.5]
-    np.testing.assert_array_equal(why.x, row)
-    np.testing.assert_array_equal(why.score, clf.explain(row).score)
-    assert why.feature_names == FEATURES
-    assert why.label_names == LABELS
-
-
-def test_reading_during_the_warm_up():
-    model = learned(4)
-    assert str(model.rules) == "no rules yet: label frequencies of 4 rows answer"
-    why = model.explain_one({"a": 1.0})
-    np.testing.assert_allclose(why.score, stream(4)[1].mean(axis=0))
-
-
-def test_reading_before_anything_was_learned():
     model = RiverEFCML()
-    assert model.n_rules == 0
     for read in (lambda: model.rules, lambda: model.explain_one({"a": 1.0})):
         with pytest.raises(ValueError, match="nothing has been learned yet"):
             read()
+    model = learned(WARM + 10)
+    clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 10))
+    assert (model.rules.feature_names, model.rules.label_names) == (FEATURES, LABELS)
+    why, row = model.explain_one({"c": 0.5, "a": 1.0}), [1.0, np.nan, 0.5]
+    np.testing.assert_array_equal(why.x, row)
+    np.testing.assert_array_equal(why.score, clf.explain(row).score)
+    assert (why.feature_names, why.label_names) == (FEATURES, LABELS)
 
 
-# -- imports ----------------------------------------------------------------------------------
+@STATES
+def test_a_file_goes_on_bit_for_bit(rows, tmp_path):
+    model = learned(rows)
+    save(model, tmp_path / "model.npz")
+    copy = load(tmp_path / "model.npz")
+    assert type(copy) is RiverEFCML
+    assert freeze(copy) == freeze(model)
+    for x, y in dicts(*stream(5)):
+        for one in (model, copy):
+            one.learn_one(x, y)
+    assert freeze(copy) == freeze(model)
 
 
-def test_river_is_loaded_by_its_own_module_only():
-    code = "import json, sys, {}\nprint(json.dumps([*sys.modules]))"
-    assert not {"river", "sklearn", "pandas"} & set(run(code.format("efcml.compat")))
-    loaded = set(run(code.format("efcml.compat.river")))
-    assert "river" in loaded
-    assert "sklearn" not in loaded
-
-
-def test_without_river_one_sentence_says_what_to_do():
-    code = """
-import json, sys
-sys.modules["river"] = None
-try:
-    from efcml.compat.river import RiverEFCML
-except ImportError as error:
-    print(json.dumps(str(error)))
-"""
-    assert run(code) == 'RiverEFCML needs river, which is missing: pip install "efcml[river]"'
+def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_path, capsys):
+    path, model = tmp_path / "model.npz", RiverEFCML(**QUICK, weight_limit=np.inf)
+    model.learn_one({1: 2.0}, {7: True})
+    model.learn_one({1: 1.0, "late": 3.0}, {7: False, "late": True})
+    copy = unpack(*pack(model))
+    assert (copy.feature_names, copy.label_names) == ((1, "late"), (7, "late"))
+    assert freeze(copy.learner) == freeze(model.learner)
+    assert np.isnan(copy.learner.held[0][0][1])
+    model.learn_one({("a", 1): 2.0}, {"u": True})
+    with pytest.raises(ValueError, match="features must be words or whole numbers"):
+        save(model, path)
+    assert not path.exists()
+    model = learned(WARM + 8)
+    (x, y), *_ = dicts(*stream(1))
+    with pytest.warns(UserWarning, match="after the warm-up"):
+        model.learn_one(x | {"new": 1.0}, y)
+    facts, arrays = pack(model)
+    copy = unpack(facts, arrays)
+    copy.learn_one(x | {"new": 1.0}, y)  # told before: no second warning
+    assert copy.unknown_features_ == {"new": 2}
+    expected(facts)
+    for place, change in [
+        ("params", {"vigilance": -1.0}),
+        ("params", {"vigilance": 0.123}),
+        ("learned", {"more": 1}),
+        ("learned", {"features": ["a", "b"]}),
+        ("learned", {"labels": ["u", "u", "v"]}),
+        ("learned", {"labels": ["u", True, "v"]}),
+        ("learned", {"unknown": ["new"]}),
+        ("learned", {"unknown": [["new", -1]]}),
+        ("learned", {"unknown": [["n", 1], ["n", 2]]}),
+        ("learned", {"learner": None}),
+    ]:
+        with pytest.raises(ValueError):
+            expected(facts | {place: facts[place] | change})
+    arrays["learner/rules/center"] = arrays["learner/rules/center"] * np.nan
+    with pytest.raises(ValueError, match="center holds NaN"):
+        unpack(facts, arrays)
+    save(model, path)
+    assert main(["explain", str(path)]) == 2
+    assert "the RiverEFCML in" in capsys.readouterr().err

@@ -1,23 +1,40 @@
-"""Studies: the three lines, tables, differences, words and pictures."""
+"""Studies: runs, folders that go on, tables, paired differences, words, pictures, refusals."""
 
 import json
+import warnings
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.study_files import N_INITIAL, keep_method, model, rows, small_set
+from helpers.study_files import N_INITIAL, keep_method, model, rows, same, small_set
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, Study, datasets, prequential
-from efcml.measures import MEASURES, Measure
-from efcml.plots._differences import draw_differences
-from efcml.studies import Variant
+from efcml.studies import Variant, cell_run, intervals, paired, provenance, study_work
+from efcml.studies.noting import describe_note
+from efcml.studies.record_folder import file_name
+from efcml.studies.study_page import summarise
+from efcml.studies.study_work import StudyInterrupted, split
+from efcml.support import watch
+from efcml.support.json_text import to_text
+
+VERSIONS = cache(provenance.versions)
+X, Y = rows()
 
 
 @pytest.fixture(autouse=True)
-def method(monkeypatch):
+def quick(monkeypatch):
+    """Let the method not be found out by learning, and intervals take fewer draws."""
     keep_method(monkeypatch)
+    monkeypatch.setattr(provenance, "versions", VERSIONS)
+    monkeypatch.setattr(study_work, "prepare", lambda *given: None)
+    for module in (intervals, paired):
+        monkeypatch.setattr(module, "RESAMPLES", 1000)
+    intervals.draw_counts.cache_clear()
+    yield
+    intervals.draw_counts.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -27,24 +44,54 @@ def study():
         keep_method(patch)
         X, Y = rows(1)
         frames = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=list("uvw"))
-        models = {
-            "default": model(),
-            "same": model(),
-            "none": model(correlation="none"),
-            "static": Variant(model(), learn=False),
-        }
+        models = {"default": model(), "same": model(), "static": Variant(model(), learn=False)}
         yield Study(models, data={"small": small_set(), "mine": frames}, orders=3).run()
 
 
-def test_three_lines():
-    study = Study({"a": model(), "b": model(correlation="none")}, data=[small_set()], orders=2)
-    study.run()
-    table, found = study.table(), study.differences("b")
-    assert table.index.names == ["data", "model"]
-    assert list(table.index) == [("small", "a"), ("small", "b")]
-    assert {"pa", "ap", "rules", "ms_per_sample"} <= set(table.columns)
-    assert {(m, c) for m in ("pa", "ap") for c in ("difference", "low", "high")} <= set(found)
-    assert list(found.index) == ["small"]
+def make(folder=None, orders=3, **more):
+    models = {"a": model(), "b": model(correlation="none")}
+    return Study(models, data=small_set(), orders=orders, folder=folder, **more)
+
+
+def count_fits(monkeypatch):
+    fits, fit = [], EFCMLClassifier.fit
+    counted = lambda self, X, Y: (fits.append(len(X)), fit(self, X, Y))[1]  # noqa: E731
+    monkeypatch.setattr(EFCMLClassifier, "fit", counted)
+    return fits
+
+
+class Constant:
+    """Always answers the same; one that warns says so."""
+
+    def __init__(self, answer=0.0, words=""):
+        self.answer, self.words = answer, words
+
+    def get_params(self, deep=True):
+        return vars(self)
+
+    def fit(self, X, Y):
+        if self.words:
+            warnings.warn(self.words, UserWarning, stacklevel=1)
+        return self
+
+    def partial_fit(self, X, Y):
+        return self
+
+    def predict(self, X):
+        return np.full((len(X), 3), self.answer)
+
+
+class Broken:
+    """Cannot learn."""
+
+    def partial_fit(self, X, Y):
+        raise ZeroDivisionError("it\nbroke")
+
+    def predict(self, X):
+        return np.zeros((len(X), 3))
+
+
+# -- numbers --------------------------------------------------------------------------------
 
 
 def test_runs_are_those_of_prequential(study):
@@ -57,22 +104,27 @@ def test_runs_are_those_of_prequential(study):
         arriving = rng.permutation(len(X)) if order else np.arange(len(X))
         wanted = prequential(clf, X[arriving], Y[arriving])
         found = study.result("default", "small", order)
-        assert np.array_equal(found.scores, wanted.scores)
-        assert np.array_equal(found.Y, wanted.Y)
+        for name in ("scores", "Y", "rules", "decisions", "probabilities", "queried", "clipped"):
+            assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
         assert found.events == wanted.events
-        assert np.array_equal(found.rules, wanted.rules)
+    static = study.result("static", "small", 0)
+    assert np.array_equal(static.scores - 0.5, model().fit(*ds.initial).decision_function(X))
 
 
-def test_table_has_means_over_the_orders(study):
-    measures = ("pa", "ap", "micro_f1", "macro_f1", "coverage")
+def test_a_table_has_means_over_the_orders(study):
+    measures = ("pa", "ap", "macro_f1", "coverage", "calibration_error")
     table = study.table(measures)
+    assert table.index.names == ["data", "model"]
     assert list(table.columns)[:5] == list(measures)
     for data, name in table.index:
         results = [study.result(name, data, order) for order in range(3)]
         for measure in measures:
-            wanted = np.mean([MEASURES[measure](r.Y, r.scores) for r in results])
+            wanted = np.mean([one.measure(measure) for one in results])
             assert table.loc[(data, name), measure] == pytest.approx(wanted, abs=1e-12)
         assert table.loc[(data, name), "rules"] == np.mean([r.rules[-1] for r in results])
+        seconds = np.mean([one.seconds_per_sample for one in results])
+        assert table.loc[(data, name), "ms_per_sample"] == pytest.approx(1e3 * seconds)
+    assert table["asked"].tolist() == [1.0, 1.0, 0.0] * 2
     assert (table["orders"] == 3).all()
 
 
@@ -84,350 +136,441 @@ def test_differences_are_those_of_the_table(study):
             line = found.loc[data, measure]
             assert line["difference"] == pytest.approx(wanted, abs=1e-12)
             assert line["low"] <= line["difference"] <= line["high"]
-    assert found.attrs == {"to": "default", "comparisons": 12, "level": 0.95}
+        pairs = [[study.result(m, data, o) for m in ("default", "static")] for o in range(3)]
+        largest = max(np.abs(a.scores - b.scores).max() for a, b in pairs)
+        changed = np.mean([a.decisions != b.decisions for a, b in pairs])
+        line = found.loc[data, "scores"]
+        assert (line["largest change"], line["decisions changed"]) == (largest, changed)
+    assert found.attrs == {"to": "default", "comparisons": 8, "level": 0.95}
     turned = study.differences("default", to="static")
     assert turned["pa", "difference"].tolist() == (-found["pa", "difference"]).tolist()
-
-
-def test_one_name_may_stand_alone(study, tmp_path):
-    first, *others = study.models
-    assert study.table("ap").equals(study.table(["ap"]))
-    one = study.differences(others[0], measures="ap")
-    assert one.equals(study.differences(others[0], measures=["ap"]))
-    assert study.comparisons("ap") == len(others) * len(study.data)
-    assert study.notes("ap") == study.notes(["ap"])
-    assert study.to_text("ap") == study.to_text(["ap"])
-    assert study.write(tmp_path / "one", "ap") == study.write(tmp_path / "two", ["ap"])
-    drawn = [study.plot(models=names, data="small") for names in (first, [first])]
-    assert len(drawn[0].get_lines()) == len(drawn[1].get_lines())
-
-
-def missed_rows(Y, decided):
-    return ((Y == 1) & (decided == 0)).sum(axis=1).astype(float)
-
-
-def test_a_measure_of_ones_own(study, monkeypatch):
-    mine = Measure(
-        *("missed", "missed labels", "Missed labels per row.", "down", "labels"),
-        lambda Y, decided: missed_rows(Y, decided).mean(),
-        missed_rows,
+    assert (study.differences("same") == 0.0).all(axis=None)
+    single = study.differences("static", measures="pa", comparisons=1)
+    width = (found["pa", "high"] - found["pa", "low"]) / (
+        single["pa", "high"] - single["pa", "low"]
     )
-    monkeypatch.setitem(MEASURES, "missed", mine)
-    table = study.table("missed")["missed"]
-    for (data, name), value in table.items():
-        results = [study.result(name, data, order) for order in range(3)]
-        expected = [missed_rows(one.Y, one.decisions).mean() for one in results]
-        assert value == pytest.approx(np.mean(expected))
-    frame = study.differences(measures="missed")
-    assert (frame["missed", "low"] <= frame["missed", "high"]).all()
-    assert (
-        results[-1].trend("missed", window=5)[-1]
-        == missed_rows(results[-1].Y[-5:], results[-1].decisions[-5:]).mean()
-    )
-
-
-def test_more_comparisons_give_wider_intervals(study):
-    one, many = (study.differences("static", comparisons=n) for n in (1, 12))
-    assert (many["pa", "high"] - many["pa", "low"] > one["pa", "high"] - one["pa", "low"]).all()
-
-
-def test_all_differences_at_once(study):
-    found = study.differences()
-    assert found.index.names == ["data", "model"]
-    assert set(found.index.get_level_values("model")) == {"same", "none", "static"}
-    one = study.differences("none")
-    assert found.loc[("mine", "none")].tolist() == one.loc["mine"].tolist()
-
-
-def test_it_says_when_nothing_changed(study):
-    notes = "\n".join(study.notes())
-    assert "On small, same changed nothing at all: every score is the same" in notes
-    assert "static changed" not in notes
-    found = study.differences("same")
-    assert (found == 0.0).all(axis=None)
-    assert (study.differences("static")["scores", "largest change"] > 0).all()
-
-
-def test_it_says_how_little_changed():
-    models = Study.vary(model(), beta=[0.1, 0.1000001])
-    study = Study(models, data=small_set(), orders=1).run()
-    change = study.findings.change("small", study.models[1], study.models[0])
-    scores = [study.result(name).scores for name in study.models]
-    assert change.largest == np.abs(scores[0] - scores[1]).max()
-    assert 0 < change.largest < 1e-3
-    notes = "\n".join(study.notes())
-    asked = change.asked
-    assert (
-        f"changed no score by more than {change.largest:.1g}, and no decision of {asked}" in notes
-    )
-    assert "over samples, of one order only" in notes
-
-
-def test_text_and_html(study):
-    text, html = repr(study), study._repr_html_()
-    assert "Study of 4 models, 2 data sets, 3 orders: 24 of 24 runs done" in text
-    assert "PA minus default" in text
-    assert "corrected for 12 comparisons" in text
-    for shown in (text, html):
-        assert all(name in shown for name in (*study.data, *study.models))
-    assert html.startswith("<table")
-    new = Study({"<b>": model()}, data=small_set())
-    assert (
-        repr(new)
-        == "Study of 1 model, 1 data set, 10 orders: 0 of 10 runs done; study.run() does them."
-    )
-    assert "study.run()" in new._repr_html_()
-
-
-def test_names_are_escaped_in_html():
-    study = Study({"<b>": model()}, data=small_set(), orders=1).run()
-    assert "<b>" not in study._repr_html_()
-
-
-def test_pictures(study):
-    for measure in ("pa", "rules"):
-        axes = study.plot(measure)
-        assert [ax.get_title(loc="left") for ax in axes] == ["small", "mine"]
-        assert {line.get_label() for line in axes[0].lines} >= set(study.models)
-    ax = study.plot("ap", data="mine", models=["default", "static"], window=5)
-    assert ax.get_ylabel() == "average precision, last 5 rows"
-    rows_of = ax.lines[0].get_xdata()
-    assert rows_of[-1] == 43
-    ax = study.plot("ap", data="mine", models=["default"], window=1000)  # more than there are
-    assert ax.lines[0].get_xdata().tolist() == [43]
-    assert study.plot("rules", data="small").get_ylim()[0] == 0.0
-    ax = study.plot_differences("ap")
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "none", "static"] * 2
-    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 6 comparisons"
-
-
-def test_pages_and_files(tmp_path):
-    models = {"default": model(), "same": model()}
-    study = Study(models, data=small_set(), orders=2).run()
-    files = study.write(tmp_path / "out", ("micro_f1",))
-    assert {"table.csv", "differences.csv", "summary.json", "report.html"} <= set(files)
-    assert {"micro_f1.png", "rules.svg", "differences_micro_f1.png"} <= set(files)
-    assert {file.name for file in (tmp_path / "out").iterdir()} == set(files)
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert all(words in page for words in ("changed nothing at all", "micro F1", "default"))
-    table = pd.read_csv(tmp_path / "out" / "table.csv")
-    assert table["micro_f1"].tolist() == study.table(("micro_f1",))["micro_f1"].tolist()
-
-
-def test_what_is_sure_is_filled():
-    found = {"set": {"sure": (0.2, 0.1, 0.3), "open": (0.2, -0.1, 0.3), "nothing": (0.0, 0.0, 0.0)}}
-    ax = draw_differences(found)
-    faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
-    assert [face == "white" for face in faces] == [False, True, True]
-    with pytest.raises(ValueError, match="there is no difference to draw"):
-        draw_differences({"set": {}})
-
-
-def test_vary():
-    models = Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0, 10])
-    assert list(models)[:3] == [f"correlation=shift, beta={beta}" for beta in (0, 1, 10)]
-    assert len(models) == 6
-    last = models["correlation=none, beta=10"]
-    assert (last.correlation, last.beta) == ("none", 10)
-
-
-def test_axes_make_lines():
-    study = Study(
-        {"efcml": model()},
-        data=small_set(),
-        orders=2,
-        active=[None, ActiveLearner(0.3), ActiveLearner.random(0.3, "labels")],
-    ).run()
-    assert study.models == [
-        "efcml, all labels",
-        "efcml, 30 % of samples",
-        "efcml, 30 % of labels by random",
-    ]
-    asked = study.table()["asked"]
-    assert asked.iloc[0] == 1.0
-    assert (asked.iloc[1:] <= 0.3).all()
-    late = Study({"efcml": model()}, data=small_set(), orders=1, delay=[0, 5], start=[None, 0.25])
-    assert late.models == [
-        "efcml, in time, usual start",
-        "efcml, in time, start of 25 %",
-        "efcml, 5 rows late, usual start",
-        "efcml, 5 rows late, start of 25 %",
-    ]
-    late.run()
-    ds = small_set()
-    wanted = prequential(model().fit(*ds.initial), *ds.stream, delay=5)
-    found = late.result("efcml, 5 rows late, usual start")
-    assert np.array_equal(found.scores, wanted.scores)
+    assert (width > 1.3).all()
+    both = study.differences()
+    assert list(both.index) == [(d, m) for d in study.data for m in ("same", "static")]
+    assert both.loc[("mine", "static")].tolist() == found.loc["mine"].tolist()
 
 
 def test_starts_are_paired_on_common_samples():
     study = Study({"a": model()}, data=small_set(), orders=2, start=[None, 0.25]).run()
-    small, usual = study.models[1], study.models[0]
+    usual, small = study.models
+    assert study.models == ["a, usual start", "a, start of 25 %"]
     assert len(study.result(small).Y) == 33
-    wanted = []
+    gaps = []
     for order in range(2):
         pair = []
         for name in (usual, small):
             found = study.result(name, order=order)
             arriving = study.plan.stream_rows("small", name, order)
-            right = (found.scores >= 0.5) == found.Y
-            pair.append(right[arriving >= N_INITIAL].mean())
-        wanted.append(pair[1] - pair[0])
-    found = study.differences(small)["pa", "difference"].item()
-    assert found == pytest.approx(np.mean(wanted), abs=1e-12)
+            pair.append((found.decisions == found.Y)[arriving >= N_INITIAL].mean())
+        gaps.append(pair[1] - pair[0])
+    assert study.differences(small)["pa", "difference"].item() == pytest.approx(np.mean(gaps))
 
 
-def test_random_questions_differ_by_order_and_come_again():
-    def make():
-        active = ActiveLearner.random(0.5)
-        return Study({"a": model()}, data=small_set(), orders=3, active=active).run()
-
-    first, second = make(), make()
-    asked = [tuple(np.flatnonzero(first.result(order=order).queried)) for order in range(3)]
-    assert len(set(asked)) == 3
-    for order in range(3):
-        assert np.array_equal(first.result(order=order).queried, second.result(order=order).queried)
+def test_built_in_streams_are_made_anew_and_not_shuffled(monkeypatch):
+    monkeypatch.setattr(datasets, "load", lambda name, seed=0: small_set(name, seed=seed))
+    models = {"a": model(), "b": model(max_rules=1)}
+    study = Study(models, data="drifting-clusters", orders=3, seed=1).run()
+    data = study.plan.data["drifting-clusters"]
+    assert (data.redrawn, data.block) == (True, 50)
+    ds = small_set(seed=1002)
+    wanted = prequential(model().fit(*ds.initial), *ds.stream)
+    assert np.array_equal(study.result("a", order=2).scores, wanted.scores)
+    assert np.array_equal(study.result("a", order=2).Y, wanted.Y)
+    gaps = [study.result("b", order=o).pa - study.result("a", order=o).pa for o in range(3)]
+    assert study.differences("b")["pa", "difference"].item() == pytest.approx(np.mean(gaps))
 
 
 def test_models_from_elsewhere():
-    linear_model = pytest.importorskip("river.linear_model")
-    multioutput = pytest.importorskip("river.multioutput")
-
-    models = {
-        "ours": model(),
-        "per label": OneVsRestEFC(max_rules=2, prior=1.0),
-        "scikit-learn": MultiOutputClassifier(SGDClassifier(random_state=0)),
-        "river": multioutput.ClassifierChain(linear_model.LogisticRegression(), order=[0, 1, 2]),
-    }
-    study = Study(models, data=small_set(), orders=2).run()
     ds = small_set()
-    other = MultiOutputClassifier(SGDClassifier(random_state=0)).fit(*ds.initial)
-    wanted = prequential(other, *ds.stream)
-    assert np.array_equal(study.result("scikit-learn").scores, wanted.scores)
-    assert study.table().loc[("small", "river"), "pa"] > 0.5
-    facts = study.findings.facts("small", "river", 0)
-    assert "river" in facts["versions"]
-    assert facts["versions"]["efcml"]
-
-
-def test_a_single_label_from_elsewhere():
+    other = MultiOutputClassifier(SGDClassifier(random_state=0))
+    study = Study({"sgd": other, "ovr": OneVsRestEFC(max_rules=2, prior=1.0)}, ds, orders=2).run()
+    wanted = prequential(other.fit(*ds.initial), *ds.stream)
+    assert np.array_equal(study.result("sgd").scores, wanted.scores)
+    ovr = OneVsRestEFC(max_rules=2, prior=1.0).fit(*ds.initial)
+    assert np.array_equal(study.result("ovr").scores, prequential(ovr, *ds.stream).scores)
+    facts = study.findings.facts("small", "sgd", 0)
+    assert set(facts["versions"]) == {*provenance.versions(), "sklearn"}
     X, Y = rows(n_labels=1)
-    study = Study({"sgd": SGDClassifier(random_state=0)}, data=(X, Y), orders=2).run()
-    assert study.data == ["data"]
+    Y[3] = np.nan  # left out of its initial part
+    study = Study({"sgd": SGDClassifier(random_state=0)}, data=(X, Y), orders=1).run()
+    assert study.data == ["data"] and len(study.plan.data["data"].dataset) == len(X)
     assert study.table()["pa"].item() > 0.5
 
 
-def test_built_in_streams_are_made_anew(monkeypatch):
-    made = []
-
-    def load(name, seed=0):
-        made.append(seed)
-        return small_set(name, seed=seed)
-
-    monkeypatch.setattr(datasets, "load", load)
-    study = Study({"a": model(), "b": model(beta=1.0)}, data="drifting-clusters", orders=3).run()
-    assert sorted(set(made)) == [0, 1, 2]
-    assert study.plan.data["drifting-clusters"].block == 50
-    ds = small_set(seed=2)
-    wanted = prequential(model().fit(*ds.initial), *ds.stream)
-    assert np.array_equal(study.result("a", order=2).scores, wanted.scores)
-    pooled = np.mean([study.result("a", order=order).pa for order in range(3)])
-    assert study.table()["pa"].iloc[0] == pytest.approx(pooled)
-    assert "drifts" not in "".join(study.notes())
+# -- variants -------------------------------------------------------------------------------
 
 
-def test_a_shuffled_drift_is_said():
-    ds = datasets.load("drifting-clusters", n=60, n_initial=40)
-    study = Study({"a": model()}, data=ds, orders=2).run()
-    assert "drifting-clusters drifts, and a shuffle destroys the drift" in study.notes()[-1]
-    assert "drifts" not in "".join(Study({"a": model()}, data=ds, orders=1).run().notes())
+def test_every_value_of_an_axis_makes_a_line():
+    vary = Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0, 0.1000001])
+    assert list(vary)[:3] == [f"correlation=shift, beta={beta}" for beta in (0, 1, 0.1000001)]
+    assert (len(vary), vary["correlation=none, beta=1"].correlation) == (6, "none")
+    asking = [None, ActiveLearner(0.3), ActiveLearner.random(0.3, "labels")]
+    study = Study({"e": model()}, data=small_set(), orders=2, active=asking).run()
+    names = ["e, all labels", "e, 30 % of samples", "e, 30 % of labels by random"]
+    assert study.models == names
+    asked = study.table()["asked"]
+    assert asked.iloc[0] == 1.0 and (asked.iloc[1:] <= 0.3).all()
+    random = [study.result(names[2], order=order).queried for order in range(2)]
+    ds = small_set()
+    wanted = prequential(
+        model().fit(*ds.initial),
+        *ds.stream,
+        active=ActiveLearner.random(0.3, "labels", random_state=0),
+    )
+    assert np.array_equal(random[0], wanted.queried)
+    assert not np.array_equal(*random)  # the seed is that of the order
+    late = Study({"e": model()}, data=ds, orders=1, delay=[0, 5], start=10).run()
+    assert late.models == ["e, in time", "e, 5 rows late"]
+    clf = model().fit(ds.X[:10], ds.Y[:10])
+    wanted = prequential(clf, ds.X[10:], ds.Y[10:], delay=5)
+    assert np.array_equal(late.result("e, 5 rows late").scores, wanted.scores)
 
 
-def test_warnings_are_told():
-    study = Study({"a": WarningModel()}, data=small_set(), orders=2).run()
+def test_models_are_fitted_once_and_left_alone(monkeypatch):
+    fits, given = count_fits(monkeypatch), model()
+    study = Study({"a": given}, small_set(), orders=3, active=[None, ActiveLearner(0.5)]).run()
+    assert fits == [20] and not hasattr(given, "learner_")
+    assert study.run() is study and fits == [20]
+    Study({"a": model()}, data=small_set(), orders=3, start=[None, 10]).run()
+    assert fits == [20, 20, 10]
+
+
+def test_only_what_is_wanted_is_run():
+    sets = {"one": small_set(), "two": small_set(seed=3)}
+    models = {"a": model(), "b": model(correlation="none"), "c": model(beta=1.0)}
+
+    def wanted(data, name, order):
+        return name == "a" or (name == "b" and order == 0) or (name == "c" and data == "two")
+
+    study = Study(models, data=sets, orders=2, only=wanted).run()
+    assert (study.done, study.total) == (8, 8)
+    assert study.table("pa")["orders"].tolist() == [2, 1, 2, 1, 2]
+    assert list(study.differences(measures="pa").index) == [
+        ("one", "b"),
+        ("two", "b"),
+        ("two", "c"),
+    ]
+    assert study.comparisons("pa") == 3
+    with pytest.raises(ValueError, match="c on one, order 0 is not run yet"):
+        study.result("c", "one")
+
+
+# -- folders and interruptions --------------------------------------------------------------
+
+
+def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
+    first = make(tmp_path, orders=2, seed=2).run()
+    facts = first.findings.facts("small", "b", 1)
+    assert facts["parameters"]["model"]["parameters"]["correlation"] == "none"
+    assert (facts["order"], facts["seed"], facts["method"]) == (1, 2, "m1")
+    assert facts["fingerprint"] == first.plan.data["small"].fingerprint
+    fits = count_fits(monkeypatch)
+    again = make(tmp_path, orders=2, seed=2)
+    assert again.done == 4
+    again.run()
+    assert fits == []
+    grown = make(tmp_path, orders=3, seed=2)
+    assert (grown.done, grown.total) == (4, 6)
+    assert same(grown.run(), make(orders=3, seed=2).run())
+    assert not np.array_equal(grown.result("a", order=1).Y, make().run().result("a", order=1).Y)
+    file = tmp_path / "runs" / file_name("a on small, order 2")
+    file.write_bytes(file.read_bytes()[:100])
+    again = make(tmp_path, seed=2)
+    assert again.done == 5
+    assert same(again.run(), grown)
+    keep_method(monkeypatch, "m2")
+    changed = make(tmp_path, seed=2)
+    assert changed.done == 0
+    with pytest.raises(ValueError, match="nothing has been run yet"):
+        changed.table()
+
+
+def test_folders_of_others_are_refused(tmp_path):
+    make(tmp_path / "first")
+    for other, reason in (
+        ({"models": {"a": model(beta=3.0)}}, "'a' is something else there"),
+        ({"data": small_set(seed=5)}, "'small' is something else there"),
+        ({"seed": 4}, "its seed is 0, not 4"),
+    ):
+        given = {"models": {"a": model()}, "data": small_set()} | other
+        with pytest.raises(ValueError, match="has records of another study") as caught:
+            Study(**given, folder=tmp_path / "first")
+        assert reason in str(caught.value)
+    for text in ("{}", "no JSON", '{"format": 99, "seed": 0}'):
+        (tmp_path / "first" / "study.json").write_text(text)
+        with pytest.raises(ValueError, match="is no record of a study that can be read"):
+            make(tmp_path / "first")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="cannot write to"):
+        make(tmp_path / "file")
+
+
+def test_interrupted_and_taken_up(monkeypatch):
+    study, stream, done = make(), cell_run.stream, []
+
+    def interrupt(*given):
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.append(1)
+        return stream(*given)
+
+    monkeypatch.setattr(cell_run, "stream", interrupt)
+    with pytest.raises(StudyInterrupted, match=r"^after 4 of 6 runs; run\(\) goes on from there$"):
+        study.run()
+    assert study.done == 4
+    assert study.table("pa").loc[("small", "b"), "orders"] == 1
+    monkeypatch.setattr(cell_run, "stream", stream)
+    assert same(study.run(), make().run())
+    assert study.table("pa").loc[("small", "b"), "orders"] == 3
+
+
+@pytest.mark.long
+def test_processes_give_the_same():
+    closed = 7  # goes to the processes with the function
+    note = lambda clf, result: {"closed": closed, "pa": result.pa}  # noqa: E731
+    here, there = make(orders=2, note=note).run(), make(orders=2, note=note).run(jobs=2)
+    assert same(here, there)
+    assert here.noted("b", order=1) == there.noted("b", order=1)
+
+
+def test_batches_are_split_for_idle_workers():
+    study = make(orders=6)
+    batches, _ = study.plan.missing(study.folder)
+    assert [len(batch.passes) for batch in batches] == [6, 6]
+    assert split(batches, 2) == batches
+    assert [len(batch.passes) for batch in split(batches, 3)] == [6, 3, 3]
+    assert [len(batch.passes) for batch in split(batches, 100)] == [1] * 12
+
+
+def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
+    with pytest.raises(RuntimeError) as caught:
+        Study({"bad": Broken()}, data=small_set(), orders=1).run()
+    assert str(caught.value) == "bad on small, order 0: ZeroDivisionError: it broke"
+    monkeypatch.setattr(watch, "EVERY", 0.01)
+    models = {"a": Constant(words="look\nout")}
+    study = Study(models, data=small_set(), orders=2).run(progress=True)
     assert study.notes() == ["2 of 2 runs of a on small warned: UserWarning: look out"]
+    assert "study" in capsys.readouterr().err
 
 
-class WarningModel:
-    """Knows nothing, and says so."""
-
-    def fit(self, X, Y):
-        import warnings
-
-        warnings.warn("look\nout", UserWarning, stacklevel=1)
-        return self
-
-    def partial_fit(self, X, Y):
-        return self
-
-    def predict(self, X):
-        return np.zeros((len(X), 3))
+# -- notes of models ------------------------------------------------------------------------
 
 
-class Constant:
-    """Always answers the same."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def get_params(self, deep=True):
-        return {"answer": self.answer}
-
-    def fit(self, X, Y):
-        return self
-
-    def partial_fit(self, X, Y):
-        return self
-
-    def predict(self, X):
-        return np.full((len(X), 3), self.answer)
+def weights(clf, result):
+    """Return something of the model, and something of the result."""
+    W = clf.learner_.rules.W
+    return {"largest": float(np.abs(W).max()), "shape": list(W.shape), "pa": result.pa}
 
 
-def test_it_says_what_is_shown():
-    X = rows()[0]
+def test_a_note_is_of_the_model_after_the_last_row_and_kept(tmp_path):
+    make(tmp_path, orders=2).run()
+    first = make(tmp_path, orders=2, note=weights)
+    assert first.done == 0, "nothing was noted yet"
+    ds = small_set()
+    clf = model().fit(*ds.initial).partial_fit(*ds.stream)
+    assert first.run().noted() == weights(clf, first.result("a"))
+    assert len({str(first.noted(m, order=o)) for m in "ab" for o in (0, 1)}) == 4
+    assert make(tmp_path, note=weights).done == make(tmp_path).done == 4
+    other = make(tmp_path, orders=1, note=lambda clf, result: {"rules": clf.n_rules_})
+    assert other.done == 0
+    with pytest.raises(ValueError, match="a on small, order 0 is not run yet"):
+        other.noted()
+    found = {"a": [1, 2.5, None, True], "b": {"c": "text", "d": []}, "e": np.float64(0.5)}
+    assert make(orders=1, note=lambda clf, result: found).run().noted() == found
+
+
+def holding(value, default=0):
+    def note(clf, result, default=default):
+        return {"value": str(value)} if default in {"a", "b", "c"} else {}
+
+    return note
+
+
+def test_what_tells_notes_apart():
+    rows = np.arange(5000.0)
+    moved = np.where(rows == 2500, 0.0, rows)  # left out where arrays are printed
+    notes = [holding(1), holding(2), holding(1, default=1), holding(rows), holding(moved)]
+    notes += [holding({"rows": rows}), holding({"rows": moved}), print, weights]
+    notes += [partial(weights, 1), partial(weights, 2), partial(weights, a=2)]
+    notes += [Constant(1.0).fit, Constant(1.0).predict]
+    notes += [lambda clf, result: {"a": 1}, lambda clf, result: {"a": 2}]
+    notes += [lambda clf, result: {"a": clf.n_rules_}, lambda clf, result: {"a": clf.n_labels_}]
+    texts = [describe_note(note) for note in notes]
+    assert len(set(texts)) == len(texts)
+    again = [holding(rows), partial(weights, 2)]
+    assert [describe_note(note) for note in again] == [texts[3], texts[10]]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [None, [1], {1: 2}, {"a": np.arange(2)}, {"a": (1, 2)}, {"a": {"b": [{3: 4}]}}],
+)
+def test_notes_that_would_not_come_back_are_refused(found):
+    with pytest.raises(RuntimeError, match="a on small, order 0: TypeError: note must return"):
+        Study({"a": Constant()}, small_set(), orders=1, note=lambda clf, result: found).run()
+
+
+# -- words and pictures ---------------------------------------------------------------------
+
+
+def test_words_of_a_study(study):
+    text, html = repr(study), study._repr_html_()
+    assert "Study of 3 models, 2 data sets, 3 orders: 18 of 18 runs done" in text
+    assert "PA minus default" in text and "corrected for 8 comparisons" in text
+    assert "On small, same changed nothing at all: every score is the same" in text
+    assert "static changed" not in text
+    pa = study.table().loc[("mine", "static"), "pa"]
+    cell = study.findings.interval("mine", "static", "default", "pa", 8).in_points()
+    for shown in (text, html):
+        assert all(word in shown for word in (*study.data, *study.models, f"{pa:.4f}", cell))
+    new = Study({"<b>": Constant()}, data=small_set(), orders=1)
+    assert repr(new) == (
+        "Study of 1 model, 1 data set, 1 order: 0 of 1 runs done; study.run() does them."
+    )
+    assert "study.run()" in new._repr_html_()
+    assert "<b>" not in new.run()._repr_html_()
+
+
+def test_notes_say_what_is_shown_and_how_little_changed():
     Y = np.zeros((len(X), 3))
     Y[::6, 0] = 1.0
-    models = {"zeros": Constant(0.0), "ones": Constant(1.0)}
-    study = Study(models, data=(X, Y), orders=2).run()
-    assert (
-        "Shown: ones below it in PA on data. All other intervals have 0 in them." in study.notes()
+    models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(8)}
+    study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), orders=1).run()
+    notes = study.notes("pa")
+    assert notes[0].endswith("samples, of one order only, corrected for 9 comparisons.")
+    assert notes[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
+    assert notes[1].count("below it") == 6 and "; 2 more. All other" in notes[1]
+    asked = 3 * len(study.result().Y)
+    assert notes[2] == (
+        f"On data, low changed no score by more than 0.001, and no decision of {asked}."
     )
-    assert study.differences("ones")["pa", "high"].item() < 0
-    models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(14)}
-    notes = Study(models, data=(X, Y), orders=1).run().notes()
-    assert notes[1].count("below it") == 6
-    assert "; 8 more. All other" in notes[1]
-    same = {f"zeros {i}": Constant(-1.0) for i in range(15)}
-    notes = Study(same, data=(X, Y), orders=1).run().notes()
+    alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
+    notes = Study(alike, data=(X, Y), orders=1).run().notes("pa")
+    assert notes[1] == "No difference could be shown: every interval has 0 in it."
     assert notes[-1] == "And 2 more like these."
+    ds = datasets.load("drifting-clusters", n=60, n_initial=40)
+    drifting = {n: Study({"a": Constant()}, data=ds, orders=n).notes("pa") for n in (1, 2)}
+    assert drifting[1] == []
+    assert "drifting-clusters drifts, and a shuffle destroys the drift" in drifting[2][-1]
 
 
-def test_rows_may_be_lists():
-    X, Y = (part.tolist() for part in rows())
-    study = Study({"a": model()}, data=(X, Y), orders=1)
-    assert len(study.plan.data["data"].dataset) == len(X)
+def test_pictures_of_a_study(study):
+    axes = study.plot("pa")
+    assert [ax.get_title(loc="left") for ax in axes] == ["small", "mine"]
+    assert {line.get_label() for line in axes[0].lines} >= set(study.models)
+    ax = study.plot("ap", data="mine", models=["default", "static"], window=5)
+    assert ax.get_ylabel() == "average precision, last 5 rows"
+    x, y = ax.lines[0].get_data()
+    trends = [study.result("default", "mine", o).trend("ap", window=5) for o in range(3)]
+    first = study.plan.n_initial("mine", "default")
+    assert x.tolist() == list(range(first + 4, 44))
+    np.testing.assert_allclose(y, np.mean(trends, axis=0)[4:])
+    ax = study.plot("ap", data="mine", models="default", window=1000)  # more than there are
+    assert ax.lines[0].get_xdata().tolist() == [43]
+    assert study.plot("rules", data="small").get_ylim()[0] == 0.0
+    ax = study.plot_differences("ap")
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "static"] * 2
+    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 4 comparisons"
 
 
-def test_copies_are_independent():
-    from efcml.studies.cell_run import copy_fitted
+def test_pages_and_files(tmp_path):
+    data = {"zero": (X, np.zeros((44, 3)))}  # no row has a label: there is no average precision
+    study = Study({"a": Constant(0.0), "b": Constant(0.5)}, data=data, orders=2).run()
+    files = study.write(tmp_path / "out", ("pa",))
+    assert files == sorted(
+        ["table.csv", "differences.csv", "summary.json", "report.html"]
+        + [f"{n}.{kind}" for n in ("pa", "rules", "differences_pa") for kind in ("png", "svg")]
+    )
+    assert {file.name for file in (tmp_path / "out").iterdir()} == set(files)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert all(word in page for word in ("answer", "zero", "b below it in PA"))
+    table = pd.read_csv(tmp_path / "out" / "table.csv")
+    assert table["pa"].tolist() == study.table()["pa"].tolist() == [1.0, 0.0]
+    lines = pd.read_csv(tmp_path / "out" / "differences.csv")
+    assert lines.loc[0, ["difference", "low", "high"]].tolist() == [-1.0] * 3
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["runs"], summary["done"], summary["orders"]) == (4, 4, [0, 1])
+    rows = study.findings.rows(["ap"])
+    assert json.loads(to_text(summarise(study, rows, [], ["pa"])))["table"][0]["ap"] is None
 
-    ds = small_set()
-    for fitted in (model(), OneVsRestEFC(max_rules=2, prior=1.0)):
-        fitted.fit(*ds.initial)
-        before = fitted.decision_function(ds.X)
-        twin = copy_fitted(fitted)
-        assert np.array_equal(twin.decision_function(ds.X), before)
-        twin.partial_fit(*ds.stream)
-        assert not np.array_equal(twin.decision_function(ds.X), before)
-        assert np.array_equal(fitted.decision_function(ds.X), before)
+
+# -- refused --------------------------------------------------------------------------------
+
+GOOD = {"a": model()}
 
 
-def test_what_has_no_value_is_null_in_files(tmp_path):
-    """No row has a label, so there is no average precision; JSON has no word for that."""
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    data = {"zero": (X, np.zeros((40, 2)))}
-    study = Study({"a": model(), "b": model(cases=0)}, data=data, orders=2).run()
-    study.write(tmp_path / "out", ["pa", "ap"])
-    text = (tmp_path / "out" / "summary.json").read_text()
-    assert "null" in text
-    json.loads(text, parse_constant=pytest.fail)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"models": {}}, "there are no models: give at least one"),
+        ({"models": {"a": 3}}, "'a' is no model that learns from a stream but of type int"),
+        ({"models": {"a": EFCMLClassifier}}, "'a' is the class EFCMLClassifier: give a model"),
+        ({"models": {3: model()}}, "names of models must be words; got 3"),
+        ({"models": [model()]}, "give models with their names, as in"),
+        ({"models": model()}, "give models with their names, as in"),
+        ({"models": [("a", model()), (" a ", model())]}, "two variants are named 'a'"),
+        ({"models": {"a": Variant(model(), delay=-1)}}, "delay of 'a' must be a whole number"),
+        ({"models": {"a": Variant(model(), start=1.5)}}, "start of 'a' must be a number of rows"),
+        ({"models": {"a": Variant(model(), start=44)}}, "small has 44 rows, of which 44 are the"),
+        ({"models": {"a": Variant(model(), active=3)}}, "active of 'a' must be an ActiveLearner"),
+        ({"active": ActiveLearner(), "delay": 3}, "'a' asks for labels: leave delay and learn"),
+        ({"active": ActiveLearner(), "learn": False}, "'a' asks for labels: leave delay and"),
+        ({"models": {"a": Broken()}, "active": ActiveLearner()}, "that needs an EFCMLClassifier"),
+        ({"data": []}, "there is no data: give at least one data set"),
+        ({"data": "emotonis"}, "there is no data set 'emotonis': did you mean 'emotions'?"),
+        ({"data": 3}, "data is of type int: give names of data sets, datasets, or pairs"),
+        ({"data": [3]}, "3 is no data set: give names"),
+        ({"data": X}, "a table alone does not say which columns are labels"),
+        ({"data": [(X, Y), (X, Y)]}, "two data sets are named 'data': name them"),
+        ({"data": (X[:3], Y)}, "X has 3 rows and Y has 44"),
+        ({"orders": 0}, "orders must be a whole number from 1 to 1000; got 0"),
+        ({"orders": []}, "orders is empty"),
+        ({"orders": [1, 1]}, "orders has the same one twice"),
+        ({"orders": [1000]}, "an order must be a whole number from 0 to 999"),
+        ({"orders": "ten"}, "orders must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number >= 0"),
+        ({"delay": []}, "delay is an empty list"),
+        ({"delay": [3, 3]}, "two variants are named 'a, 3 rows late'"),
+        ({"note": 3}, "note must be a function of model and result; got 3"),
+    ],
+)
+def test_bad_studies(changes, words):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        Study(**({"models": GOOD, "data": small_set()} | changes))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda one: one.table(), "nothing has been run yet"),
+        (lambda one: one.differences("b"), "are not run yet on small: call study.run()"),
+        (lambda one: one.differences("b", comparisons=0), "comparisons must be a whole number >="),
+        (lambda one: Study(GOOD, small_set()).differences(), "a single model has no differences"),
+        (lambda one: one.plot("pa"), "nothing has been run yet on small"),
+        (lambda one: one.plot("accuracy"), "there is no measure 'accuracy'"),
+        (lambda one: one.result("c"), "there is no model 'c': choose from a, b"),
+        (lambda one: one.result("a", "big"), "there is no data set 'big': choose from small"),
+        (lambda one: one.result("a", order=9), "there is no order 9: choose from 0, 1, 2"),
+        (lambda one: one.result("a"), "a on small, order 0 is not run yet"),
+        (lambda one: one.noted(), "nothing is noted: give Study a function"),
+        (lambda one: one.run(jobs=0), "jobs must be a number of processes"),
+        (lambda one: one.run(jobs=2, dask="tcp://nowhere"), "give either jobs or dask"),
+        (lambda one: one.vary(model(), beat=[1]), "has no parameter 'beat': did you mean 'beta'?"),
+        (lambda one: one.vary(model(), beta=1), "beta is 1: give a list of values"),
+        (lambda one: one.vary(model(), correlation="none"), "give a list of values"),
+        (lambda one: one.vary(model(), beta=[]), "one of the lists is empty"),
+        (lambda one: one.vary(model(), beta=[1, 1]), "two variants are named 'beta=1'"),
+        (lambda one: one.vary(Broken(), beta=[1]), "needs a model with set_params"),
+    ],
+)
+def test_bad_questions(call, words):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call(make())
+    assert words in str(caught.value)

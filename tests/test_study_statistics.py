@@ -5,7 +5,7 @@ import pytest
 
 from efcml.measures.measure_list import MEASURES, value_of
 from efcml.studies import intervals, paired
-from efcml.studies.intervals import interval_of
+from efcml.studies.intervals import Interval, interval_of, resampled_means, shares_ahead
 from efcml.studies.paired import difference, draw_orders
 
 
@@ -21,19 +21,12 @@ def brute_force(first, second, *, block, draws, seed):
     blocks = [np.arange(at, min(at + block, n)) for at in range(0, n, block)]
     found = []
     for _ in range(draws):
-        chosen = rng.integers(0, len(blocks), len(blocks))
-        samples = np.concatenate([blocks[one] for one in chosen])
+        samples = np.concatenate([blocks[one] for one in rng.integers(0, len(blocks), len(blocks))])
         orders = rng.integers(0, n_orders, n_orders - 1) if n_orders > 1 else [0]
         gaps = []
         for order in orders:
-            both = []
-            for table in (first, second):
-                points = possible = 0.0
-                for sample in samples:
-                    points = points + table[order, sample, 0]
-                    possible = possible + table[order, sample, 1]
-                both.append(np.mean(points / possible))
-            gaps.append(both[1] - both[0])
+            a, b = (table[order, samples].sum(axis=0) for table in (first, second))
+            gaps.append(np.mean(b[0] / b[1]) - np.mean(a[0] / a[1]))
         found.append(np.mean(gaps))
     return np.quantile(found, [0.025, 0.975])
 
@@ -55,8 +48,12 @@ def test_intervals_are_those_of_a_brute_force_bootstrap(n_orders, block, kind):
     width = wanted[1] - wanted[0]
     assert found.low == pytest.approx(wanted[0], abs=0.08 * width)
     assert found.high == pytest.approx(wanted[1], abs=0.08 * width)
-    values = [value_of(table.sum(axis=1)).mean() for table in (first, second)]
-    assert found.mean == pytest.approx(values[1] - values[0])
+    values = [value_of(table.sum(axis=1)) for table in (first, second)]
+    assert found.mean == pytest.approx((values[1] - values[0]).mean())
+    if n_orders > 1:
+        assert found.spread == pytest.approx((values[1] - values[0]).std(ddof=1))
+    else:
+        assert np.isnan(found.spread)
 
 
 def test_a_measure_may_make_something_else_of_its_sums():
@@ -64,18 +61,17 @@ def test_a_measure_may_make_something_else_of_its_sums():
     rng = np.random.default_rng(3)
     gaps = rng.normal(0.0, 0.3, (3, 200, 1, 1))
     tallies = [np.concatenate([gaps + more, np.ones_like(gaps)], axis=2) for more in (0.0, 0.2)]
-    found = difference(*tallies, value_of=MEASURES["calibration_error"].value_of)
+    error = MEASURES["calibration_error"].value_of
+    found = difference(*tallies, value_of=error)
     wanted = np.abs(gaps.mean(axis=1) + 0.2) - np.abs(gaps.mean(axis=1))
     assert found.mean == pytest.approx(wanted.mean())
     assert 0 < found.low < found.mean < found.high < 0.25
-    signed = difference(tallies[1], tallies[0], value_of=MEASURES["calibration_error"].value_of)
-    assert signed.mean == pytest.approx(-found.mean)
+    assert difference(*tallies[::-1], value_of=error).mean == pytest.approx(-found.mean)
 
 
 def test_one_order_gives_the_interval_over_samples():
     """The same as the intervals of the paper's verdicts; samples without a value are left out."""
-    rng = np.random.default_rng(0)
-    values = rng.random((2, 1, 80))
+    values = np.random.default_rng(0).random((2, 1, 80))
     values[:, :, :7] = np.nan
     tallies = [
         np.stack([np.nan_to_num(one), ~np.isnan(one)], axis=-1)[..., None].astype(float)
@@ -85,46 +81,9 @@ def test_one_order_gives_the_interval_over_samples():
     wanted = interval_of((values[1] - values[0])[0], claims=5)
     for name in ("mean", "low", "high", "wide_low", "wide_high"):
         assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-12)
-
-
-def test_intervals_cover_a_known_difference(monkeypatch):
-    """Samples and orders have effects of their own; 95 % of the intervals have the truth in them.
-
-    An interval that took the spread over samples alone would be too narrow here, and so would one
-    that took all values of all orders for independent.
-    """
-    monkeypatch.setattr(intervals, "RESAMPLES", 400)
-    monkeypatch.setattr(paired, "RESAMPLES", 400)
-    intervals.draw_counts.cache_clear()
-    rng = np.random.default_rng(1)
-    truth, hits, naive, trials = 0.02, 0, 0, 400
-    n, n_orders = 80, 10
-    for _ in range(trials):
-        by_sample = rng.normal(0.0, 0.1, n)
-        by_order = rng.normal(0.0, 0.02, (n_orders, 1))
-        noise = rng.normal(0.0, 0.1, (n_orders, n))
-        gap = truth + by_sample + by_order + noise
-        first = rng.random((n_orders, n))
-        found = difference(as_tallies(first), as_tallies(first + gap))
-        hits += found.low <= truth <= found.high
-        half = 1.96 * gap.std(ddof=1) / np.sqrt(gap.size)
-        naive += abs(gap.mean() - truth) <= half
-    intervals.draw_counts.cache_clear()
-    assert 0.91 <= hits / trials <= 0.98
-    assert naive / trials < 0.8
-
-
-def test_corrected_intervals_cover_all_at_once():
-    """Twenty comparisons of equal models: all corrected intervals have 0 in them, nearly always."""
-    rng = np.random.default_rng(2)
-    all_of_them, single = 0, 0
-    for _ in range(40):
-        tables = [as_tallies(rng.random((1, 100))) for _ in range(21)]
-        found = [difference(tables[0], one, comparisons=20) for one in tables[1:]]
-        all_of_them += all(one.wide_low <= 0 <= one.wide_high for one in found)
-        single += all(one.low <= 0 <= one.high for one in found)
-    assert all_of_them >= 36
-    assert single < all_of_them
+    empty = np.zeros((2, 30, 2, 1))
+    nothing = difference(empty, empty)
+    assert np.isnan([nothing.mean, nothing.low, nothing.high]).all()
 
 
 def test_shares_of_orders():
@@ -137,12 +96,6 @@ def test_shares_of_orders():
     assert (draw_orders(1, 0) == 1.0).all()
 
 
-def test_nothing_to_compare_gives_nan():
-    empty = np.zeros((2, 30, 2, 1))
-    found = difference(empty, empty)
-    assert np.isnan([found.mean, found.low, found.high]).all()
-
-
 def test_long_streams_are_drawn_in_blocks(monkeypatch):
     rng = np.random.default_rng(3)
     first, second = (as_tallies(rng.random((2, 600)) + shift) for shift in (0.0, 0.1))
@@ -151,4 +104,55 @@ def test_long_streams_are_drawn_in_blocks(monkeypatch):
     fewer = difference(first, second)
     assert fewer.mean == whole.mean
     assert fewer.high - fewer.low == pytest.approx(whole.high - whole.low, rel=0.25)
-    assert intervals.draw_counts(100, intervals.SEED).shape[1] == 100
+    monkeypatch.setattr(paired, "MOST_DRAWN", 10**6)
+    six = difference(first, second, block=6)
+    assert (fewer.low, fewer.high) == (six.low, six.high)
+
+
+# -- means over samples ---------------------------------------------------------------------
+
+
+def test_the_interval_has_the_width_of_the_standard_error(rng):
+    values = rng.normal(0.3, 2.0, 400)
+    one, many = interval_of(values), interval_of(values, claims=100, spread=0.5)
+    error = values.std() / np.sqrt(400)
+    assert one.mean == pytest.approx(values.mean())
+    assert one.high - one.low == pytest.approx(2 * 1.96 * error, rel=0.05)
+    assert (one.wide_low, one.wide_high) == pytest.approx((one.low, one.high))
+    assert (one.low, one.high) == (many.low, many.high)
+    ratio = 3.4808 / 1.95996  # normal quantiles at .05/100, two-sided
+    assert many.wide_low - many.mean == pytest.approx(ratio * (one.low - one.mean), rel=1e-3)
+    assert many.wide_high - many.mean == pytest.approx(ratio * (one.high - one.mean), rel=1e-3)
+    assert many.spread == 0.5
+    assert Interval(-1e-9, 0, 0, -0.0123, 0.02).in_points() == "+0.00 [-1.23, +2.00]"
+
+
+def test_missing_values_are_left_out_and_draws_come_again(rng):
+    values = rng.normal(size=150)
+    found = resampled_means(np.insert(values, [3, 70, 150], np.nan))
+    np.testing.assert_allclose(found, resampled_means(values), rtol=0, atol=1e-12)
+    assert not np.array_equal(found, resampled_means(values, seed=1))
+
+
+def test_blocks_keep_neighbours_together(rng):
+    values = np.repeat(rng.normal(size=60), 20)  # 60 independent values, each 20 times
+    alone, blocks = interval_of(values), interval_of(values, block=20)
+    ratio = (blocks.high - blocks.low) / (alone.high - alone.low)
+    assert ratio == pytest.approx(np.sqrt(20), rel=0.1)
+    assert np.isfinite(resampled_means(np.append(values, np.nan), 20)).all()
+    holes = np.zeros(400)
+    holes[0], holes[1:10] = 100.0, np.nan  # the first of 40 blocks has one value
+    expected = [100 * count / (count + 10 * (40 - count)) for count in range(12)]
+    assert np.isclose(resampled_means(holes, 10)[:, None], expected).any(axis=1).all()
+    few = rng.normal(size=40)  # few rows have short blocks
+    assert np.array_equal(resampled_means(few, 50), resampled_means(few, 2))
+    assert np.array_equal(resampled_means(few[:15], 50), resampled_means(few[:15]))
+
+
+def test_shares_of_rows_ahead():
+    leads = np.tile([3 / 6 - 2 / 6, 4 / 6 - 5 / 6], 50)  # not quite 0 when added: a tie
+    assert shares_ahead(np.array([leads, leads])).mean == pytest.approx(0.5)
+    late = np.concatenate([[-1.0] * 20, [1.0] * 80])  # ahead from row 40 on; 10 do not count
+    found = shares_ahead(np.array([late, np.ones(100)]), claims=10)
+    assert found.mean == pytest.approx(60 / 90)
+    assert found.wide_low < found.low < found.mean < found.high < found.wide_high

@@ -190,7 +190,7 @@ class EvolvingRules:
                 trace.rules[filled:complete] = self.rules.n_rules
                 filled = complete
             newborn = -1
-            if self.brief is not None:
+            if self.brief is not None and status != DONE:  # Python acts on both memories
                 follow_antecedents(self.brief, self.rules)
             events = [] if trace is None else trace.events
             if status == BIRTH:

@@ -1,11 +1,15 @@
 """Small files and settings for the tests of the command line."""
 
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+
+from efcml.support import pacing
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "experiments")])  # of both packages
@@ -60,16 +64,6 @@ def shell(arguments, cwd, code="from efcml.cli import main; raise SystemExit(mai
     )
 
 
-def is_one_line(done, *words):
-    """Check that a process ended with code 2 and one line that holds these words."""
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("efcml")
-    assert done.stderr.count("\n") == 1
-    for word in words:
-        assert word in done.stderr, done.stderr
-
-
 def refusal(main, arguments, capsys):
     """Run in this process, check that it ends with code 2 and one line, and return the line."""
     try:
@@ -81,3 +75,31 @@ def refusal(main, arguments, capsys):
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     return captured.err
+
+
+def small_blocks(monkeypatch, size):
+    """Let streams run in blocks of so many rows, however long they take."""
+    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
+    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
+
+
+def interrupt_after(monkeypatch, block, times=1):
+    """Send Ctrl-C while a block is running."""
+    follow = pacing.Pace.follow
+    blocks = iter(range(100))
+
+    def interrupted(pace, *arguments, **options):
+        follow(pace, *arguments, **options)
+        if next(blocks) == block:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(pacing.Pace, "follow", interrupted)
+
+
+def results(folder):
+    """Return everything a run has written, but for the time it took."""
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["ms_per_sample"]
+    return summary, *((folder / name).read_bytes() for name in ("model.npz", "predictions.csv"))

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 LABELS = "liked,skipped"
-LEFT_OUT = ("song", "unit", "note")
 
 
 def mixed_text(n=600, seed=0):
@@ -41,3 +41,11 @@ def write_mixed(folder, n=600, seed=0, name="plays.csv"):
     path = Path(folder) / name
     path.write_text(mixed_text(n, seed))
     return path
+
+
+def refused(function, *arguments, **options):
+    """Return the one line by which a function says why it refuses its arguments."""
+    with pytest.raises(ValueError) as caught:
+        function(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

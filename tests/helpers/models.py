@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from efcml import EFCMLClassifier, datasets
+from efcml import ActiveLearner, EFCMLClassifier, datasets
 from efcml.datasets.catalog import DatasetNotFound
 from efcml.model.casebase import CaseBase
 from efcml.model.label_layer import LabelLayer
+from efcml.model.memories import follow_antecedents
 from efcml.model.rulebase import RuleBase
 from efcml.model.sequelbase import SequelBase
 from efcml.support.bundles import Bundle
@@ -101,6 +102,8 @@ def freeze(value):
         return tuple(freeze(part) for part in value)
     if isinstance(value, Bundle):
         return type(value).__name__, freeze(value.values())
+    if getattr(value, "brief", None) is not None:  # its Gaussians are brought when they are needed
+        follow_antecedents(value.brief, value.rules)
     if type(value).__module__.startswith("efcml"):
         kept = {name: part for name, part in vars(value).items() if name not in MADE}
         return type(value).__name__, freeze(kept)
@@ -139,6 +142,19 @@ def blocks(n=40, seed=20260):
 def fit_blocks(**changes):
     X, Y = blocks()
     return EFCMLClassifier(**TWO_RULES | changes).fit(X, Y)
+
+
+def open_questions():
+    """Return a model, an active learner with open and expired questions, and the rows left."""
+    X, Y = stream(70)
+    model = EFCMLClassifier(**QUICK).fit(X[:20], Y[:20])
+    active = ActiveLearner(0.8, "labels", window=10, open_questions=3, random_state=7)
+    for x, y in zip(X[20:50], Y[20:50], strict=True):
+        question = active.ask(model, x)
+        answer = np.where(question.labels, y, np.nan) if question and question.row % 3 else None
+        active.tell(model, x, answer)
+    assert len(active.open) == 3 and active.expired
+    return model, active, X[50:], Y[50:]
 
 
 def run_code(code):

@@ -1,6 +1,7 @@
 """Tiny data sets, a tiny scale and made-up records for the tests of the experiments."""
 
 import zlib
+from functools import cache
 
 import numpy as np
 
@@ -30,8 +31,7 @@ TINY = Scale(
     large_limits=(None, 15),
     large_speed_limits=(10, 5),
 )
-METHOD = provenance.method
-TIMES = ("ms_per_sample", "seconds")
+VERSIONS = cache(provenance.versions)
 
 
 def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL, **sizes):
@@ -45,17 +45,11 @@ def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL, **sizes):
 
 
 def use_tiny_sets(monkeypatch, *, method="m1"):
-    """Let all data sets be tiny; a method is not found out by learning unless it is None."""
+    """Let all data sets be tiny, and the method not be found out by learning."""
     monkeypatch.setattr(datasets, "load", tiny_set)
-    forget()
-    if method is not None:
-        monkeypatch.setattr(provenance, "method", lambda: method)
-
-
-def forget():
-    """Empty what is remembered of data and the method."""
-    for function in (runs.load_data, METHOD):
-        function.cache_clear()
+    runs.load_data.cache_clear()
+    monkeypatch.setattr(provenance, "method", lambda: method)
+    monkeypatch.setattr(provenance, "versions", VERSIONS)
 
 
 def made_up(run):
@@ -109,8 +103,3 @@ class MadeUpSearch:
 def search_nothing(X, Y, *, grid, **rest):
     """Stand in for `efcml.tuning.tune`."""
     return MadeUpSearch(grid)
-
-
-def without_times(found):
-    """Return a record without what differs from run to run."""
-    return {name: value for name, value in found.items() if name not in TIMES}

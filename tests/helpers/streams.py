@@ -194,13 +194,6 @@ def polish(learner, rule):
     merging.polish(learner.rules, rule, learner.rows_seen, learner.settings)
 
 
-def learn_rows(learner, X, Y):
-    """Learn row by row and yield the number of each row."""
-    for t in range(len(X)):
-        learner.learn(X[t : t + 1], Y[t : t + 1])
-        yield t
-
-
 def state_of(learner):
     """Everything that learning changes, as a dictionary of copies."""
     state = {"counts": dict(learner.counts), "rows_seen": learner.rows_seen}

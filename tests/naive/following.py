@@ -50,22 +50,15 @@ class NaiveFollower(NaiveLearner):
         """What a row leaves of the long memory of the rule that learns it alone."""
         return BRIEF ** self.share(rule) ** 2
 
-    def answers(self, x):
-        """What each rule says at x."""
-        r = extend(x)
+    def planes(self):
         return [
-            r @ ((1.0 - m) * long.W + m * brief.W)
+            (1.0 - m) * long.W + m * brief.W
             for long, brief in zip(self.rules, self.short.rules, strict=True)
             for m in [self.share(long)]
         ]
 
-    def add_up(self, x):
-        """What rules and all cases say of one row."""
-        if not self.rules:
-            return np.zeros(self.K)
-        psi = self.activations(x)
-        said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
-        return said + self.cases.recall(x) + self.recent_share() * self.recent.recall(x)
+    def remembered(self, x):
+        return self.cases.recall(x) + self.recent_share() * self.recent.recall(x)
 
     def recent_share(self):
         """How much the recent cases are trusted."""
@@ -73,46 +66,27 @@ class NaiveFollower(NaiveLearner):
 
     def learn_row(self, x, y):
         """Learn one row, in the order of how_it_works.md 8."""
-        known = ~np.isnan(y)
-        self.learn_sequel(x, y, known)
-        if not known.any():
-            return
-        if not known.all():
-            self.switch_to_groups()
-        winner, fits = self.find_winner(x, y, known)
-        z = np.append(x, self.fill_labels(x, y, known, winner))
-        newborn = None
-        if fits:
-            factor = self.factor(self.rules[winner])
-            if self.variance_floor >= 1e-9:  # else a resting feature would lose its variance
-                self.k_max = np.inf if factor == 1.0 else 1.0 / (1.0 - factor)
-            self.update_antecedent(self.rules[winner], z)
-            self.k_max = np.inf
-        else:
-            newborn = self.give_birth(z, winner)
-        if newborn is None or self.birth_learning:
-            psi = self.activations(x)
-            factors = [self.factor(rule) for rule in self.rules]
-            if self.cases.capacity:
-                self.learn_cases(x, y, known, psi, factors)
-            for i, rule in enumerate(self.rules):
-                if rule is not newborn and psi[i] >= self.activation_floor:
-                    self.learn_both(i, x, y, known, psi[i], factors[i])
-            self.count_decided(self.rules[np.argmax(psi)], x, y, known)
-        happened = None if newborn or not self.merging else self.try_merge(winner)
-        if happened is None:
-            self.keep_even(None if newborn else winner)
-        if self.shared is not None and self.row + 1 >= self.renewal:
-            self.renew_shared_planes()
-        self.row += 1
+        super().learn_row(x, y)
         self.short.row = self.row
+
+    def cap(self, rule):
+        factor = self.factor(rule)  # without a floor a resting feature would lose its variance
+        capped = self.variance_floor >= 1e-9 and factor < 1.0
+        return 1.0 / (1.0 - factor) if capped else np.inf
+
+    def learn_all(self, x, y, known, psi, newborn):
+        factors = [self.factor(rule) for rule in self.rules]
+        if self.cases.capacity:
+            self.learn_cases(x, y, known, psi, factors)
+        for i, (rule, row) in enumerate(zip(self.rules, self.rows_of(x), strict=True)):
+            if rule is not newborn and psi[i] >= self.activation_floor:
+                self.learn_both(i, row, y, known, psi[i], factors[i])
 
     def learn_cases(self, x, y, known, psi, factors):
         """What the rules get wrong, and what the cases leave of it."""
-        said = sum(p * answer for p, answer in zip(psi, self.answers(x), strict=True))
+        said, x = psi @ self.answers(x), self.seen(x)
         left = y - said - self.cases.recall(x)
-        expected = self.recent.recall(x)
-        facts = left, expected, known, self.amount, RECENT_WINDOW
+        facts = left, self.recent.recall(x), known, self.amount, RECENT_WINDOW
         self.recent_trial = count(self.recent_trial, *facts)
         self.recent.learn(x, left, self.row, RECENT)
         kept = np.prod([f**p for f, p in zip(factors, psi, strict=True)]) ** (1.0 / len(psi))
@@ -138,12 +112,6 @@ class NaiveFollower(NaiveLearner):
         self.learn_consequent(rule, r, y, known, psi)
         self.forgetting = 1.0
         self.hold_prior(rule)
-
-    def fill_labels(self, x, y, known, winner):
-        """Unknown labels are what the winner says, clipped."""
-        if winner is None:
-            return np.where(known, y, 0.5)
-        return np.where(known, y, np.clip(self.answers(x)[winner], 0.0, 1.0))
 
     # -- whatever happens to the rules happens to both memories --------------------------------
 

@@ -7,7 +7,7 @@ A Gaussian marginalises by leaving out rows and columns of its covariance, and e
 import numpy as np
 
 from naive.following import NaiveFollower
-from naive.learner import NaiveLearner, extend, log_determinant, radius
+from naive.learner import NaiveLearner, log_determinant, radius
 
 
 def marginal(z, center, S):
@@ -49,27 +49,14 @@ class Gapped:
         psi = np.exp(exponent - exponent.max())
         return psi / psi.sum()
 
-    def together(self, x):
+    def rows_of(self, x):
+        return self.view(x)[2] if self.kept is None else self.kept[0]
+
+    def seen(self, x):
         """The row as all rules together fill it in."""
+        if self.kept is not None:
+            return self.kept[1]
         return np.where(np.isnan(x), self.activations(x) @ self.view(x)[2], x)
-
-    def planes(self):
-        """The planes with which each rule answers."""
-        return [rule.W for rule in self.rules]
-
-    def said(self, own):
-        """What each rule says at its own row."""
-        return [extend(row) @ W for row, W in zip(own, self.planes(), strict=True)]
-
-    def remembered(self, x):
-        """What all cases say of a row without gaps."""
-        return self.cases.recall(x)
-
-    def add_up(self, x):
-        if not self.rules:
-            return np.zeros(self.K)
-        answers = self.said(self.view(x)[2])
-        return self.activations(x) @ np.array(answers) + self.remembered(self.together(x))
 
     def find_winner(self, x, y, known):
         if not self.rules:
@@ -84,8 +71,11 @@ class Gapped:
         limit = radius(self.vigilance, dim, self.rules[winner].support)
         return winner, bool(np.sqrt(m2[winner]) <= limit)
 
-    def move(self, rule, z):
+    def update_antecedent(self, rule, z):
         """Take a joint row with gaps into the Gaussian of its winner."""
+        if not np.isnan(z).any():
+            super().update_antecedent(rule, z)
+            return
         p, k, S, w = self.p, rule.support, rule.joint_covariance(), self.amount
         a, e = w / (k + w), marginal(z, rule.center, S)[2] - rule.center
         S = (1.0 - a) * (S + a * np.outer(e, e)) + a * left_open(z, S)
@@ -100,56 +90,26 @@ class Gapped:
         rule.joint_precision, rule.input_precision = np.linalg.inv(S), np.linalg.inv(S[:p, :p])
         rule.log_det = np.array([log_determinant(S), log_determinant(S[:p, :p])])
 
-    def cap(self, rule):
-        """Most support of a rule that is about to learn."""
-        return self.k_max
+    kept = None  # how rules, and all together, saw the row before one of them moved
+
+    def keep(self, x):
+        self.kept = None
+        if self.rules:
+            self.kept = self.rows_of(x), self.seen(x)
 
     def learn_row(self, x, y):
         """Learn one row; NaN in x is a missing feature."""
-        if not np.isnan(x).any():
-            return super().learn_row(x, y)
-        known = ~np.isnan(y)
-        self.learn_sequel(x, y, known)
-        if not known.any():
-            return None
-        if not known.all():
-            self.switch_to_groups()
-        winner, fits = self.find_winner(x, y, known)
-        own = self.view(x)[2] if self.rules else []
-        newborn, seen = None, None if not self.rules else self.together(x)
-        guess = np.full(self.K, 0.5)
-        if winner is not None:
-            guess = np.clip(self.said(own)[winner], 0.0, 1.0)
-        labels = np.where(known, y, guess)
-        if fits:
-            most, self.k_max = self.k_max, self.cap(self.rules[winner])
-            self.move(self.rules[winner], np.append(x, labels))
-            self.k_max = most
-        else:
-            start = np.nan_to_num(x) if winner is None else own[winner]
-            newborn = self.give_birth(np.append(start, labels), winner)
-            own, seen = self.view(x)[2], self.together(x)
-        if newborn is None or self.birth_learning:
-            self.learn_all(x, seen, own, y, known, newborn)
-        happened = None if newborn or not self.merging else self.try_merge(winner)
-        if happened is None:
-            self.keep_even(None if newborn else winner)
-        if self.shared is not None and self.row + 1 >= self.renewal:
-            self.renew_shared_planes()
-        self.row += 1
-        return None
+        self.keep(x)
+        super().learn_row(x, y)
+        self.kept = None
 
-    def learn_all(self, x, seen, own, y, known, newborn):
-        """Cases and planes; each rule learns its own row."""
-        psi = self.activations(x)
-        if self.cases.capacity > 0:
-            errors = y - psi @ np.array(self.said(own))
-            self.cases.learn(seen, errors, self.row, self.forgetting ** (1.0 / len(self.rules)))
-        for rule, weight, row in zip(self.rules, psi, own, strict=True):
-            if rule is not newborn and weight >= self.activation_floor:
-                self.learn_consequent(rule, extend(row), y, known, self.amount * weight)
-                self.hold_prior(rule)
-        self.count_decided(self.rules[np.argmax(psi)], own[np.argmax(psi)], y, known)
+    def give_birth(self, z, nearest):
+        x = z[: self.p].copy()
+        z[: self.p] = np.nan_to_num(x) if nearest is None else self.rows_of(x)[nearest]
+        self.kept = None
+        newborn = super().give_birth(z, nearest)
+        self.keep(x)
+        return newborn
 
 
 class NaiveGapped(Gapped, NaiveLearner):
@@ -158,39 +118,3 @@ class NaiveGapped(Gapped, NaiveLearner):
 
 class NaiveGappedFollower(Gapped, NaiveFollower):
     """The same under ``forgetting="auto"``."""
-
-    def learn_row(self, x, y):
-        super().learn_row(x, y)
-        self.short.row = self.row
-
-    def planes(self):
-        return [
-            (1.0 - m) * long.W + m * brief.W
-            for long, brief in zip(self.rules, self.short.rules, strict=True)
-            for m in [self.share(long)]
-        ]
-
-    def remembered(self, x):
-        trust = self.recent_share()
-        return self.cases.recall(x) + trust * self.recent.recall(x)
-
-    def cap(self, rule):
-        factor = self.factor(rule)
-        capped = self.variance_floor >= 1e-9 and factor < 1.0
-        return 1.0 / (1.0 - factor) if capped else np.inf
-
-    def learn_all(self, x, seen, own, y, known, newborn):
-        psi = self.activations(x)
-        factors = [self.factor(rule) for rule in self.rules]
-        if self.cases.capacity:
-            self.learn_gapped_cases(seen, own, y, known, psi, factors)
-        for i, rule in enumerate(self.rules):
-            if rule is not newborn and psi[i] >= self.activation_floor:
-                self.learn_both(i, own[i], y, known, psi[i], factors[i])
-        self.count_decided(self.rules[np.argmax(psi)], own[np.argmax(psi)], y, known)
-
-    def learn_gapped_cases(self, seen, own, y, known, psi, factors):
-        """As `learn_cases`, but rules answer at their own rows."""
-        usual, self.answers = self.answers, lambda _: self.said(own)
-        self.learn_cases(seen, y, known, psi, factors)
-        self.answers = usual

@@ -10,20 +10,17 @@ row had all labels, and g = K entries (one per label) afterwards.
 """
 
 import copy
-from dataclasses import dataclass, fields
+from types import SimpleNamespace
 
 import numpy as np
 
 from naive.cases import NaiveCases
 from naive.sequel import NaiveSequel
 
-MODES = ("shift", "laplacian", "signed", "paper", "none")
 CONVEX_MODES = ("shift", "laplacian", "signed")
 
 
-# --------------------------------------------------------------------------------------------
 # Activation and inference (section 2)
-# --------------------------------------------------------------------------------------------
 
 
 def extend(x):
@@ -60,9 +57,7 @@ def score_rows(X, centers, precisions, W, tau, measure=distances):
     return np.array([score_row(x, activations(measure(x, centers, precisions), tau), W) for x in X])
 
 
-# --------------------------------------------------------------------------------------------
 # Antecedents (section 3)
-# --------------------------------------------------------------------------------------------
 
 
 def radius(vigilance, dim, k):
@@ -99,9 +94,7 @@ def floor_variance(precision, log_det, j, amount):
     return np.linalg.inv(S_new), log_det + change
 
 
-# --------------------------------------------------------------------------------------------
 # Consequents: recursive weighted least squares and label moments (section 4)
-# --------------------------------------------------------------------------------------------
 
 
 def rfwls(P, G, B, D, Delta, W, r, y, psi, lam):
@@ -156,9 +149,7 @@ def label_moments_pairs(weight, mean, cov, y, psi, forget, known):
     return weight_new, mean_new, cov_new
 
 
-# --------------------------------------------------------------------------------------------
 # Consequents: label correlation (section 4, table of the modes)
-# --------------------------------------------------------------------------------------------
 
 
 def correlation(cov, label_weight):
@@ -204,9 +195,7 @@ def penalty(corr, mode):
     return M, np.linalg.eigvalsh(M)[-1]
 
 
-# --------------------------------------------------------------------------------------------
 # Consequents: proximal steps (section 4)
-# --------------------------------------------------------------------------------------------
 
 
 def hessians(G, Delta, K):
@@ -302,9 +291,7 @@ def proximal_step(W, D, G, Delta, M, top, curvature, alpha, beta, known=None, li
             return W + move, D + bent, curvature
 
 
-# --------------------------------------------------------------------------------------------
 # Merging (section 3)
-# --------------------------------------------------------------------------------------------
 
 
 def bhattacharyya(c1, S1, c2, S2):
@@ -393,10 +380,7 @@ def merge_weights_paper(W1, W2, k1, k2, overlap):
     return W1 + k2 / (k1 + k2) * rho * (W2 - W1)
 
 
-# --------------------------------------------------------------------------------------------
 # Splitting (section 3): a Gaussian cut at its mean, which every statistic is a moment of
-# --------------------------------------------------------------------------------------------
-
 OF_LATE = 0.998  # of the rows that a rule decided, at every row
 LEAST_TO_SPLIT = 40  # rows of a rule
 TRIAL = 100  # rows after its birth, before a rule can be idle
@@ -453,9 +437,7 @@ def half_sums(H, b, v):
     return halves, means[1][p:] - mean_y
 
 
-# --------------------------------------------------------------------------------------------
 # Batch formulas
-# --------------------------------------------------------------------------------------------
 
 
 def batch_gaussian(Z, S_0):
@@ -513,51 +495,21 @@ def fit_weights(G, B, Delta, W_prior, M, alpha, beta, tolerance=1e-13, max_itera
     raise RuntimeError("fit_weights did not converge")
 
 
-# --------------------------------------------------------------------------------------------
 # The whole stream learner
-# --------------------------------------------------------------------------------------------
+
+FIELD_NAMES = """center joint_precision input_precision log_det support updates prior_share
+P G B Delta W_prior W D weight use decided decided_sum decided_known decided_ones
+label_weight label_mean label_cov penalty penalty_top penalty_slack uncorrected
+curvature curvature_direction unchecked trial drifting stopped uid born last_won"""
+FIELD_NAMES = tuple(FIELD_NAMES.split())
+# In a merge; G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
+ADDED = "use decided decided_sum decided_known decided_ones uncorrected curvature trial".split()
+SUMS = ("weight", "use", "decided", "penalty_top", "penalty_slack", "uncorrected")
+GROUPED = ("P", "G", "Delta", "curvature", "curvature_direction", "unchecked")
 
 
-@dataclass
-class Rule:
+class Rule(SimpleNamespace):
     """State of one rule, the table of section 1 plus the bookkeeping of the steps."""
-
-    center: np.ndarray
-    joint_precision: np.ndarray
-    input_precision: np.ndarray
-    log_det: np.ndarray
-    support: float
-    updates: int
-    prior_share: float
-    P: np.ndarray
-    G: np.ndarray
-    B: np.ndarray
-    Delta: np.ndarray
-    W_prior: np.ndarray
-    W: np.ndarray
-    D: np.ndarray
-    weight: float
-    use: float
-    decided: float
-    decided_sum: np.ndarray
-    decided_known: np.ndarray
-    decided_ones: np.ndarray
-    label_weight: np.ndarray
-    label_mean: np.ndarray
-    label_cov: np.ndarray
-    penalty: np.ndarray
-    penalty_top: float
-    penalty_slack: float
-    uncorrected: float
-    curvature: np.ndarray
-    curvature_direction: np.ndarray
-    unchecked: np.ndarray
-    trial: np.ndarray
-    drifting: int
-    stopped: int
-    uid: int
-    born: int
-    last_won: int
 
     def joint_covariance(self):
         """Covariance in the product space."""
@@ -568,10 +520,6 @@ class Rule:
         return np.linalg.inv(self.input_precision)
 
 
-FIELD_NAMES = tuple(field.name for field in fields(Rule))
-GROUPED = ("P", "G", "Delta", "curvature", "curvature_direction", "unchecked")
-
-
 def stack_rules(rules):
     """Arrays by field name, leading axis = rule."""
     return {name: np.array([getattr(rule, name) for rule in rules]) for name in FIELD_NAMES}
@@ -579,21 +527,44 @@ def stack_rules(rules):
 
 def unstack_rules(arrays):
     """Rules from arrays by field name, leading axis = rule."""
-    plain = {"support": float, "updates": int, "prior_share": float, "weight": float}
-    plain |= {"use": float, "decided": float, "drifting": int}
-    plain |= {"penalty_top": float, "penalty_slack": float, "uncorrected": float}
-    plain |= {"stopped": int, "uid": int, "born": int, "last_won": int}
-    rules = []
-    for i in range(len(arrays["support"])):
-        values = {}
-        for name in FIELD_NAMES:
-            value = arrays[name][i]
-            values[name] = plain[name](value) if name in plain else np.array(value, dtype=float)
-        rules.append(Rule(**values))
-    return rules
+    n = len(arrays["support"])
+    found = {name: [copy.copy(value) for value in array] for name, array in arrays.items()}
+    return [Rule(**{name: found[name][i] for name in FIELD_NAMES}) for i in range(n)]
 
 
-class NaiveLearner:
+class Learning:
+    """Parameters of planes and Gaussians, with values that change little."""
+
+    prior, prior_intercept, bandwidth, activation = 1.0, 0.01, 1.0, "distance"
+    alpha = beta = step_interval = variance_floor = activation_floor = 0.0
+    correlation, lipschitz, n_steps, forgetting = "shift", "exact", 1, 1.0
+    product_space, weight_limit = True, 1e6
+
+
+class Evolving(Learning):
+    """Those of births, merges, splits and all that follows, too."""
+
+    vigilance, birth_learning, birth_plane, max_rules = 0.5, True, "nearest", None
+    merging, merge_overlap, merge_volume, merge_consequents = True, 0.8, 1.1, "exact"
+    cases, case_width, case_noise, caution, time = 0, 0.25, 1.0, False, False
+    splitting, split_share, least_share, shared, renewal = "off", 1.0, 0.0, None, None
+
+
+def set_parameters(learner, p, K, S_0, values):
+    """Make attributes of all parameters, and of what follows from them."""
+    assert all(hasattr(learner, name) for name in values), values
+    vars(learner).update(values)
+    learner.p, learner.K, learner.q, learner.d = p, K, p + K, p + 1
+    learner.S_0 = np.asarray(S_0, dtype=float)
+    slope, intercept = float(learner.prior), float(learner.prior_intercept)
+    learner.prior = np.append(np.full(p, slope), intercept)
+    learner.tau, learner.density = learner.bandwidth, learner.activation == "density"
+    learner.idle = learner.correlation == "none" or (learner.alpha == 0.0 == learner.beta)
+    learner.k_max = np.inf if learner.forgetting == 1.0 else 1.0 / (1.0 - learner.forgetting)
+    learner.row = 0
+
+
+class NaiveLearner(Evolving):
     """The stream learner of section 4 ("one sample, in this order") over a list of rules."""
 
     amount = 1.0  # weight of the next row
@@ -605,86 +576,15 @@ class NaiveLearner:
             if part is not None:
                 part.amount = amount
 
-    def __init__(
-        self,
-        *,
-        p,
-        K,
-        S_0,
-        prior=1.0,
-        prior_intercept=0.01,
-        vigilance=0.5,
-        bandwidth=1.0,
-        activation="distance",
-        alpha=0.0,
-        beta=0.0,
-        correlation="shift",
-        lipschitz="exact",
-        n_steps=1,
-        step_interval=0.0,
-        forgetting=1.0,
-        variance_floor=0.0,
-        activation_floor=0.0,
-        merging=True,
-        merge_overlap=0.8,
-        merge_volume=1.1,
-        merge_consequents="exact",
-        product_space=True,
-        birth_learning=True,
-        birth_plane="nearest",
-        cases=0,
-        case_width=0.25,
-        case_noise=1.0,
-        caution=False,
-        time=False,
-        weight_limit=1e6,
-        max_rules=None,
-        splitting="off",
-        split_share=1.0,
-        least_share=0.0,
-        shared=None,
-        renewal=None,
-    ):
-        self.p, self.K, self.q, self.d = p, K, p + K, p + 1
-        self.S_0 = np.asarray(S_0, dtype=float)
-        self.prior = np.append(np.full(p, float(prior)), float(prior_intercept))
-        self.vigilance, self.tau, self.density = vigilance, bandwidth, activation == "density"
-        self.alpha, self.beta = alpha, beta
-        self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
-        self.step_interval = step_interval
-        self.idle = correlation == "none" or (alpha == 0.0 and beta == 0.0)
-        self.forgetting, self.variance_floor = forgetting, variance_floor
-        self.activation_floor = activation_floor
-        self.merging, self.merge_overlap = merging, merge_overlap
-        self.merge_volume, self.merge_consequents = merge_volume, merge_consequents
-        self.product_space, self.birth_learning = product_space, birth_learning
-        self.birth_plane = birth_plane
-        self.weight_limit, self.max_rules = weight_limit, max_rules
-        self.splitting, self.split_share = splitting, split_share
-        self.least_share = least_share
-        self.shared, self.renewal = shared, renewal
-        self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
-        self.cases = NaiveCases(p, K, cases, case_width, case_noise)
-        self.sequel = NaiveSequel(K, trust=caution, time=time) if caution or time else None
-        self.rules = []
-        self.groups = 1
-        self.tested = {}
-        self.row = 0
-        self.next_uid = 0
-        self.births = 0
-        self.merges = 0
-        self.splits = 0
+    def __init__(self, *, p, K, S_0, **values):
+        set_parameters(self, p, K, S_0, values)
+        self.cases = NaiveCases(p, K, self.cases, self.case_width, self.case_noise)
+        on = {"trust": self.caution, "time": self.time}
+        self.sequel = NaiveSequel(K, **on) if any(on.values()) else None
+        self.rules, self.groups, self.tested = [], 1, {}
+        self.next_uid = self.births = self.merges = self.splits = 0
 
-    @classmethod
-    def from_rules(cls, rules, **parameters):
-        """Start from copies of given rules."""
-        learner = cls(**parameters)
-        learner.rules = copy.deepcopy(list(rules))
-        learner.next_uid = max((rule.uid for rule in rules), default=-1) + 1
-        learner.groups = len(rules[0].P) if rules else 1
-        return learner
-
-    # -- inference ---------------------------------------------------------------------------
+    # inference
 
     def activations(self, x):
         """Psi of every rule for x (section 2), or from the densities of their Gaussians."""
@@ -708,15 +608,34 @@ class NaiveLearner:
         said = self.add_up(x)
         return said if self.sequel is None else self.sequel.answer(said, ahead)
 
+    def rows_of(self, x):
+        """The row as every rule sees it."""
+        return [x] * len(self.rules)
+
+    def seen(self, x):
+        """The row as cases see it."""
+        return x
+
+    def planes(self):
+        """The planes with which each rule answers."""
+        return [rule.W for rule in self.rules]
+
+    def answers(self, x):
+        """What each rule says at x."""
+        rows = zip(self.rows_of(x), self.planes(), strict=True)
+        return np.array([extend(row) @ W for row, W in rows])
+
+    def remembered(self, x):
+        """What all cases say at x."""
+        return self.cases.recall(x)
+
     def add_up(self, x):
         """What rules and cases say of one row (section 2)."""
         if not self.rules:
             return np.zeros(self.K)
-        return score_row(x, self.activations(x), [rule.W for rule in self.rules]) + (
-            self.cases.recall(x)
-        )
+        return self.activations(x) @ self.answers(x) + self.remembered(self.seen(x))
 
-    # -- one row -----------------------------------------------------------------------------
+    # one row
 
     def learn_sequel(self, x, y, known):
         """What follows rules and cases learns first, from what they say before they do."""
@@ -736,20 +655,16 @@ class NaiveLearner:
         z = np.append(x, self.fill_labels(x, y, known, winner))
         newborn = None
         if fits:
+            most, self.k_max = self.k_max, self.cap(self.rules[winner])
             self.update_antecedent(self.rules[winner], z)
+            self.k_max = most
         else:
             newborn = self.give_birth(z, winner)
         if newborn is None or self.birth_learning:
             psi = self.activations(x)
-            if self.cases.capacity > 0:
-                errors = y - score_row(x, psi, [rule.W for rule in self.rules])
-                kept = self.forgetting ** (1.0 / len(self.rules))
-                self.cases.learn(x, errors, self.row, kept)
-            for rule, weight in zip(self.rules, psi, strict=True):
-                if rule is not newborn and weight >= self.activation_floor:
-                    self.learn_consequent(rule, extend(x), y, known, self.amount * weight)
-                    self.hold_prior(rule)
-            self.count_decided(self.rules[np.argmax(psi)], x, y, known)
+            self.learn_all(x, y, known, psi, newborn)
+            strongest = np.argmax(psi)
+            self.count_decided(self.rules[strongest], self.rows_of(x)[strongest], y, known)
         happened = "birth" if newborn is not None else "update"
         if newborn is None and self.merging:
             happened = self.try_merge(winner) or happened
@@ -759,6 +674,20 @@ class NaiveLearner:
             self.renew_shared_planes()
         self.row += 1
         return happened
+
+    def cap(self, rule):
+        """Most support of a rule that is about to learn."""
+        return self.k_max
+
+    def learn_all(self, x, y, known, psi, newborn):
+        """Cases and planes; each rule learns the row as it sees it."""
+        if self.cases.capacity > 0:
+            kept = self.forgetting ** (1.0 / len(self.rules))
+            self.cases.learn(self.seen(x), y - psi @ self.answers(x), self.row, kept)
+        for rule, weight, row in zip(self.rules, psi, self.rows_of(x), strict=True):
+            if rule is not newborn and weight >= self.activation_floor:
+                self.learn_consequent(rule, extend(row), y, known, self.amount * weight)
+                self.hold_prior(rule)
 
     def count_decided(self, strongest, x, y, known):
         """What a reader is told: rows of late that a rule decided, features and labels there."""
@@ -833,13 +762,12 @@ class NaiveLearner:
 
     def fill_labels(self, x, y, known, winner):
         """Labels of the joint update: unknown ones are the winner's clipped prediction."""
-        if winner is None:
-            guess = np.full(self.K, 0.5)
-        else:
-            guess = np.clip(extend(x) @ self.rules[winner].W, 0.0, 1.0)
+        guess = np.full(self.K, 0.5)
+        if winner is not None:
+            guess = np.clip(self.answers(x)[winner], 0.0, 1.0)
         return np.where(known, y, guess)
 
-    # -- antecedents (section 3) -------------------------------------------------------------
+    # antecedents (section 3)
 
     def update_antecedent(self, rule, z):
         """Take z into the Gaussian of its winner, cap the support, lift one variance."""
@@ -907,9 +835,6 @@ class NaiveLearner:
             W_prior=np.array(W),
             W=np.array(W),
             D=np.zeros((d, K)),
-            weight=0.0,
-            use=0.0,
-            decided=0.0,
             decided_sum=np.zeros(p),
             decided_known=np.zeros(K),
             decided_ones=np.zeros(K),
@@ -917,9 +842,7 @@ class NaiveLearner:
             label_mean=np.zeros((g, K)),
             label_cov=np.zeros((K, K)),
             penalty=np.zeros((K, K)),
-            penalty_top=0.0,
-            penalty_slack=0.0,
-            uncorrected=0.0,
+            **dict.fromkeys(SUMS, 0.0),
             curvature=np.full(g, self.prior.max()),
             curvature_direction=np.zeros((g, d)),
             unchecked=np.zeros(g),
@@ -931,7 +854,7 @@ class NaiveLearner:
             last_won=self.row,
         )
 
-    # -- consequents (section 4) -------------------------------------------------------------
+    # consequents (section 4)
 
     def switch_to_groups(self):
         """From the first partly labelled row on, P, G, Delta and moments are per label."""
@@ -1021,18 +944,9 @@ class NaiveLearner:
 
     def step(self, rule, known):
         """One proximal step with the divergence guard."""
+        state = rule.W, rule.D, rule.G, rule.Delta, rule.penalty, rule.penalty_top, rule.curvature
         rule.W, rule.D, rule.curvature = proximal_step(
-            rule.W,
-            rule.D,
-            rule.G,
-            rule.Delta,
-            rule.penalty,
-            rule.penalty_top,
-            rule.curvature,
-            self.alpha,
-            self.beta,
-            known,
-            self.lipschitz,
+            *state, self.alpha, self.beta, known, self.lipschitz
         )
         # Written so that NaN counts as divergence.
         if not np.abs(rule.W).max() <= self.weight_limit:
@@ -1040,7 +954,7 @@ class NaiveLearner:
             rule.W = ridge(rule.G, rule.B, rule.Delta, rule.W_prior)
             rule.D = np.zeros_like(rule.D)
 
-    # -- merging (section 3) -----------------------------------------------------------------
+    # merging (section 3)
 
     def try_merge(self, winner):
         """Test the winner against the first due pair that passes the screen, if there is one."""
@@ -1174,17 +1088,11 @@ class NaiveLearner:
     def merged_rule(self, one, two, overlap):
         """Exact merge: every statistic of the union of the rows (section 3)."""
         better, worse = (one, two) if one.support >= two.support else (two, one)
-        center, S, n, share = merge_gaussians(
-            one.center,
-            one.joint_covariance(),
-            one.support,
-            one.prior_share,
-            two.center,
-            two.joint_covariance(),
-            two.support,
-            two.prior_share,
-            self.S_0,
-        )
+        parts = [
+            (rule.center, rule.joint_covariance(), rule.support, rule.prior_share)
+            for rule in (one, two)
+        ]
+        center, S, n, share = merge_gaussians(*parts[0], *parts[1], self.S_0)
         support = min(n, self.k_max)
         S_x = S[: self.p, : self.p]
         weight = one.weight + two.weight
@@ -1197,14 +1105,8 @@ class NaiveLearner:
         else:
             W = ridge(G, B, Delta, W_prior)
             D = np.zeros_like(W)
-        label_weight, label_mean, label_cov = pool_moments(
-            one.label_weight,
-            one.label_mean,
-            one.label_cov,
-            two.label_weight,
-            two.label_mean,
-            two.label_cov,
-        )
+        parts = [(rule.label_weight, rule.label_mean, rule.label_cov) for rule in (one, two)]
+        label_weight, label_mean, label_cov = pool_moments(*parts[0], *parts[1])
         merged = Rule(
             center=center,
             joint_precision=np.linalg.inv(S),
@@ -1223,11 +1125,7 @@ class NaiveLearner:
             W=W,
             D=D,
             weight=weight,
-            use=one.use + two.use,
-            decided=one.decided + two.decided,
-            decided_sum=one.decided_sum + two.decided_sum,
-            decided_known=one.decided_known + two.decided_known,
-            decided_ones=one.decided_ones + two.decided_ones,
+            **{name: getattr(one, name) + getattr(two, name) for name in ADDED},
             label_weight=label_weight,
             label_mean=label_mean,
             label_cov=label_cov,
@@ -1235,12 +1133,8 @@ class NaiveLearner:
             penalty_top=0.0,
             # The pooled labels ask for a new penalty.
             penalty_slack=weight,
-            uncorrected=one.uncorrected + two.uncorrected,
-            # G_1 + G_2 + max(Delta_1, Delta_2) is at most the sum of both matrices.
-            curvature=one.curvature + two.curvature,
             curvature_direction=one.curvature_direction.copy(),
             unchecked=np.zeros(len(G)),  # P was just derived
-            trial=one.trial + two.trial,
             drifting=max(one.drifting, two.drifting),
             stopped=max(one.stopped, two.stopped),
             uid=better.uid,
@@ -1252,53 +1146,17 @@ class NaiveLearner:
         return merged
 
 
-# --------------------------------------------------------------------------------------------
 # Rivals for timing: fixed rules, all labels known
-# --------------------------------------------------------------------------------------------
 
 
-class FixedRules:
+class FixedRules(Learning):
     """Stacked rule arrays, winner update and activations shared by the two timing rivals.
 
     The set of rules is fixed (no births, no merges) and every label is known.
     """
 
-    def __init__(
-        self,
-        rules,
-        *,
-        p,
-        K,
-        S_0,
-        prior=1.0,
-        prior_intercept=0.01,
-        bandwidth=1.0,
-        activation="distance",
-        alpha=0.0,
-        beta=0.0,
-        correlation="shift",
-        lipschitz="exact",
-        n_steps=1,
-        step_interval=0.0,
-        forgetting=1.0,
-        variance_floor=0.0,
-        activation_floor=0.0,
-        product_space=True,
-        weight_limit=1e6,
-    ):
-        self.p, self.K, self.q, self.d = p, K, p + K, p + 1
-        self.S_0 = np.asarray(S_0, dtype=float)
-        self.prior = np.append(np.full(p, float(prior)), float(prior_intercept))
-        self.tau, self.alpha, self.beta = bandwidth, alpha, beta
-        self.density = activation == "density"
-        self.correlation, self.lipschitz, self.n_steps = correlation, lipschitz, n_steps
-        self.step_interval = step_interval
-        self.forgetting, self.variance_floor = forgetting, variance_floor
-        self.activation_floor, self.product_space = activation_floor, product_space
-        self.weight_limit = weight_limit
-        self.k_max = np.inf if forgetting == 1.0 else 1.0 / (1.0 - forgetting)
-        self.moves = correlation != "none" and (alpha > 0.0 or beta > 0.0)
-        self.row = 0
+    def __init__(self, rules, *, p, K, S_0, **values):
+        set_parameters(self, p, K, S_0, values)
         for name, value in stack_rules(rules).items():
             value = value[:, 0] if name in (*GROUPED, "label_weight", "label_mean") else value
             setattr(self, name, np.ascontiguousarray(value))
@@ -1402,7 +1260,7 @@ class BatchedNumpyLearner(FixedRules):
         forget = self.forgetting**psi
         self.learn_weights(rows, r, y, psi, forget)
         self.learn_moments(rows, y, psi, forget)
-        if self.moves:
+        if not self.idle:
             self.uncorrected[rows] += psi
             due = active & (self.uncorrected >= self.step_interval)
             rows = slice(None) if due.all() else np.flatnonzero(due)
@@ -1533,9 +1391,9 @@ class LoopNumpyLearner(FixedRules):
         for i in np.flatnonzero(psi >= self.activation_floor):
             self.learn_weights(i, r, y, psi[i], outer, plane)
             self.learn_moments(i, y, psi[i])
-            self.uncorrected[i] += psi[i] if self.moves else 0.0
+            self.uncorrected[i] += psi[i] if not self.idle else 0.0
             due = self.uncorrected[i] >= self.step_interval
-            if due and self.moves and not self.stopped[i]:
+            if due and not self.idle and not self.stopped[i]:
                 self.uncorrected[i] = 0.0
                 self.refresh(i, r)
                 for _ in range(self.n_steps):

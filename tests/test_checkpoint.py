@@ -1,0 +1,262 @@
+"""``efcml run --checkpoint``: goes on bit for bit, and only where it belongs."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import helpers.cli_files as files
+import numpy as np
+import pytest
+from helpers.cli_files import QUICK, refusal, results, run_arguments, small_blocks, write_csv
+from helpers.mixed_tables import LABELS as MIXED_LABELS
+from helpers.mixed_tables import write_mixed
+
+import efcml
+from efcml.cli import checkpoint, main, outcome
+from efcml.cli import stream_run as stream
+from efcml.evaluation import blocks
+from efcml.saving import read_archive, write_archive
+from efcml.support import pacing
+
+OPTIONS = {
+    "clipped": ["--set", "clip=0.9", "--set", "scaling=frozen"],
+    "subset": ["--decision", "subset", "--budget", "0.4"],
+    "labels": ["--budget", "0.4", "--unit", "labels", "--criteria", "novelty,random"],
+    "ovr": ["--model", "ovr"],
+    "chain": ["--model", "chain", "--set", "order=random", "--seed", "3"],
+    "static": ["--model", "static"],
+    "shuffled": ["--shuffle", "--set", "forgetting=0.9", "--set", "weight_limit=inf"],
+    "held": ["--initial", "0", "--set", "warmup_rows=12"],
+}
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+
+
+@pytest.fixture
+def songs(tmp_path):
+    return write_csv(tmp_path)
+
+
+def state(path):
+    """Return what a checkpoint holds, but for the time it took."""
+    header, arrays = read_archive(path, tables_of_file)
+    del header["content"]["run"]["seconds"]
+    return header["content"], {name: array.tobytes() for name, array in arrays.items()}
+
+
+def tables_of_file(header):
+    return {name: (dtype, tuple(shape)) for name, dtype, shape in header["arrays"]}
+
+
+def interrupted(arguments, monkeypatch, block=1, size=5):
+    """Run until some block is done."""
+    with monkeypatch.context() as patched:
+        small_blocks(patched, size)
+        files.interrupt_after(patched, block)
+        assert main(arguments) == 130
+
+
+@pytest.mark.parametrize(("name", "block"), [(name, k % 3) for k, name in enumerate(OPTIONS)])
+def test_an_interrupted_run_ends_like_a_whole_one(name, block, songs, tmp_path, monkeypatch):
+    whole = run_arguments(songs, *OPTIONS[name], "--out", tmp_path / "whole")
+    assert main([*whole, "--checkpoint", str(tmp_path / "whole.npz")]) == 0
+    parts = run_arguments(songs, *OPTIONS[name], "--out", tmp_path / "parts")
+    parts += ["--checkpoint", str(tmp_path / "parts.npz")]
+    interrupted(parts, monkeypatch, block)
+    first = json.loads((tmp_path / "parts" / "summary.json").read_text())
+    assert first["n_stream"] == 5 * (block + 1)
+    with monkeypatch.context() as patched:
+        for kind in (efcml.EFCMLClassifier, efcml.OneVsRestEFC, efcml.ChainEFC):
+            patched.setattr(kind, "fit", None)  # the initial part is not learned again
+        assert main(parts) == 0
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
+    assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
+    if name == "clipped":  # there was something to join
+        _, arrays = read_archive(tmp_path / "whole.npz", tables_of_file)
+        assert np.unique(arrays["run/events"][:, 0] // 5).tolist() == [0, 1, 2, 3]
+        assert 0 < first["clipped"] < arrays["run/clipped"].sum()
+
+
+def test_it_says_where_it_goes_on_and_writes_a_finished_run_again(
+    songs, tmp_path, capsys, monkeypatch
+):
+    path, out = tmp_path / "new" / "c.npz", tmp_path / "out"
+    arguments = run_arguments(songs, "--checkpoint", path, "--out", out, "--json")
+    interrupted(arguments, monkeypatch)
+    assert capsys.readouterr().err == "efcml: interrupted after 10 of 20 rows\n"
+    for said in (
+        "10 of 20 rows are done, the next is row 34",
+        "20 of 20 rows are done, nothing is left",
+    ):
+        assert main(arguments) == 0
+        captured = capsys.readouterr()
+        assert captured.err == f"efcml: going on from {path}: {said}\n"
+        assert json.loads(captured.out)["n_stream"] == 20
+
+
+def test_the_time_of_all_parts_adds_up(songs, tmp_path, monkeypatch):
+    run_block = blocks.run_block
+    monkeypatch.setattr(blocks, "run_block", lambda *given: (run_block(*given), 1.0)[1])
+    arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
+    interrupted(arguments, monkeypatch)
+    small_blocks(monkeypatch, 5)
+    assert main(arguments) == 0
+    assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
+
+
+def test_it_is_written_every_two_seconds_and_at_the_end(songs, tmp_path, monkeypatch):
+    clock, written = [0.0], []
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+    write = checkpoint.Checkpoint.write
+    monkeypatch.setattr(
+        checkpoint.Checkpoint, "write", lambda self: written.append(self.run.done) or write(self)
+    )
+    small_blocks(monkeypatch, 4)
+
+    def slowly(pace, *arguments, **options):
+        clock[0] += 1.0
+
+    monkeypatch.setattr(pacing.Pace, "follow", slowly)
+    assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
+    assert written == [0, 8, 16, 20]
+
+
+EAGER = """
+import sys
+from efcml.cli import checkpoint, main, outcome
+from efcml.support import pacing
+checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN, pacing.MOST_GROWTH = 0.0, 0, 1
+outcome.write_pictures = lambda *arguments: []
+sys.exit(main())
+"""
+
+
+@pytest.mark.long
+def test_killed_it_goes_on_and_ends_like_a_whole_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, written = tmp_path / "c.npz", set()
+    arguments = ["run", "--set", "prior=1.0", "--budget", "0.2"]
+    assert main([*arguments, "--out", "whole"]) == 0
+    arguments += ["--out", "parts", "--checkpoint", "c.npz"]
+    process = subprocess.Popen([sys.executable, "-c", EAGER, *arguments])
+    while len(written) < 5:
+        assert process.poll() is None
+        if path.exists():
+            written.add(path.stat().st_mtime_ns)
+        time.sleep(1e-3)
+    process.kill()
+    process.wait()
+    assert 0 < state(path)[0]["run"]["done"] < 5000
+    assert main(arguments) == 0
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with the checkpoints of finished runs, without and with a budget."""
+    folder = tmp_path_factory.mktemp("finished")
+    songs = write_csv(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outcome, "write_pictures", lambda *arguments: [])
+        patched.chdir(folder)
+        for name, more in (("c.npz", []), ("asked.npz", ["--budget", "0.5"])):
+            assert main(run_arguments(songs, "--checkpoint", name, "--out", "out", *more)) == 0
+    return folder
+
+
+@pytest.fixture
+def taken(finished, tmp_path, monkeypatch):
+    """A copy of that folder, where commands run."""
+    monkeypatch.chdir(shutil.copytree(finished, tmp_path / "here"))
+    monkeypatch.setattr(efcml.EFCMLClassifier, "fit", None)
+    return tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "word"),
+    [
+        ("c.npz", "--set vigilance=0.31", "other parameters:"),
+        ("c.npz", "--model rfwls", "other parameters:"),
+        ("c.npz", "--model static", "other model:"),
+        ("c.npz", "--seed 1", "other parameters:"),
+        ("c.npz", "--budget 0.5", "other budget and criteria and seed:"),
+        ("c.npz", "--shuffle", "other data:"),
+        ("c.npz", "--initial 23", "other data:"),
+        ("asked.npz", "--budget 0.6", "other budget:"),
+        ("asked.npz", "--budget 0.5 --unit labels", "other budget:"),
+        ("asked.npz", "--budget 0.5 --criteria random", "other criteria:"),
+    ],
+)
+def test_the_checkpoint_of_another_run_is_refused_and_stays(file, more, word, taken, capsys):
+    before = (taken / file).read_bytes()
+    line = refusal(main, run_arguments("songs.csv", "--checkpoint", file, *more.split()), capsys)
+    assert f"{file} cannot be loaded: it is the checkpoint of a run with {word}" in line
+    assert (taken / file).read_bytes() == before
+
+
+def test_the_checkpoint_of_other_data_or_another_version_is_refused(taken, capsys, monkeypatch):
+    arguments = run_arguments("songs.csv", "--checkpoint", "c.npz")
+    (taken / "songs.csv").write_text(files.csv_text().replace(",1,", ",0,", 1))
+    assert "with other data:" in refusal(main, arguments, capsys)
+    (taken / "songs.csv").write_text(files.csv_text())
+    monkeypatch.setattr(checkpoint, "__version__", "99")
+    assert "with other version:" in refusal(main, arguments, capsys)
+
+
+def test_the_same_features_of_other_words_are_other_data(tmp_path, capsys):
+    path = write_mixed(tmp_path, 60)
+    arguments = ["run", str(path), "--labels", MIXED_LABELS, "--initial", "40", *QUICK]
+    arguments += ["--checkpoint", str(tmp_path / "c.npz"), "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    path.write_text(path.read_text().replace("rock", "punk"))
+    assert main(arguments) == 2
+    assert "a run with other data" in capsys.readouterr().err
+
+
+def lie(change):
+    """Return how to write a file again with something changed."""
+
+    def write(path):
+        header, arrays = read_archive(path, tables_of_file)
+        change(header["content"], arrays)
+        write_archive(path, {"kind": header["kind"], "content": header["content"]}, arrays)
+
+    return write
+
+
+def more_rows(content, arrays):
+    content["run"]["done"] = 21
+    for name in stream.BY_ROW:
+        arrays[f"run/{name}"] = np.concatenate([arrays[f"run/{name}"]] * 2)[:21]
+
+
+BROKEN = {
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes"),
+    "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "the file of a model"),
+    "nothing said": (lie(lambda c, a: c.pop("about")), "which run it belongs to"),
+    "no model": (lie(lambda c, a: c.pop("model")), "the content must say"),
+    "no record": (lie(lambda c, a: c.update(run={})), "the record must say"),
+    "more rows": (lie(more_rows), "impossible sizes"),
+    "negative events": (lie(lambda c, a: c["run"].update(events=-1)), "impossible sizes"),
+    "negative time": (lie(lambda c, a: c["run"].update(seconds=-1.0)), "impossible sizes"),
+    "NaN": (lie(lambda c, a: a["run/scores"].fill(np.nan)), "the stream is damaged"),
+    "likely": (lie(lambda c, a: a["run/probabilities"].fill(1.5)), "the stream is damaged"),
+    "unlikely": (lie(lambda c, a: a["run/probabilities"].fill(-0.5)), "the stream is damaged"),
+    "kinds": (lie(lambda c, a: a["run/events"].fill(5)), "the stream is damaged"),
+    "no kinds": (lie(lambda c, a: a["run/events"].fill(-1)), "the stream is damaged"),
+    "clipped": (lie(lambda c, a: a["run/clipped"].fill(-1)), "the stream is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_refused(name, taken, capsys):
+    spoil, message = BROKEN[name]
+    spoil(taken / "c.npz")
+    line = refusal(main, run_arguments("songs.csv", "--checkpoint", "c.npz"), capsys)
+    assert line.startswith("efcml: c.npz cannot be loaded: ")
+    assert message in line

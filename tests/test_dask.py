@@ -1,0 +1,85 @@
+"""Studies and searches on a Dask cluster: the same numbers, and errors that say what to do."""
+
+import numpy as np
+import pytest
+from helpers.streams import random_rows
+from helpers.study_files import keep_method, model, same, small_set
+
+from efcml import ActiveLearner, Study
+from efcml.support import cluster
+from efcml.tuning import Grid, tune
+from efcml.tuning import task as task_module
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.long
+
+GRID = Grid(vigilance=[0.1, 0.2, 0.3], alpha=[0.0, 0.5], beta=[0.0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def inside():
+    """A client of a cluster in this very process."""
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 2}
+    with (
+        distributed.LocalCluster(**options, dashboard_address=":0") as place,
+        distributed.Client(place) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return random_rows(np.random.default_rng(5), 60, 8, 3)
+
+
+def search_with(rows, **options):
+    return tune(*rows, **({"grid": GRID, "folds": 3, "params": {"prior": 1.0}} | options))
+
+
+def test_a_cluster_gives_the_same(inside, rows, monkeypatch):
+    keep_method(monkeypatch)
+    said, expected = [], search_with(rows)
+    assert search_with(rows, dask=inside, say=said.append) == expected
+    assert said[0].endswith("in 3 folds: 9 passes, on the cluster")
+    assert search_with(rows, dask=inside.cluster) == expected
+
+    def make():
+        active, note = [None, ActiveLearner.random(0.5)], lambda clf, result: {"pa": result.pa}
+        return Study({"a": model()}, data=small_set(), orders=2, active=active, note=note)
+
+    there, here = make().run(dask=inside), make().run()
+    assert same(there, here) and there.noted(order=1) == here.noted(order=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RuntimeError("vigilance 0.3 failed"), "^vigilance 0.3 failed$"),
+        (ModuleNotFoundError("No module named 'efcml'"), r"lacks a package \(No .*: install efcml"),
+    ],
+)
+def test_errors_of_workers(inside, rows, monkeypatch, error, words):
+    def fail(*given):
+        raise error
+
+    monkeypatch.setattr(task_module, "run_task", fail)
+    with pytest.raises(RuntimeError, match=words) as caught:
+        search_with(rows, dask=inside)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
+    future = inside.submit(cluster.run_on_worker, None, "0.0", None, None, pure=False)
+    with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
+        future.result()
+    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+    for address in ("nowhere", "127.0.0.1:1", 3):
+        with pytest.raises(ValueError, match="no Dask scheduler answers at .*: start one"):
+            search_with(rows, dask=address, checkpoint=tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    monkeypatch.setattr(cluster, "LOOK_EVERY", 0.1)
+    options = {"processes": False, "n_workers": 0, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as place:
+        with pytest.raises(RuntimeError, match=r"had no worker for 0\.3 seconds: start some with"):
+            search_with(rows, dask=place)

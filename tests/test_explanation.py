@@ -1,0 +1,351 @@
+"""Explanations: the score of one row, taken apart, against the formulas written out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, hide, stream
+from naive.cases import process_posterior, similarity
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import entropy
+
+from efcml import EFCMLClassifier
+from efcml.explain.afterwards import tell_addends
+from efcml.explain.label_answer import MOST_KNOWN, LabelAnswer, tell_known, tell_turned
+from efcml.model.batch import errors_without_own_row
+
+NAMES = ("calm", "quiet", "loud", "rare")
+NO = np.nan
+
+
+@pytest.fixture(scope="module")
+def several():
+    options = {"bandwidth": 1.0, "cases": 60, "case_noise": 0.05}
+    return EFCMLClassifier(**QUICK | options).fit(*stream(60))
+
+
+def naive_parts(clf, initial, x, tau, *, density):
+    """Return typical answers (C, K), contributions (C, K, p) and Psi (C,) in the learner's order.
+
+    Written from the formulas: scale and clip, squared distances, softmax, planes.
+    """
+    rules, p = clf.learner_.rules, len(x)
+    scaled = np.clip((x - initial.mean(axis=0)) / initial.std(axis=0), -clf.clip, clf.clip)
+    energies, typical, parts = [], [], []
+    for center, P, W in zip(rules.center[:, :p], rules.input_precision, rules.W, strict=True):
+        gap = scaled - center
+        energies.append(gap @ P @ gap - density * np.linalg.slogdet(P)[1])
+        typical.append([W[k, :p] @ center + W[k, p] for k in range(len(W))])
+        parts.append([W[k, :p] * gap for k in range(len(W))])
+    psi = np.exp(-np.array(energies) / (2.0 * tau))
+    psi /= psi.sum()
+    return psi[:, None] * typical, psi[:, None, None] * parts, psi
+
+
+@pytest.mark.parametrize("activation", ["density", "distance"])
+@pytest.mark.parametrize(("bandwidth", "far"), [("dimension", False), (1.0, True)])
+def test_parts_are_those_of_the_formulas(activation, bandwidth, far):
+    X, Y = stream(40)
+    options = QUICK | {"activation": activation, "bandwidth": bandwidth, "clip": 3.0}
+    clf = EFCMLClassifier(**options).fit(X, Y)
+    x = X[7] + 50.0 * np.eye(3)[1] if far else X[7]
+    why = clf.explain(x)
+    tau = 3.0 if bandwidth == "dimension" else 1.0
+    typical, parts, psi = naive_parts(clf, X, x, tau, density=activation == "density")
+    order = np.argsort(-psi)
+    assert [rule.uid for rule in why.rules] == clf.learner_.rules.uid[order].tolist()
+    assert clf.n_rules_ > 3
+    assert_allclose(why.activation, psi[order], atol=1e-9)
+    assert_allclose(why.typical, typical[order], atol=1e-9)
+    assert_allclose(why.contributions, parts[order], atol=1e-9)
+    assert_allclose(why.by_feature, parts.sum(axis=0).T, atol=1e-9)
+    by_rule = typical + parts.sum(axis=2)
+    assert_allclose(why.by_rule, by_rule[order], atol=1e-9)
+    assert_allclose(why.alone, by_rule[order[0]] / psi.max(), atol=1e-9)
+    assert_allclose(why.without_cases, by_rule.sum(axis=0), atol=1e-9)
+    assert_allclose(why.base, typical.sum(axis=0), atol=1e-9)
+    assert why.clipped.tolist() == [False, far, False]
+    assert_array_equal([why.x, why.taken], [x, x])
+
+
+def check_sums(clf, x):
+    """Check that all ways to add up give the score, and that decisions agree."""
+    why = clf.explain(x)
+    score = np.ravel(clf.decision_function(x[None]) + 0.5)
+    assert_allclose(why.score, score, rtol=0, atol=1e-12)
+    rest = why.by_cases + sum(why.afterwards.values())
+    assert_allclose(why.base + rest + why.by_feature.sum(0), score, rtol=0, atol=1e-9)
+    if len(why.rules):
+        assert_allclose(why.by_rule.sum(axis=0) + rest, score, rtol=0, atol=1e-9)
+        assert why.activation.sum() == pytest.approx(1.0, abs=1e-12)
+        assert (np.diff(why.activation) <= 0.0).all()
+    assert_array_equal(why.decision, np.ravel(clf.decision_function(x[None])) >= 0.0)
+    table = why.to_frame()
+    assert [*table.columns] == ["rule", "label", "feature", "contribution"]
+    sums = table.groupby("label", sort=False)["contribution"].sum()
+    assert_allclose(sums.to_numpy(), score, rtol=0, atol=1e-9)
+    return why
+
+
+def test_parts_sum_to_the_score_along_a_stream():
+    X, Y = stream(60)
+    Y = hide(Y)
+    clf = EFCMLClassifier(**QUICK | {"forgetting": 0.98})
+    for t in range(0, 60, 6):
+        clf.partial_fit(X[t : t + 6], Y[t : t + 6])
+        check_sums(clf, X[t])
+        check_sums(clf, 30.0 * X[t])
+    assert clf.n_rules_ > 3
+
+
+def test_the_table_and_the_strongest_features_are_those_of_the_parts(several):
+    why = check_sums(several, stream(40)[0][0])
+    table = {tuple(row[:3]): row[3] for row in why.to_frame().itertuples(index=False)}
+    for k, label in enumerate(why.label_names):
+        assert table[-1, label, "similar cases"] == why.by_cases[k]
+        assert table[-1, label, "label frequencies"] == why.afterwards["label frequencies"][k]
+        for i, rule in enumerate(why.rules):
+            assert table[rule.uid, label, "typical answer"] == why.typical[i, k]
+            found = [table[rule.uid, label, feature] for feature in why.feature_names]
+            assert found == why.contributions[i, k].tolist()
+        ranked = sorted(enumerate(why.by_feature[:, k]), key=lambda push: -abs(push[1]))
+        assert why.top(label, 2) == why.top(k - 3, 2) == [(f"x{j}", e) for j, e in ranked[:2]]
+    with pytest.raises(ValueError, match="there is no label 'sad': give an index or one of"):
+        why.top("sad")
+
+
+def test_cases_are_those_of_the_twin():
+    """Rows are scaled, learned as a batch of errors of the rules, and compared with x."""
+    X, Y = stream(30)
+    lone = EFCMLClassifier(**QUICK, cases=0).fit(X, Y)
+    clf = EFCMLClassifier(**QUICK, cases=50, case_width=0.5, case_noise=2.0).fit(X, Y)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    errors = errors_without_own_row(lone.learner_.rules, scaled, Y, lone.learner_.settings)
+    why = clf.explain(X[3])
+    expected = process_posterior(scaled, errors, scaled[3:4], 0.5, 2.0)[0]
+    assert_allclose(why.by_cases, expected, atol=1e-9)
+    likeness = similarity(scaled[3:4], scaled, 0.5)[0]
+    assert_allclose(why.case_similarity, likeness[why.case_rows], atol=1e-12)
+    assert_allclose(why.case_similarity, np.sort(likeness)[::-1], atol=1e-12)
+    why = lone.explain(X[3])
+    assert why.cases.shape == (0, 3)
+    assert "cases" not in str(why) and "cases" not in why._repr_html_()
+
+
+def test_the_warm_up_answers_with_frequencies():
+    X, Y = stream(8)
+    clf = EFCMLClassifier(warmup_rows=50).partial_fit(X, Y)
+    why = check_sums(clf, X[0])
+    assert_allclose([why.base, why.alone], [Y.mean(axis=0)] * 2)
+    assert (why.by_rule.shape, why.contributions.shape) == ((0, 3), (0, 3, 3))
+    assert why.top(0) == [] and set(why.to_frame()["rule"]) == {-1}
+    text = str(why).splitlines()
+    assert text[0] == "no rules yet: label frequencies of 8 rows answer"
+    assert len(text) == 6  # a blank line, a head, three labels
+    why = clf.explain(X[0], [1, NO, 0])  # a known label tells of itself alone
+    assert_array_equal(why.score[[0, 2]], [1, 0])
+    assert_array_equal(why.by_known["label0"] != 0, [True, False, False])
+    assert_allclose(why.base + sum(why.by_known.values()), why.score)
+    assert_allclose(why.base, Y.mean(axis=0))
+    assert "what is known says next to nothing of the other labels" in why.notes
+
+
+def test_rows_of_any_kind_and_nothing_is_changed():
+    X, Y = blocks()
+    clf = fit_blocks()
+    before, x = freeze(clf), X[3].copy()
+    why = clf.explain(x)
+    x[:] = 0.0
+    assert_array_equal(why.x, X[3])
+    str(why), why._repr_html_(), str(clf.rules_), clf.trust(X), clf.activations(X)
+    assert freeze(clf) == before
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = EFCMLClassifier(**TWO_RULES).fit(frame, Y)
+    for row in (frame[3:4], frame.iloc[3], X[3], X[3:4], X[3].tolist()):
+        assert named.explain(row).feature_names == ("a", "b", "c", "d")
+        assert_array_equal(named.explain(row).contributions, why.contributions)
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.explain(frame.iloc[3][::-1])
+
+
+@pytest.mark.parametrize(
+    ("x", "known", "reason"),
+    [
+        (np.zeros((2, 4)), None, "x must be one row; got 2 rows"),
+        (np.zeros((0, 4)), None, "x must be one row; got 0 rows"),
+        (np.zeros(3), None, "3 features"),
+        ([0.0, np.inf, 0.0, 0.0], None, "infinity"),
+        (np.zeros(4), np.zeros(3), r"known must have the shape \(1, 2\)"),
+        (np.zeros(4), np.zeros((2, 2)), "known must be one row; got 2 rows"),
+        (np.zeros(4), [0.5, 0.5], "known must"),
+    ],
+)
+def test_bad_rows_are_refused(x, known, reason):
+    with pytest.raises(ValueError, match=reason):
+        fit_blocks().explain(x, known)
+    X, Y = blocks()
+    flat = EFCMLClassifier(**TWO_RULES).fit(X, Y[:, 0])
+    assert flat.explain(X[30]).decision.tolist() == flat.predict(X[30:31]).tolist() == [1]
+    with pytest.raises(ValueError, match="known needs a model"):
+        flat.explain(X[0], [1])
+
+
+def related(n=160, K=4):
+    """Labels that share what the features do not tell; the last is rare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    common = rng.normal(size=(n, 1))
+    heights = X @ rng.normal(size=(3, K)) + 1.5 * common * [1, 1, -1, 0.5] + rng.normal(size=(n, K))
+    return X, (heights > [0, 0, 0, 2.5]).astype(float)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """Models by what they decide for."""
+    X, Y = related()
+    options = {"prior": 1.0, "vigilance": 0.3, "birth_width": 0.3, "cases": 12}
+    kinds = ("hamming", "f1", "subset")
+    models = {kind: EFCMLClassifier(**options, decision=kind) for kind in kinds}
+    for clf in models.values():
+        clf.fit(X[:60], Y[:60]).partial_fit(X[60:100], Y[60:100]).name_columns(label_names=NAMES)
+    return models
+
+
+@pytest.mark.parametrize("places", [[0], [0, 2], [1, 2, 3], [0, 1, 2, 3]])
+def test_what_known_labels_add_is_that_of_the_formula_and_sums_to_the_score(learned, places):
+    (X, Y), clf = related(), learned["hamming"]
+    lower = np.tril(clf.learner_.labels.together.arrays.covariance)
+    E = lower + np.tril(lower, -1).T
+    columns = E[:, places] @ np.linalg.inv(E[np.ix_(places, places)])
+    for t in range(100, 110):
+        known = np.full(4, NO)
+        known[places] = Y[t, places]
+        why = clf.explain(X[t], known)
+        assert [*why.by_known] == [NAMES[k] for k in places]
+        assert_allclose(why.score, clf.learner_.answer(X[[t]], known[None]).scores[0])
+        parts = (*why.afterwards.values(), *why.by_known.values())
+        total = why.base + why.by_feature.sum(axis=0) + why.by_cases + sum(parts)
+        assert_allclose(total, why.score, atol=1e-9)
+        assert_allclose(why.score[places], Y[t, places])
+        gaps = Y[t, places] - clf.learner_.score(X[[t]])[0, places]
+        for i, k in enumerate(places):
+            assert_allclose(why.by_known[NAMES[k]], columns[:, i] * gaps[i], atol=1e-12)
+        frame = why.to_frame()
+        sums = frame.groupby("label", sort=False)["contribution"].sum()
+        assert_allclose(sums, why.score, atol=1e-12)
+        found = frame[frame["feature"] == f"knowing {NAMES[places[0]]}"]
+        assert_array_equal(found["contribution"], why.by_known[NAMES[places[0]]])
+    assert str(why) == str(clf.explain(X[t], pd.Series(known, index=NAMES)))
+    assert f"{'yes' if Y[t, places[0]] else 'no'}, known" in str(why)
+    with pytest.raises(ValueError, match="known must have the columns"):
+        clf.explain(X[t], pd.Series(known, index=NAMES[::-1]))
+
+
+@pytest.mark.parametrize("decision", ["hamming", "f1", "subset"])
+def test_decisions_are_those_of_predict_and_what_turned_them_is_told(learned, decision):
+    (X, Y), clf, turned = related(), learned[decision], 0
+    decide = clf.learner_.answer_scores
+    for t in range(100, 160, 3):
+        for known in (None, np.array([Y[t, 0], NO, NO, NO])):
+            why = clf.explain(X[t], known)
+            given = None if known is None else known[None]
+            assert_array_equal(why.decision, clf.learner_.answer(X[[t]], given).decisions[0])
+            if decision != "subset":
+                said, open_ = why.score >= why.labels.thresholds, ~why.labels.is_known
+                assert_array_equal(why.decision[open_], said[open_])
+            other = (why.decision != (why.score >= 0.5)).sum()
+            reasons = ("because of the set as a whole", "said from", "said only from")
+            assert sum(any(words in note for words in reasons) for note in why.notes) == other
+            turned += other
+        why = clf.explain(X[t])
+        for part, own in ((why.alone, "alone"), (why.without_cases, "without_cases")):
+            assert_array_equal(getattr(why.labels, own), decide(part[None]).decisions[0])
+    assert (turned > 0) == (decision != "hamming")
+
+
+@pytest.mark.parametrize("kind", ["hamming", "f1"])
+def test_trust_is_what_explanations_say(several, learned, kind):
+    clf = several if kind == "hamming" else learned[kind]
+    X = stream(30, seed=5)[0]
+    strongest, sparse, rules, corrections, effective = [], [], [], [], []
+    for x in X:
+        why = clf.explain(x)
+        first, decided = why.rules[0], why.decision
+        strongest += (why.labels.alone == decided).tolist()
+        gap = (x - first.center) / first.background.unit
+        thin = first.answer + first.sparse.slopes @ gap
+        sparse += (clf.learner_.answer_scores(thin[None]).decisions[0] == decided).tolist()
+        rules += (why.labels.without_cases == decided).tolist()
+        corrections += np.abs(why.by_cases + sum(why.afterwards.values())).tolist()
+        effective.append(np.exp(entropy(why.activation)))
+    trust = clf.trust(X)
+    found = [trust.strongest, trust.sparse, trust.rules, trust.correction, trust.effective]
+    means = [np.mean(values) for values in (strongest, sparse, rules, corrections)]
+    # Rows follow each other here, and each is the next one in an explanation.
+    assert found == pytest.approx([*means, np.median(effective)], abs=0 if clf is several else 1e-3)
+    assert trust.turned == 1.0 - trust.rules and trust.strongest < 1.0
+    assert (trust.rows, trust.source) == (30, "row")
+    assert trust.taught and "cases and what errors taught turn" in str(trust)
+    untaught = fit_blocks().trust(blocks()[0])
+    assert not untaught.taught and "; cases turn the rest" in str(untaught)
+
+
+def test_an_explanation_says_whether_rows_and_other_rules_matter(several):
+    seen = set()
+    for x in stream(60, seed=9)[0]:
+        why = several.explain(x)
+        names = [why.label_names[k] for k in np.flatnonzero((why.alone >= 0.5) != why.decision)]
+        plural = "s" * (len(names) > 1)
+        other = f"otherwise for {len(names)} label{plural}: {', '.join(names)}"
+        how = other if names else "the same"
+        assert why.notes[0] == f"rule {why.rules[0].uid} alone decides {how}"
+        turned = (why.labels.without_cases != why.decision).any()
+        matters = bool(turned or np.abs(why.by_cases).max() >= 0.05)
+        assert why.cases_matter == matters == ("the most similar are" in str(why))
+        assert ("rows change no decision" in why.notes[1]) == (not matters)
+        seen |= {(not names, "alone"), (matters, "cases")}
+    assert len(seen) == 4
+
+
+def answer(**changes):
+    usual = {"kind": "hamming", "score": np.array([0.6, 0.3, 0.7]), "known": np.full(3, NO)}
+    usual |= {"alone": np.zeros(3, int), "without_cases": np.zeros(3, int)}
+    usual |= {"decision": np.array([1, 0, 1]), "thresholds": np.full(3, 0.5)}
+    return LabelAnswer(**usual | changes)
+
+
+def test_sentences_on_known_labels():
+    added = {0: np.array([0.4, -0.12, 0.0]), 2: np.array([0.0, 0.21, -0.7])}
+    assert tell_known(answer(known=np.array([1.0, NO, 0.0]), added=added), NAMES) == [
+        "knowing that loud is not there moves quiet most, by +.21",
+        "knowing that calm is there moves quiet most, by -.12",
+    ]
+    little = answer(known=np.array([1.0, NO, NO]), added={0: np.array([0.4, 0.004, 0.0])})
+    assert tell_known(little, NAMES) == ["what is known says next to nothing of the other labels"]
+    everything = answer(known=np.ones(3), added={k: np.eye(3)[k] for k in range(3)})
+    assert tell_known(everything, NAMES) == tell_known(answer(), NAMES) == []
+    added = {k: np.append(np.zeros(8), 0.01 * (k + 1)) for k in range(8)}
+    many = answer(score=np.zeros(9), known=np.append(np.ones(8), NO), added=added)
+    told = tell_known(many, [f"l{k}" for k in range(9)])
+    assert len(told) == MOST_KNOWN
+    assert told[0] == "knowing that l7 is there moves l8 most, by +.08"
+
+
+def test_sentences_on_decisions_and_on_what_follows():
+    assert tell_turned(answer(), NAMES) == []
+    other = {"decision": np.array([0, 1, 1])}
+    found = answer(kind="f1", thresholds=np.array([0.65, 0.21, 0.5]), **other)
+    assert tell_turned(found, NAMES) == [
+        "calm is said only from .65 on",
+        "quiet is said from .21 on",
+    ]
+    whole = ["calm is not said because of the set as a whole"]
+    known = answer(kind="subset", known=np.array([NO, 1, NO]), **other)
+    assert tell_turned(known, NAMES) == whole
+    whole.append("quiet is said because of the set as a whole")
+    assert tell_turned(answer(kind="subset", **other), NAMES) == whole
+    addends = {"label frequencies": [0.01, -0.03], "the last errors": [0.2, 0.0], "x": [0.004, 0]}
+    assert tell_addends({name: np.array(added) for name, added in addends.items()}, NAMES) == [
+        "the model has left the label frequencies too far of late: quiet is drawn back most, "
+        "by -.03",
+        "the last errors move calm most, by +.20",
+    ]

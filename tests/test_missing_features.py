@@ -1,0 +1,206 @@
+"""Rows that lack features; masked arrays, sparse labels, labels that are known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from helpers.cli_files import write_related
+from helpers.models import freeze
+from helpers.streams import assert_identical, random_rows, state_of, with_gaps
+from helpers.study_files import model
+
+import efcml
+from efcml import EFCMLClassifier, datasets, measures, prequential
+from efcml.explain.phrases import plain_number
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.trace import Trace
+from efcml.rivals import GlobalRLS
+from efcml.support.dense import densify
+
+N, START, P, K = 150, 60, 4, 3
+QUICK = {"prior": 1.0, "cases": 10}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows of which features, and some labels, are missing."""
+    rng = np.random.default_rng(3)
+    X, Y = random_rows(rng, N, P, K)
+    Y[rng.random(N) < 0.1] = np.nan
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    X = with_gaps(rng, X)
+    X[100:130, 2] = np.nan  # a sensor is gone
+    X[40:44] = X[40]
+    return X, Y
+
+
+def learned(rows, cuts):
+    """State and scores of a learner that got the stream in pieces."""
+    X, Y = rows
+    learner, scores = Learner(Params(**QUICK), P, K).fit(X[:START], Y[:START]), []
+    for part in np.split(np.arange(START, N), cuts):
+        trace = Trace.for_rows(len(part), K)
+        learner.learn(X[part], Y[part], trace=trace)
+        scores.append(trace.scores)
+    return state_of(learner), np.concatenate(scores)
+
+
+def test_any_split_of_the_stream_gives_the_same_bits(rows):
+    whole, scores = learned(rows, [])
+    assert np.isfinite(scores).all()
+    state, others = learned(rows, range(1, N - START))
+    assert_identical(state, whole)
+    np.testing.assert_array_equal(others, scores)
+
+
+def test_a_column_without_any_value(rows):
+    X, Y = rows
+    X = X.copy()
+    X[:START, 1] = np.nan
+    clf = EFCMLClassifier(**QUICK).fit(X[:START], Y[:START])
+    assert (clf.learner_.scaler.mean[1], clf.learner_.scaler.scale[1]) == (0.0, 1.0)
+    assert (clf.learner_.rules.center[:, 1] == 0.0).all()
+    clf.partial_fit(X[START:], Y[START:])
+    assert np.isfinite(clf.decision_function(X)).all()
+
+
+def test_explanations_add_up_and_say_what_was_missing(rows):
+    X, _ = rows
+    names = ["heat", "load", "age", "size"]
+    clf = EFCMLClassifier(**QUICK).fit(*(part[:START] for part in rows)).name_columns(names)
+    for x in X[START : START + 12]:
+        why = clf.explain(x)
+        total = why.base + why.by_feature.sum(axis=0) + why.by_cases
+        total = total + sum(why.afterwards.values())
+        np.testing.assert_allclose(total, why.score, atol=1e-8)
+        there = ~np.isnan(x)
+        np.testing.assert_array_equal(why.taken[there], x[there])
+        assert np.isfinite(why.taken).all()
+    why = clf.explain(np.array([1.0, np.nan, 0.5, 2.0]))
+    assert f"load (not given; taken as {plain_number(why.taken[1])})" in why.text()
+
+
+# Masked and sparse
+
+HIDDEN = r"X hides values under its mask, first at \[3, 1\]: fill them in\."
+
+
+@pytest.fixture
+def masked_rows(rng):
+    """Rows, labels of which some are unknown, and the same with ones under a mask."""
+    X, Y = random_rows(rng, 24, 2, 3)
+    unknown = rng.random(Y.shape) < 0.3
+    return X, np.where(unknown, np.nan, Y), np.ma.array(np.where(unknown, 1.0, Y), mask=unknown)
+
+
+def hide(X):
+    masked = np.ma.array(X)
+    masked[3, 1] = np.ma.masked
+    return masked
+
+
+@pytest.mark.parametrize("dtype", [float, int, object])
+def test_labels_under_a_mask_are_unknown(masked_rows, dtype):
+    X, Y, masked = masked_rows
+    masked = masked.astype(dtype)
+    clf, expected = EFCMLClassifier(**QUICK), EFCMLClassifier(**QUICK)
+    clf.fit(X[:12], masked[:12]).partial_fit(X[12:18], masked[12:18])
+    expected.fit(X[:12], Y[:12]).partial_fit(X[12:18], Y[12:18])
+    assert_identical(state_of(clf.learner_), state_of(expected.learner_))
+    assert clf.score(X, masked) == expected.score(X, Y)
+    result, other = prequential(clf, X, masked), prequential(expected, X, Y)
+    assert (result.pa, result.ap) == (other.pa, other.ap)
+
+
+def test_features_under_a_mask_are_missing(masked_rows):
+    X, Y, _ = masked_rows
+    masked, gapped = hide(X), X.copy()
+    gapped[3, 1] = np.nan
+    clf = EFCMLClassifier(**QUICK).fit(masked, Y)
+    same = EFCMLClassifier(**QUICK).fit(gapped, Y)
+    assert_identical(state_of(clf.learner_), state_of(same.learner_))
+    expected = clf.decision_function(gapped)
+    for table in (masked, list(masked)):
+        np.testing.assert_array_equal(clf.decision_function(table), expected)
+    assert clf.explain(masked[3]).text() == clf.explain(gapped[3]).text()
+    with pytest.raises(ValueError, match=HIDDEN):
+        GlobalRLS().partial_fit(masked, Y)
+    assert clf.predict(np.ma.array(X)).shape == Y.shape  # nothing is hidden
+
+
+def to_pandas(table):
+    return pd.DataFrame(table).astype(pd.SparseDtype(float, 0.0))
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix, to_pandas])
+def test_sparse_labels_are_those_of_dense_ones(rng, kind):
+    X, Y = random_rows(rng, 40, 2, 3)
+    dense = model().fit(X[:20], Y[:20]).partial_fit(X[20:], Y[20:])
+    clf = model().fit(X[:20], kind(Y[:20])).partial_fit(X[20:], kind(Y[20:]))
+    assert freeze(clf.learner_) == freeze(dense.learner_)
+    assert clf.score(X, kind(Y)) == dense.score(X, Y)
+    assert hasattr(clf, "label_names_") == (kind is to_pandas)
+    found, wanted = (prequential(model(), X, labels) for labels in (kind(Y), Y))
+    assert np.array_equal(found.scores, wanted.scores)
+    said = np.roll(Y, 1, axis=0)
+    assert measures.partial_accuracy(kind(Y), kind(said)) == measures.partial_accuracy(Y, said)
+
+
+def test_frames_keep_their_gaps_and_mixed_ones_are_left_alone(rng):
+    _, table = random_rows(rng, 20, 2, 3)
+    table[3, 1] = np.nan
+    gaps = pd.DataFrame(table).astype(pd.SparseDtype(float, np.nan))
+    np.testing.assert_array_equal(densify(gaps).to_numpy(), table)
+    np.testing.assert_array_equal(densify(gaps[1]).to_numpy(), table[:, 1])
+    mixed = gaps.assign(more=1.0)
+    assert densify(mixed) is mixed
+    assert densify(table) is table
+
+
+def test_what_sparse_labels_hold_twice_and_sparse_features_are_refused(rng):
+    X, Y = random_rows(rng, 20, 2, 3)
+    twice = scipy.sparse.coo_array(([1.0, 1.0], ([0, 0], [1, 1])), shape=Y.shape)
+    with pytest.raises(ValueError, match="0, 1 or NaN .unknown.; got 2"):
+        EFCMLClassifier().fit(X, twice)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        EFCMLClassifier().fit(scipy.sparse.csr_array(X), Y)
+    with pytest.raises(ValueError, match=r"X is a sparse matrix.*X.toarray"):
+        datasets.from_arrays(scipy.sparse.csr_array(X), Y)
+
+
+# Labels that are known, for river
+
+OPTIONS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
+
+
+@pytest.fixture
+def in_river(tmp_path):
+    """A model of labels that share what features do not tell, for river and as it is; a row."""
+    river = pytest.importorskip("efcml.compat.river")
+    ds = efcml.datasets.from_csv(write_related(tmp_path), 4, n_initial=120)
+    clf = efcml.EFCMLClassifier(**OPTIONS).fit(*ds.initial)
+    clf.name_columns(ds.feature_names, ds.label_names)
+    model, X = river.RiverEFCML(**OPTIONS), ds.X[-3:-2]
+    model.take_state(clf.learner_, "abc", list("defg"), ())
+    return model, clf, dict(zip("abc", X[0].tolist(), strict=True)), X
+
+
+def test_river_knows_labels_as_the_classifier_does(in_river):
+    model, clf, x, X = in_river
+    said, row = {"g": True, "e": 0, "d": None}, [[np.nan, 0.0, np.nan, 1.0]]
+    answer = clf.learner_.answer(X, np.array(row))
+    found, likely = model.predict_one(x, known=said), model.predict_proba_one(x, known=said)
+    assert list(found.values()) == (answer.decisions[0] == 1.0).tolist()
+    assert [part[True] for part in likely.values()] == answer.probabilities[0].tolist()
+    assert str(model.explain_one(x, known=said)) == str(clf.explain(X, row))
+    ask = model.predict_one
+    with pytest.raises(ValueError, match="known has the label 'z', which no row has had so far"):
+        ask(x, known={"z": 1})
+    with pytest.raises(ValueError, match="label 'd' must be True or False"):
+        ask(x, known={"d": 2})
+    with pytest.raises(TypeError, match="known must be a dictionary of labels; got list"):
+        ask(x, known=[1])
+    model.learner.layered = False
+    with pytest.raises(ValueError, match="known needs a model that has learned labels together"):
+        ask(x, known={"d": 1})

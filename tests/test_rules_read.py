@@ -1,0 +1,333 @@
+"""Rules as they are read: arrays in the units of the data, order, shares, what they name."""
+
+from dataclasses import FrozenInstanceError, replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, hide, stream
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import entropy
+from sklearn.exceptions import NotFittedError
+
+from efcml import EFCMLClassifier
+from efcml.explain import read_rules
+from efcml.explain.landscape import Exchange, Landscape, draw_rows
+from efcml.explain.sparse import thin_out
+
+ONE_RULE = TWO_RULES | {"vigilance": 1e9}
+BLOCKS = [[0], [1, 3], [2], [4]]
+
+
+@pytest.fixture(scope="module")
+def two():
+    return fit_blocks().rules_
+
+
+@pytest.fixture(scope="module")
+def several():
+    return EFCMLClassifier(**QUICK, alpha=0.05).fit(*stream(60))
+
+
+def test_every_rule_is_there_once_by_what_it_decides(several):
+    rules, arrays = several.rules_, several.learner_.rules
+    assert len(rules) == several.n_rules_ > 3
+    order = [(rule.covers_all, -rule.decides, -rule.share) for rule in rules]
+    assert order == sorted(order)
+    assert len({rule.decides for rule in rules}) > 2
+    assert sum(rule.decides for rule in rules) == pytest.approx(1.0, abs=1e-12)
+    assert sum(rule.share for rule in rules) == pytest.approx(1.0, abs=1e-12)
+    assert sorted(rule.uid for rule in rules) == sorted(arrays.uid.tolist())
+    for rule in rules:
+        r = arrays.uid.tolist().index(rule.uid)
+        assert (rule.place, rule.support, rule.born) == (r, arrays.support[r], arrays.born[r])
+        assert rule.weight == arrays.weight[r]
+        assert rule.share == pytest.approx(rule.weight / arrays.weight.sum(), rel=1e-12)
+        assert rule.decides == pytest.approx(arrays.decided[r] / arrays.decided.sum())
+
+
+def test_the_list_is_a_sequence_that_later_learning_does_not_reach():
+    X, Y = stream(60)
+    clf = EFCMLClassifier(**QUICK | {"cases": 0}).fit(X[:20], Y[:20])
+    rules = clf.rules_
+    part, before = rules[1:3], [rule.weights.copy() for rule in rules]
+    assert [rule.uid for rule in part] == [rules[1].uid, rules[2].uid]
+    assert part.title == f"2 of {len(rules)} rules after 20 rows"
+    assert repr(rules) == f"RuleList({len(rules)} rules, 3 features, 3 labels)"
+    with pytest.raises(FrozenInstanceError):
+        rules[0].share = 0.0
+    clf.activations(X)
+    for t in range(20, 60, 8):
+        clf.partial_fit(X[t : t + 8], Y[t : t + 8])
+        why = clf.explain(X[0])  # columns of activations are in the order of reading at that time
+        by_uid = dict(zip([rule.uid for rule in why.rules], why.activation, strict=True))
+        expected = [by_uid[rule.uid] for rule in clf.rules_]
+        assert_allclose(clf.activations(X[:1])[0], expected, atol=1e-12)
+    assert_array_equal([rule.weights for rule in rules], before)
+    assert clf.rules_.trust is None and "trust" not in str(clf.rules_)
+
+
+def test_before_there_are_rules_there_is_nothing_to_read():
+    X, Y = stream(5)
+    assert not hasattr(EFCMLClassifier(), "rules_")
+    warm = EFCMLClassifier(warmup_rows=50).partial_fit(X, Y)
+    assert len(warm.rules_) == len(warm.rules_.to_frame()) == 0
+    note = "no rules yet: label frequencies of 5 rows answer"
+    assert str(warm.rules_) == warm.rules_._repr_html_() == note
+    assert_array_equal(warm.rules_.importance(), np.zeros((3, 3)))
+    assert_array_equal(warm.rules_.background.label_means, Y.mean(axis=0))
+    for method in ("activations", "effective_rules", "trust"):
+        with pytest.raises(NotFittedError):
+            getattr(EFCMLClassifier(), method)(X)
+        with pytest.raises(ValueError, match="there are no rules yet"):
+            getattr(warm, method)(X)
+        with pytest.raises(ValueError, match="2 features"):
+            getattr(fit_blocks(), method)(X[:, :2])
+
+
+def test_one_rule_has_the_moments_of_the_data():
+    X, Y = blocks()
+    clf = EFCMLClassifier(**ONE_RULE, cases=0).fit(X, Y)
+    (rule,) = clf.rules_
+    assert_allclose([rule.center, rule.mean], [X.mean(axis=0)] * 2, rtol=1e-9)
+    # The birth width is left in as one row of 40.
+    start = 0.1 * np.ptp(X, axis=0) * X.std(axis=0)
+    expected = np.cov(X.T, bias=True) + np.diag(start) / len(X)
+    assert_allclose(rule.covariance, expected, rtol=1e-6)
+    assert_allclose(rule.sigma, np.sqrt(np.diagonal(expected)), rtol=1e-6)
+    assert_allclose([rule.label_means, rule.label_shares], [Y.mean(axis=0)] * 2, rtol=1e-12)
+    assert_allclose([rule.label_weights, rule.label_rows], 40.0, rtol=1e-12)
+    assert_allclose(rule.label_correlation, np.corrcoef(Y.T), atol=1e-9)
+    assert (rule.support, rule.weight, rule.share, rule.born) == (40.0, 40.0, 1.0, 0)
+    answers = clf.decision_function(X) + 0.5
+    assert_allclose(X @ rule.weights[:, :-1].T + rule.weights[:, -1], answers, atol=1e-9)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(scaled @ rule.slopes.T + rule.scaled_weights[:, -1], answers, atol=1e-9)
+    assert_allclose(rule.answer, answers.mean(axis=0), atol=1e-9)
+
+
+def test_rules_are_those_of_the_learner_in_units_of_the_data(several):
+    arrays, X = several.learner_.rules, stream(60)[0]
+    rules, mean, scale = several.rules_, X.mean(0), X.std(0)
+    importance = np.zeros((3, 3))
+    for i, rule in enumerate(rules):
+        r = arrays.uid.tolist().index(rule.uid)
+        covariance = np.linalg.inv(arrays.input_precision[r]) * np.outer(scale, scale)
+        for found in (rule.covariance, rules.covariances[i]):
+            assert_allclose(found, covariance, rtol=1e-9, atol=1e-12)
+        assert_allclose(rule.sigma**2, np.diagonal(covariance), rtol=1e-9)
+        for found in (rule.center, rules.centers[i]):
+            assert_allclose(found, mean + scale * arrays.center[r, :3], rtol=1e-9)
+        for x, distance in zip(X, rules.squared_distances(X)[:, i], strict=True):
+            gap = x - rule.center
+            assert distance == pytest.approx(gap @ np.linalg.inv(covariance) @ gap)
+        assert_array_equal(rule.scaled_weights, arrays.W[r])
+        assert_allclose(rule.effects, rule.slopes * rule.sigma / scale)
+        importance += rule.share * np.abs(rule.effects).T
+    assert_allclose(rules.importance(), importance, atol=1e-12)
+    assert_allclose(rules[:1].importance(), np.abs(rules[0].effects).T, atol=1e-12)
+    assert_allclose(rules.background.feature_means, 0.0, atol=1e-9)  # of rows, not of rules
+
+
+@pytest.mark.parametrize("bandwidth", ["dimension", 0.5])
+@pytest.mark.parametrize("activation", ["density", "distance"])
+def test_activations_are_those_of_the_formula(bandwidth, activation):
+    X, Y = stream(40)
+    options = {"bandwidth": bandwidth, "activation": activation, "activation_floor": 0.0}
+    Y = hide(Y, 0.4)
+    clf = EFCMLClassifier(**QUICK | options).fit(X, Y)
+    found = clf.activations(X)
+    energies = clf.rules_.squared_distances(X)
+    if activation == "density":
+        energies = energies + np.linalg.slogdet(clf.rules_.covariances)[1]
+    logits = -energies / (2.0 * (3.0 if bandwidth == "dimension" else bandwidth))
+    expected = np.exp(logits - logits.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(found, expected, atol=1e-9)
+    assert clf.n_rules_ > 3
+    known = ~np.isnan(Y)
+    for rule, psi in zip(clf.rules_, found.T, strict=True):
+        assert_allclose(rule.label_weights, psi @ known)
+        assert_allclose(rule.label_means, psi @ np.where(known, Y, 0.0) / (psi @ known), atol=1e-9)
+    assert_allclose(clf.rules_.background.label_means, np.nanmean(Y, axis=0), atol=1e-9)
+    assert_allclose(clf.effective_rules(X), np.exp(entropy(found, axis=1)), rtol=1e-9)
+
+
+def test_what_a_reader_is_told_is_true_of_the_last_rows():
+    """Shares of rows, of labels, and the usual ones, by rows that fade, after labels drift."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1000, 2)) + np.where(rng.random((1000, 1)) < 0.5, -6.0, 6.0)
+    Y = (rng.random((1000, 2)) < np.where(X > 0, 0.8, 0.3)).astype(float)
+    Y[500:, 1] = 1.0 - Y[500:, 1]
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    params = {"splitting": "off", "prior": 1.0, "max_rules": 4, "cases": 10}
+    clf = EFCMLClassifier(**params).fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    rules, known, strongest = clf.rules_, ~np.isnan(Y), clf.activations(X).argmax(axis=1)
+    counted = known.any(axis=1)  # rows without any label are not
+    after = counted[::-1].cumsum()[::-1] - counted
+    of_late = counted * 0.998 ** np.minimum(after, after[199])  # rows of `fit` count alike
+    assert_allclose(rules.background.label_means, of_late @ np.nan_to_num(Y) / (of_late @ known))
+    assert_allclose(rules.background.usual_center, of_late @ X / of_late.sum(), atol=1e-9)
+    assert rules.background.feature_spreads.max() <= 1.0
+    for r, rule in enumerate(rules):  # but for rows that another rule would decide by now
+        rows = of_late * (strongest == r)
+        assert rule.decides == pytest.approx(rows.sum() / of_late.sum(), abs=0.02)
+        assert_allclose(rule.label_rows, rows @ known, atol=12.0)
+        if rule.decides > 0.05:
+            assert_allclose(rule.mean, rows @ X / rows.sum(), atol=0.15)
+            assert_allclose(rule.label_shares, rows @ np.nan_to_num(Y) / (rows @ known), atol=0.05)
+
+
+def land(seed=0, rules=3, p=5):
+    rng = np.random.default_rng(seed)
+    roots, centers = rng.normal(size=(rules, p, p)), rng.normal(size=(rules, p))
+    covariances = roots @ roots.transpose(0, 2, 1) + np.eye(p)
+    volumes, shares = np.linalg.slogdet(covariances)[1], np.arange(1.0, rules + 1.0)
+    samples = tuple(draw_rows(centers[r], covariances[r], 7 + r) for r in range(rules))
+    shares /= shares.sum()
+    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, shares, samples)
+
+
+def naive_lead(some, rule, rival, x):
+    """How much nearer a row is to a rule than to a rival."""
+    gaps, P = x - some.centers, np.linalg.inv(some.covariances)
+    energies = [gaps[o] @ P[o] @ gaps[o] + some.log_volumes[o] for o in (rival, rule)]
+    return energies[0] - energies[1]
+
+
+@pytest.mark.parametrize("chosen", [[], [3, 1]])
+@pytest.mark.parametrize("pair", [(0, 2), (2, 0)])
+def test_leads_are_those_of_the_definition(chosen, pair):
+    """Rows of the rule with the columns of rows of the rival, one partner after the other."""
+    some = land()
+    exchange = Exchange(some, *pair, BLOCKS)
+    for block in chosen:
+        exchange.take(block)
+    found = exchange.lost()
+    rows, partners = (some.samples[o] for o in pair)
+    before = [naive_lead(some, *pair, x) for x in rows]
+    floor = 0.1 * max(np.mean(before), 1e-6)
+    for block in {*range(4)} - {*chosen}:
+        columns = [j for one in [*chosen, block] for j in BLOCKS[one]]
+        lost = []
+        for i, x in enumerate(rows):
+            changed = x.copy()
+            changed[columns] = partners[i % len(partners)][columns]
+            share = (before[i] - naive_lead(some, *pair, changed)) / max(before[i], floor)
+            lost.append(min(max(share, 0.0), 1.0))
+        assert found[block] == pytest.approx(np.mean(lost))
+
+
+def test_every_rival_is_told_apart():
+    """One rival is far along x0, the other along x2: both have to be named, x1 does not."""
+    centers = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
+    same = np.tile(np.eye(3), (3, 1, 1))
+    samples = tuple(draw_rows(center, np.eye(3), 20) for center in centers)
+    some = Landscape(centers, same, same, np.zeros(3), np.array([5.0, 3.0, 2.0]), samples)
+    every, blocks = np.ones(3, dtype=bool), [[0], [1], [2]]
+    assert some.telling(0, blocks, every, 4) == [0, 2]
+    assert [some.telling(rule, blocks, every, 1) for rule in (1, 2)] == [[0], [2]]
+    assert some.telling(0, blocks, np.array([False, True, True]), 1) == [2]
+    assert some.telling(0, blocks, ~every, 4) == []
+    assert_allclose(some._weigh_rivals(0), [0.55, 0.45])
+    assert land(rules=1).telling(0, BLOCKS, np.ones(4, dtype=bool), 4) == []
+    some, mean, second = land(), np.zeros(5), np.zeros((5, 5))
+    for w, c, S in zip(some.shares, some.centers, some.covariances, strict=True):
+        mean, second = mean + w * c, second + w * (S + np.outer(c, c))
+    assert_allclose(some.mean, mean)
+    assert_allclose(some.covariance, second - np.outer(mean, mean))
+    rows = draw_rows(some.centers[0], some.covariances[0], 20_000)
+    assert_allclose(np.cov(rows.T), some.covariances[0], rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_sparse_planes_are_regressions_on_the_best_features(most):
+    rng = np.random.default_rng(4)
+    slopes, covariance = rng.normal(size=(2, 5)), land().covariances[0]
+
+    def variance_kept(columns):
+        inverse = np.linalg.inv(covariance[np.ix_(columns, columns)])
+        cross = slopes @ covariance[:, columns]
+        return np.trace(cross @ inverse @ cross.T) / np.trace(slopes @ covariance @ slopes.T)
+
+    thin = thin_out(slopes, covariance, [[j] for j in range(5)], most)
+    columns = list(thin.blocks)
+    assert len(columns) == most
+    assert thin.kept == pytest.approx(variance_kept(columns))
+    assert set(np.flatnonzero(np.abs(thin.slopes).sum(axis=0))) == set(columns)
+    # What is left is not correlated with what is kept.
+    assert_allclose(((slopes - thin.slopes) @ covariance)[:, columns], 0.0, atol=1e-9)
+    best = max(variance_kept(list(some)) for some in combinations(range(5), most))
+    assert (1.0 if most == 1 else 0.8) * best - 1e-9 <= thin.kept <= best + 1e-9
+    assert columns[0] == max(range(5), key=lambda j: variance_kept([j]))
+
+
+def test_features_that_add_nothing_are_left_out():
+    slopes, covariance = np.random.default_rng(4).normal(size=(2, 5)), land().covariances[0]
+    assert thin_out(slopes, covariance, BLOCKS, 4).kept >= 0.98
+    nothing = thin_out(np.zeros((2, 5)), covariance, BLOCKS, 4)
+    assert (nothing.blocks, nothing.kept) == ((), 1.0)
+    pair = thin_out(np.array([[0.0, 2.0, 0.0, 1.0, 0.0]]), np.eye(5), BLOCKS, 4)
+    assert (pair.blocks, pair.kept) == ((1,), pytest.approx(1.0))
+    assert_allclose(pair.slopes, [[0.0, 2.0, 0.0, 1.0, 0.0]], atol=1e-12)
+    slopes = np.array([[1.0, 0.0, 0.001], [2.0, 0.0, 0.0]])
+    thin = thin_out(slopes, np.eye(3), [[0], [1], [2]], 3)
+    assert thin.blocks == (0,) and 0.98 < thin.kept < 1.0
+    copies = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert thin_out(np.array([[1.0, 2.0, 0.0]]), copies, [[0], [1], [2]], 3).blocks == (0,)
+
+
+def test_tables_and_pictures_get_what_the_rules_say(two, several):
+    table, drawn, usual = two.to_frame(), two.memberships(), two.background
+    for name in ("uid", "born", "decides", "support", "share", "antecedent", "consequent"):
+        assert table[name].tolist() == [getattr(rule, name) for rule in two]
+    assert_array_equal(table[["label0", "label1"]], [rule.label_means for rule in two])
+    assert drawn["feature_names"] == ["x0"]
+    assert drawn["rule_names"] == [f"rule {rule.uid}" for rule in two]
+    for i, rule in enumerate(two):
+        z = (rule.scaled_center[0] - usual.feature_means[0]) / usual.feature_spreads[0]
+        width = rule.scaled_sigma[0] / usual.feature_spreads[0]
+        assert (drawn["positions"][i, 0], drawn["widths"][i, 0]) == pytest.approx((z, width))
+        card, (tendency,) = rule.card(), rule.label_tendencies
+        assert (card["title"], card["conditions"]) == (rule.title, [str(t) for t in rule.terms])
+        assert_array_equal([card["answers"], card["usual"]], [rule.label_shares, usual.label_means])
+        assert (card["low"][0], card["high"][0]) == (tendency.low, tendency.high)
+    few = replace(two[0], label_shares=np.array([0.45, 1.0])).card(most=1)
+    assert (few["label_names"], few["answers"].tolist()) == (["label1"], [1.0])
+    counts = np.zeros(3)
+    for rule in several.rules_:
+        for place, term in enumerate(rule.terms):
+            counts[int(term.feature[1:])] += (rule.decides + 1e-9) / (1 + place)
+    assert several.rules_.telling(2) == np.argsort(-counts)[:2].tolist()
+
+
+def test_new_rules_and_late_labels_have_learned_nothing():
+    X, Y = blocks()
+    clf = fit_blocks().add_labels(1)
+    assert (clf.rules_.label_names[2], clf.rules_[0].label_means[2]) == ("label2", 0.0)
+    clf = fit_blocks().partial_fit(X[:1] + [60.0, 600.0, 6.0, 300.0], Y[:1])
+    newborn = max(clf.rules_, key=lambda rule: rule.born)
+    assert (newborn.share, newborn.support, newborn.born) == (0.0, 1.0, 40)
+    assert newborn.consequent == "nothing learned yet"
+    assert np.isnan(newborn.label_means).all()
+    assert_array_equal(newborn.scaled_mean, newborn.scaled_center)
+    names = read_rules(clf.learner_, list("abcd"), ["u", "v"])
+    assert str(names[0]).replace("a is", "x0 is").replace("b +", "x1 +") == str(
+        clf.rules_[0]
+    ).replace("label0", "u").replace("label1", "v")
+
+
+@pytest.mark.parametrize(("second", "covers"), [(70, False), (10, True), (0, True)])
+def test_a_rule_that_covers_all_is_the_background_and_stands_last(second, covers):
+    """Two clouds that lie apart, the second with so many rows; or a small one within the other."""
+    rng = np.random.default_rng(0)
+    n = 130 if second else 300
+    cloud = rng.normal(size=(second, 2)) + 20.0
+    X = np.vstack([rng.normal(size=(n, 2)), cloud if second else np.full((12, 2), 4.0)])
+    Y = (np.arange(len(X)) >= n).astype(float)[:, None]
+    vigilance = 1.5 if second else 2.5
+    rules = EFCMLClassifier(**TWO_RULES | {"vigilance": vigilance, "cases": 0}).fit(X, Y).rules_
+    assert len(rules) > 1
+    assert [rule.covers_all for rule in rules] == [False] * (len(rules) - 1) + [covers]
+    assert rules[-1].sentence().startswith("OTHERWISE THEN ") == (rules[-1].terms == []) == covers
+    assert (rules[-1].decides > 0.8) == covers

@@ -1,0 +1,344 @@
+"""Sentences about rules and rows: exact words, numbers in them, flags and categories, tables."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, stream
+from helpers.pages import Page
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binomtest, norm
+from sklearn import config_context
+
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
+from efcml.explain import explain_row, find_flags, phrases, read_rules
+from efcml.explain.columns import common_beginnings
+from efcml.explain.trust import share
+from efcml.support.markup import Safe, bar, lines, table
+
+RULES = """2 rules after 40 rows
+
+rule 0: decides 50 % of the rows, learned from 20 rows, born in row 0
+  IF x0 is low (0.2 ± 1.3)
+  THEN label0 .00 (.00 to .16, usual .50)
+    label1 rises with x1 +.33
+    1 feature keeps 100 % of the variance of its answers
+
+rule 1: decides 50 % of the rows, learned from 20 rows, born in row 20
+  IF x0 is high (20.0 ± 1.6)
+  THEN label0 1.00 (.84 to 1.00, usual .50)
+    label1 rises with x1 +.37
+    1 feature keeps 100 % of the variance of its answers
+
+how far to trust the reading
+  by 40 remembered rows that it has learned: 100 % of all decisions are those of the strongest \
+rule alone, 100 % by what is printed of its slopes
+  100 % are those of all rules without cases; cases turn the rest, and move a score by .08 on \
+average
+  half of the rows are decided by at most 1.0 effective rules"""
+WHY = r"""1 of 2 rules make up 90 % of the answer
+
+label   score       base  cases  moved most by
+label0  1\.00   yes  1\.00  [+-]\.00   .*
+label1  1\.13   yes  \.65   -\.07   x1 \(120\.1\) \+\.56, .*
+
+rule 1, activation 100 %
+  IF x0 is high \(20\.0 ± 1\.6\)
+  adds label0 \+1\.00, label1 \+1\.21
+
+rule 1 alone decides the same
+all rules without remembered rows decide the same
+remembered rows move label1 most, by -\.07; the most similar are rows 25 \(100 %\), 39 .*
+x3 is far outside the initial rows and counts as less far"""
+
+
+@pytest.fixture(scope="module")
+def two():
+    return fit_blocks().rules_
+
+
+def test_the_text_of_two_rules(two):
+    assert str(two) == RULES
+    said = "IF x0 is high (20.0 ± 1.6) THEN label0 1.00 (.84 to 1.00, usual .50)"
+    assert two[1].sentence() == said
+    assert repr(two[1]) == f"Rule(1, {said!r})"
+    (lone,) = fit_blocks(vigilance=1e9).rules_
+    assert (lone.terms, lone.sentence()) == ([], "ALWAYS THEN labels as usual")
+
+
+def test_the_text_of_an_explanation():
+    clf, (X, _) = fit_blocks(), blocks()
+    far = replace(clf.explain(X[25]), clipped=np.arange(4) == 3)
+    assert re.fullmatch(WHY, str(far))
+    assert repr(far) == "Explanation(2 rules, 4 features, 2 labels)"
+    assert "far outside" not in str(clf.explain(X[25]))
+    calm = str(clf.explain(X[25] + [0.0, 0.0, 0.0, 400.0])).splitlines()
+    assert calm[-2].startswith("remembered rows change no decision, and no score by more than .0")
+    assert calm[-1] == WHY.splitlines()[-1]
+
+
+def test_of_many_labels_the_highest_are_shown():
+    X, Y = stream(40, n_labels=11)
+    why = EFCMLClassifier(**QUICK).fit(X, Y).explain(X[0])
+    rows = [line.split() for line in str(why).splitlines()[3:11]]
+    assert [row[0] for row in rows] == [f"label{k}" for k in np.argsort(-why.score)[:8]]
+    assert [row[2] == "yes" for row in rows] == sorted(why.score >= 0.5)[:2:-1]
+    assert "and 3 labels with lower scores" in str(why)
+    # Rules up to the one that completes 90 % of the activation.
+    needed = 1 + np.flatnonzero(np.cumsum(why.activation) >= 0.9)[0]
+    assert why.title.startswith(f"{needed} of {len(why.rules)} rules make up 90 %")
+    shown = [rule.uid for rule, psi in zip(why.rules, why.activation, strict=True) if psi >= 0.01]
+    assert [*map(int, re.findall(r"rule (\d+), activation", str(why)))] == shown[:5]
+
+
+def test_what_is_told_of_labels(two):
+    background = replace(two.background, label_means=np.array([0.3, 0.0]))
+    cases = [(0.3, 1e6, False), (0.39, 1e6, False), (0.41, 1e6, True), (0.21, 1e6, False)]
+    cases += [(0.19, 1e6, True), (0.41, 10.0, False), (1.0, 4.0, True), (1.0, 0.0, False)]
+    for answer, rows, named in cases:  # named if surely unlike the usual
+        shares = {"label_shares": np.array([answer, 0.0]), "label_rows": np.array([rows, rows])}
+        found = replace(two[0], background=background, **shares).label_tendencies
+        expected = ("label0", answer, 0.3, *phrases.interval(answer, rows))
+        assert found == ([expected] if named else [])
+    background = replace(two.background, label_names=tuple("abcdefgh"), label_means=np.full(8, 0.5))
+    shares = np.array([0.5, 0.9, 0.1, 0.7, 0.52, 0.0, 0.25, 0.2])
+    planes = {"background": background, "scaled_weights": np.zeros((8, 5))}
+    many = replace(two[0], label_shares=shares, label_rows=np.full(8, 1e4), **planes)
+    assert [tendency.label for tendency in many.label_tendencies] == ["f", "b", "c", "h", "g"]
+    assert many.trends == []
+    for rows, words in (([4.0, 2.0], "too few rows of late to tell"), ([9.0, 9.0], "label0 .00")):
+        said = replace(two[0], label_rows=np.array(rows)).consequent
+        assert said.startswith(words)
+    X, Y = stream(40)
+    Y[:, 1] = 1.0
+    always = EFCMLClassifier(**QUICK).fit(X, Y).rules_
+    assert always.background.label_means[1] == pytest.approx(1.0, abs=1e-9)
+    assert not any(t.label == "label1" for rule in always for t in rule.label_tendencies)
+
+
+def test_important_features_are_few_and_not_weak(two):
+    weights = np.zeros((2, 5))
+    weights[0, :4] = [0.3, -0.2, 0.09, 0.15]
+    weights[1, :4] = [0.009, 0.0, 0.0, 0.0]
+    rule = replace(two[0], scaled_weights=weights, scaled_covariance=np.eye(4))
+    assert rule.important(0) == rule.important(0, 9) == [("x0", 0.3), ("x1", -0.2), ("x3", 0.15)]
+    assert rule.important("label0", 2) == rule.important(0)[:2]
+    assert rule.important("label1") == rule.important(-1) == []
+    assert rule.trends[0] == "label0 rises with x0 +.30, x3 +.15 and falls with x1 -.20"
+    assert rule.trends[1].startswith("4 features keep 100 %")
+    for label in ("label2", 2, -3, None):
+        with pytest.raises(ValueError, match="there is no label"):
+            rule.important(label)
+    weights[:, -1] = 1.2, -0.1
+    slopeless = replace(rule, scaled_weights=weights * [0, 0, 0, 0, 1])
+    assert (slopeless.probabilities.tolist(), slopeless.trends) == ([1.0, 0.0], [])
+
+
+def test_numbers_in_words():
+    cuts = {-1.51: "very low", -1.49: "low", -0.51: "low", -0.49: "medium", 0.49: "medium"}
+    for z, word in (cuts | {0.5: "high", 1.49: "high", 1.5: "very high"}).items():
+        assert phrases.level(z, 0.51) == word
+        assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
+    assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
+    assert (phrases.with_spread(5.0, 0.0), share(0.5)) == ("5 ± 0", "50 %")
+    for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
+        wilson = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
+        found = phrases.interval(part, float(rows))
+        assert found == pytest.approx((wilson.low, wilson.high), abs=1e-4)
+    assert phrases.interval(0.3, 0.0) == phrases.interval(0.3, 1e-300) == (0.0, 1.0)
+    t = np.linspace(-12.0, 12.0, 100_001)
+    for z, width in ((0.0, 0.5), (1.2, 0.7), (-2.0, 0.3), (0.4, 1.0)):
+        gap = norm.logpdf(t, z, width) - norm.logpdf(t)
+        divergence = np.trapezoid((norm.pdf(t, z, width) - norm.pdf(t)) * gap, t)
+        found = phrases.distinctness(np.array([z]), np.array([width]))
+        assert found == pytest.approx(divergence, abs=1e-8)
+
+
+def test_words_of_groups_and_flags():
+    for shares, words in (
+        ([0.95, 0.05, 0.0, 0.0], "machine is A (95 %)"),
+        ([0.5, 0.0, 0.45, 0.05], "machine is A or C (95 %)"),
+        ([0.3, 0.25, 0.23, 0.22], "machine is often A (30 %)"),
+        ([-0.001, 1.001, 0.0, 0.0], "machine is B (100 %)"),
+    ):
+        found = phrases.group_term("machine", "ABCD", np.array(shares), np.full(4, 0.25))
+        assert str(found) == words
+    flags = {1.0: "yes (100 %)", 0.6: "mostly yes (60 %)", 0.3: "mostly no (70 %)", -0.01: "no (1"}
+    for part, words in flags.items():
+        assert str(phrases.flag_term("wet", part)).startswith(f"wet is {words}")
+    X = np.array([[0.0, 1.0, 0.5, 2.0, np.nan], [1.0, 1.0, 1.0, 0.0, 1.0]])
+    assert find_flags(X).tolist() == [True, True, False, False, True]
+    names = ["a_x", "a_y", "b=1", "b=2", "c", "_d"]
+    assert common_beginnings(names) == {"a": {0: "x", 1: "y"}, "b": {2: "1", 3: "2"}}
+
+
+COLUMNS = ["age", "maintained", "machine_A", "machine_B", "machine_C", "shift_early", "shift_new"]
+
+
+def workshop(n=120, seed=3):
+    """First new machines A and B, maintained; then as many rows of old machine C, not maintained.
+
+    Old machines fail. `shift_early` and `shift_new` share a beginning but are no group.
+    """
+    rng = np.random.default_rng(seed)
+    old = np.arange(n) >= n // 2
+    age = np.where(old, 20.0, 5.0) + rng.normal(size=n)
+    machine = np.where(old, "C", rng.choice(["A", "B"], n))
+    shifts = rng.integers(0, 2, (n, 2))
+    X = pd.DataFrame({"age": age, "maintained": (~old).astype(int)})
+    X["machine"] = pd.Categorical(machine)
+    X["shift_early"], X["shift_new"] = shifts.T
+    dummies = pd.get_dummies(X, columns=["machine"], dtype=float)[COLUMNS]
+    return X, pd.DataFrame({"fails": old.astype(int), "early": shifts[:, 0]}), dummies
+
+
+def test_sentences_about_a_workshop():
+    """Three groups of rows: the old machine, and the new ones in the early shift or not."""
+    X, Y, _ = workshop()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    rules = clf.rules_
+    assert [rule.antecedent for rule in rules] == [
+        "machine is C (100 %)",
+        "machine is A or B (100 %) AND shift_early is no (100 %)",
+        "shift_early is yes (100 %) AND machine is A or B (100 %) AND maintained is yes (100 %)",
+    ]
+    assert [rule.consequent for rule in rules] == [
+        "fails 1.00 (.94 to 1.00, usual .50)",
+        "fails .00 (.00 to .09, usual .50), early .00 (.00 to .09, usual .43)",
+        "early 1.00 (.85 to 1.00, usual .43), fails .00 (.00 to .15, usual .50)",
+    ]
+    assert rules[0].trends[0].startswith("early rises with shift_early +.9")
+    mixed = rules[0].scaled_mean.copy()  # shares in brackets are of rows, not of the center
+    mixed[4] = (0.75 - rules.background.offset[4]) / rules.background.unit[4]
+    mixed[2] = (0.25 - rules.background.offset[2]) / rules.background.unit[2]
+    assert replace(rules[0], scaled_mean=mixed).antecedent == "machine is C or A (100 %)"
+    early, old = X["shift_early"] == 1, X["machine"] == "C"
+    said = np.select([old, ~early], [0, 1], 2)  # the sentences are true of the rows
+    assert_array_equal(clf.activations(X).argmax(axis=1), said)
+    why = clf.explain(X.iloc[0])
+    assert "(yes)" in str(why) or "(no)" in str(why)
+    assert why.by_variable.shape == (5, 2)
+    assert_allclose(why.by_variable[2], why.by_feature[2:5].sum(axis=0), atol=1e-12)
+
+
+def test_columns_of_flags_are_read_as_the_category_is(tmp_path):
+    X, Y, dummies = workshop()
+    ours = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    array = EFCMLClassifier(**TWO_RULES).fit(dummies.to_numpy(), Y.to_numpy())
+    array.name_columns(COLUMNS, ["fails", "early"])
+    assert freeze(ours.learner_) == freeze(array.learner_)
+    assert str(array.rules_) == str(ours.rules_)
+    bare = EFCMLClassifier(**TWO_RULES, cases=0).fit(dummies, Y)  # no remembered rows to look at
+    for clf in (array, bare):
+        numbers, *rest = clf.rules_.background.columns.variables
+        assert numbers == ("age", (0,), "number", ())
+        assert [thing.kind for thing in rest] == ["flag", "group", "flag", "flag"]
+        assert rest[1] == ("machine", (2, 3, 4), "group", ("A", "B", "C"))
+    rows = X.astype(object)
+    assert_array_equal(ours.decision_function(rows), array.decision_function(dummies.to_numpy()))
+    assert_array_equal(ours.explain(rows.to_numpy()[7]).x, dummies.to_numpy()[7])
+    chain = ChainEFC(**TWO_RULES, order=[0, 1]).fit(X, Y).rules_["early"]
+    assert chain.background.columns.variables[-1][:3] == ("fails", (7,), "flag")
+    whole = X.assign(machine=pd.Categorical(X["machine"].cat.codes))
+    for clf in (ours, EFCMLClassifier(**TWO_RULES).fit(whole, Y)):
+        save(clf, tmp_path / "model.npz")
+        copy = load(tmp_path / "model.npz")
+        assert freeze(copy) == freeze(clf) and str(copy.rules_) == str(clf.rules_)
+    dates = X.assign(machine=pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60)))
+    with pytest.raises(ValueError, match="cannot be saved: use words or numbers"):
+        save(EFCMLClassifier(**TWO_RULES).fit(dates, Y), tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="feature names should match"):
+        ours.fit(dummies, Y).predict(X)  # a new fit forgets categories
+
+
+def test_groups_can_be_given(tmp_path):
+    _, Y, dummies = workshop()
+    named = dummies.set_axis(["age", "maintained", "a", "b", "c", "d", "e"], axis=1)
+    clf = EFCMLClassifier(**TWO_RULES).fit(named, Y)
+    assert clf.rules_.background.columns.groups == ()
+    for groups, reason in (
+        ({"m": ["a", "age"]}, "group 'm': 'age' is no column of 0 and 1"),
+        ({"m": ["a", "z"]}, "group 'm': 'z' is no column of 0 and 1"),
+        ({"m": ["a"]}, "two columns or more"),
+        ({"m": ["a", "b"], "n": ["b", "c"]}, "none in two groups"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            clf.name_columns(groups=groups)
+    clf.name_columns(groups={"machine": ["a", "b", "c"]})
+    save(clf, tmp_path / "model.npz")
+    for model in (clf, load(tmp_path / "model.npz")):
+        assert model.rules_[0].antecedent == "machine is c (100 %)"
+
+
+def test_unknown_values_are_none_of_the_known():
+    X, Y, _ = workshop()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    for value, code, said in (("Z", 0.0, "another"), (None, np.nan, "not given")):
+        strange = X[:1].assign(machine=pd.Categorical([value], categories=["Z", "C"]))
+        for rows in (strange, strange.astype(object)):
+            assert_array_equal(clf.check_features(rows)[0, 2:5], [code] * 3)
+        machine = clf._column_kinds().variables[2]
+        assert clf.explain(strange.iloc[0])._value(machine) == f"machine ({said})"
+    with pytest.raises(ValueError, match="make it a category"):
+        EFCMLClassifier().fit(X.assign(machine=X["machine"].astype(object)), Y)
+    with pytest.raises(ValueError, match="category without any value"):
+        EFCMLClassifier().fit(X.assign(machine=pd.Categorical([None] * len(X))), Y)
+
+
+@pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC])
+def test_flags_are_those_of_the_rows_that_were_fitted(kind):
+    X = np.tile([[0.3, 0.0, 1.0], [1.0, 1.0, 1.0]], (30, 1))
+    Y = np.tile([[0.0, 1.0], [1.0, 0.0]], (30, 1))
+    X[4, 1], Y[4] = 0.3, np.nan  # not learned
+    X[41:, 1] = 0.5  # after the warm-up
+    X[39, 2] = 7.0
+    for warmup, flags in ((30, [False, True, True]), (40, [False, True, False])):
+        clf = kind(**TWO_RULES, warmup_rows=warmup)
+        for t in range(0, 60, 7):
+            clf.partial_fit(X[t : t + 7], Y[t : t + 7])
+        fitted = kind(**TWO_RULES).fit(X[: warmup + 1], Y[: warmup + 1])
+        assert clf._flags.tolist() == fitted._flags.tolist() == flags
+
+
+EVIL = '<script>alert("a & b")</script>'
+
+
+def test_estimators_show_their_first_rules_and_results_their_numbers():
+    X, Y = stream(60)
+    clf = EFCMLClassifier(**QUICK)
+    assert "decides</th>" not in clf._repr_html_()
+    rules = clf.fit(X, Y).rules_.to_html(10)
+    assert f"10 of {clf.n_rules_} rules after 60 rows" in rules
+    for html in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
+        assert html.endswith(rules) and html.count(rules) == 1
+    with config_context(display="text"):
+        assert "text/html" not in clf._repr_mimebundle_()
+    result = prequential(clf, X, Y)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", result._repr_html_())
+    numbers = (result.rules[-1], result.births, result.splits, result.merges, result.drops)
+    assert cells[:8] == ["60", f"{result.pa:.4f}", f"{result.ap:.4f}", *map(str, numbers)]
+
+
+def test_tables_say_what_the_text_says_and_are_escaped(two):
+    clf, (X, _) = fit_blocks(), blocks()
+    why = clf.explain(X[5])
+    said = [two.title, *two[0].trends, two[0].antecedent, two[1].consequent]
+    explained = [why.title, *why.notes, why.rules[0].antecedent, *why.label_names]
+    for shown, words in ((two, said), (why, explained)):
+        assert all(text in Page(shown._repr_html_()).text for text in words)
+    few = Page(two.to_html(1))
+    assert len(few.all("tr")) == 2 and "1 of 2 rules after 40 rows" in few.text
+    lone = fit_blocks(vigilance=1e9)
+    assert ">always<" in lone.rules_._repr_html_() and "always" in lone.explain(X[5])._repr_html_()
+    names = [EVIL, "b", EVIL + "2", "d"], ["<i>", EVIL + "3"]
+    for shown in (read_rules(clf.learner_, *names), explain_row(clf.learner_, X[5:6], *names)):
+        page = Page(shown._repr_html_())
+        assert not page.all("script", "i") and EVIL in page.text and "<i>" in page.text
+    assert lines("<", Safe("<i>")) == "&lt;<br><i>"
+    for part, width in ((0.25, "25%"), (-3.0, "0%"), (7.0, "100%")):
+        assert f" {width},transparent {width})" in bar(part, "")
+    html = table(["a", EVIL], [(EVIL, 2), ("x", Safe("<b>y</b>"))], caption=EVIL, right=(1,))
+    assert Page(html).text == f"{EVIL}a{EVIL}{EVIL}2xy"
+    assert re.findall(r"text-align:(\w+);border", html) == ["left", "right"] * 3

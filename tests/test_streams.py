@@ -1,0 +1,165 @@
+"""The built-in streams: the same for a seed, and they change where and as they say."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from efcml import datasets
+from efcml.datasets import synthetic
+from efcml.datasets.built_in import GENERATORS
+from efcml.datasets.drift_streams import KINDS, draw_drift, drift_rows
+
+N = 1500
+# Marks of 6000 rows, of which 600 are the initial part.
+CLUSTER_MARKS = {"gradual_start": 2400, "gradual_end": 3300, "abrupt": 4200}
+MARKS = {
+    "drifting-clusters": CLUSTER_MARKS,
+    "drifting-clusters-2d": CLUSTER_MARKS,
+    "stationary-clusters": {},
+    "abrupt-drift": {"abrupt_1": 2400, "abrupt_2": 4200},
+    "gradual-drift": {"gradual_start": 2220, "gradual_end": 4380},
+    "recurring-drift": {f"recurring_{i}": 600 + 1080 * i for i in (1, 2, 3, 4)},
+    "local-drift": {"local_1": 2220, "local_2": 4110},
+    "scale-drift": dict(shift=1680, growth_start=1680, units=2760, waking=3840, growth_end=5460),
+    "label-drift": {"labels_1": 2400, "labels_2": 4200},
+}
+# Weighted sums of X and Y of 300 rows, and of 61 rows with other options.
+SUMS = {
+    "drifting-clusters": (17.9894439302, 47.052019, 30.7362860134, 2.612359),
+    "drifting-clusters-2d": (-62.4514364244, -2.636016, 69.2359051951, -3.18482),
+    "stationary-clusters": (-9.66550284774, 49.683364, 42.7496393195, -0.078251),
+    "abrupt-drift": (38.6827064189, 15.954266, 16.4582244954, -0.727769),
+    "gradual-drift": (-9.66550284774, 34.443416, 42.7496393195, 1.046552),
+    "recurring-drift": (-9.66550284774, 19.517793, 42.7496393195, 2.78232),
+    "local-drift": (-9.66550284774, 25.468431, 42.7496393195, -0.129758),
+    "scale-drift": (30532.2255693614, 49.683364, -13070.5594608288, -0.078251),
+    "label-drift": (-9.66550284774, 19.900157, 42.7496393195, 2.856083),
+}
+
+
+def weigh(values):
+    return (values * np.cos(np.arange(values.size).reshape(values.shape))).sum()
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_stream_is_what_it_always_was(name):
+    marks, flat = MARKS[name], name.endswith("2d")
+    other = {"n": 61, "K": 2, "seed": 1, "n_initial": 7, "noise": 0.1} | ({} if flat else {"p": 5})
+    first, ds = datasets.load(name, n=300, seed=3), datasets.load(name, **other)
+    sums = [weigh(values) for values in (first.X, first.Y, ds.X, ds.Y)]
+    assert_allclose(sums, SUMS[name], rtol=1e-9, atol=1e-6)
+    assert (ds.X.shape, ds.Y.shape, ds.n_initial) == ((61, 2 if flat else 5), (61, 2), 7)
+    ds = datasets.load(name)
+    assert (len(ds), ds.n_initial, ds.marks, ds.name) == (6000, 600, marks, name)
+    assert ds.feature_names == tuple(f"x{i}" for i in range(2 if flat else 10))
+    assert ds.label_names == tuple(f"label{i}" for i in range(3 if flat else 5))
+    assert "seed 0" in ds.description
+    assert all(f"{event} at row {row}" in ds.description for event, row in marks.items())
+    correlation = np.corrcoef(ds.Y.T)  # neighbours agree, the outer ones exclude each other
+    assert np.diagonal(correlation, offset=1).min() > 0.2 and correlation[0, -1] < -0.3
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_seed_gives_the_same_stream_and_another_seed_another(name):
+    first, again, other = (datasets.load(name, n=50, seed=seed) for seed in (5, 5, 6))
+    assert_array_equal(first.X, again.X)
+    assert_array_equal(first.Y, again.Y)
+    assert not np.array_equal(first.X, other.X) and not np.array_equal(first.Y, other.Y)
+
+
+@pytest.mark.parametrize("name", ["drifting-clusters", "scale-drift"])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n": 0}, "n is 0: give a whole number, at least 1"),
+        ({"n": 10.0}, "n is 10.0"),
+        ({"p": 1}, "p is 1: give a whole number, at least 2"),
+        ({"K": 0}, "K is 0: give a whole number, at least 1"),
+        ({"noise": -1}, "noise is -1"),
+        ({"noise": np.inf}, "noise is inf"),
+        ({"n": 20, "n_initial": 21}, "n_initial is 21: choose a whole number of rows, 0 to 20"),
+    ],
+)
+def test_options_that_no_stream_can_have_are_refused(name, options, words):
+    with pytest.raises(ValueError, match=words):
+        datasets.load(name, **options)
+
+
+def draw(name, p=10):
+    """Return X, Y, clusters and marks of a stream, and X, Y, clusters without any drift."""
+    marks = drift_rows(name, N, N // 10)
+    still = synthetic.draw_clusters(N, p, 5, 1, 0.0, drifting=False)
+    return *draw_drift(name, N, p, 5, 1, 0.0, marks), marks, *still
+
+
+def labels_by_row(name, marks):
+    """Compute the labels of a stream without noise row by row, from where it says what changes."""
+    rng = np.random.default_rng(1)
+    world = synthetic.draw_world(rng, 10, 5)
+    cluster = rng.integers(6, size=N)
+    around = synthetic.draw_around_centers(rng, world, cluster)
+    if name in ("abrupt-drift", "local-drift"):
+        others = synthetic.draw_directions(rng, 10)
+    chance = rng.random(N) if name == "gradual-drift" else None
+    Y = np.empty((N, 5))
+    for t, c in enumerate(cluster):
+        passed = sum(t >= row for row in marks.values())
+        own, offset, turn = world.own[c].T @ around[t], world.offsets[c], 0.0
+        if name == "abrupt-drift":
+            own = [own, -own, others[c].T @ around[t]][passed]
+        elif name == "recurring-drift":
+            own = own * (-1) ** passed
+        elif name == "gradual-drift":
+            start, end = marks.values()
+            own = -own if chance[t] < (t - start) / (end - start) else own
+        elif name == "local-drift" and c == 2:
+            own = [own, -own, others[c].T @ around[t]][passed]
+            offset = -offset if passed == 1 else offset
+        elif name == "label-drift":
+            turn = np.deg2rad(120.0 * passed)
+        moods = np.sqrt(0.8) * own + np.sqrt(0.2) * (world.common.T @ around[t]) + offset
+        cos, sin = np.cos(turn), np.sin(turn)
+        Y[t] = np.array([[cos, -sin], [sin, cos]]) @ moods @ world.loadings >= 0.25
+    return Y
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_labels_follow_what_each_drift_says(name):
+    X, Y, cluster, marks, X_still, Y_still, cluster_still = draw(name)
+    assert_array_equal(Y, labels_by_row(name, marks))
+    assert_array_equal(cluster, cluster_still)
+    first = min(marks.values())
+    assert_array_equal(Y[:first], Y_still[:first])
+    if name == "abrupt-drift":  # two clusters jump, to the middle and to the opposite side
+        centers, rows = synthetic.draw_world(np.random.default_rng(1), 10, 5).centers, np.arange(N)
+        X_still[(cluster == 0) & (rows >= marks["abrupt_1"])] -= centers[0]
+        X_still[(cluster == 3) & (rows >= marks["abrupt_2"])] -= 2 * centers[3]
+    if name != "scale-drift":
+        assert_allclose(X, X_still, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("n_initial", [0, 7, 300, 400])
+def test_nothing_drifts_in_the_initial_part(name, n_initial):
+    marks = datasets.load(name, n=400, n_initial=n_initial).marks
+    assert n_initial <= min(marks.values()) <= max(marks.values()) <= 400
+
+
+@pytest.mark.parametrize("p", [4, 23])
+def test_units_of_scale_drift_change_as_told(p):
+    X, _, _, marks, still, *_ = draw("scale-drift", p=p)
+    mean, deviation, rows = still.mean(axis=0), still.std(axis=0), np.arange(N)
+    expected = still.copy()
+    for column in range(p):
+        if column % 10 in (0, 4):
+            expected[marks["shift"] :, column] += 20.0 * deviation[column]
+        if column % 10 in (1, 5):
+            expected[marks["units"] :, column] *= 1000.0
+    expected[:, 2] = 1000.0
+    awake = rows >= marks["waking"]
+    expected[awake, 2] += ((still[:, 2] - mean[2]) / deviation[2])[awake]
+    spread = np.interp(rows, (marks["growth_start"], marks["growth_end"]), (1.0, 10.0))
+    expected[:, 3] = mean[3] + spread * (still[:, 3] - mean[3])
+    assert_allclose(X, expected, rtol=1e-12, atol=1e-9)
+    for few in (2, 3):
+        assert np.isfinite(draw("scale-drift", p=few)[0]).all()

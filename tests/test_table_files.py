@@ -1,0 +1,368 @@
+"""Tables from CSV files, data frames and Parquet files, at once and in blocks."""
+
+import gc
+import io
+from itertools import product
+
+import numpy as np
+import pandas
+import pytest
+from helpers.mixed_tables import LABELS, mixed_text, refused
+from numpy.testing import assert_array_equal
+
+from efcml import datasets
+from efcml.cli.source import choose_rows, take_rows
+from efcml.datasets import large_tables
+from efcml.datasets.file_rows import read_rows
+from efcml.support import row_files
+from efcml.support.row_files import RowFile, is_in_file, take_from_file
+
+N, NAN = 230, np.nan
+SONGS = "tempo,loud,happy,calm\n120,0.5,1,0\n80,-2.5e-1,,1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(text, name="songs.csv"):
+        path = tmp_path / name
+        if isinstance(text, pandas.DataFrame):
+            text.to_parquet(path, row_group_size=100)
+        else:
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def in_blocks(monkeypatch):
+    """Return a function that calls another while everything is large and blocks are small."""
+
+    def call(function, *arguments, **options):
+        sizes, append = [], RowFile.append
+        sizing = {"MOST_AT_ONCE": 0, "FIRST_ROWS": 70, "FIELDS_AT_ONCE": 180}
+        with monkeypatch.context() as patch:
+            for name, size in sizing.items():
+                patch.setattr(large_tables, name, size)
+            patch.setattr(
+                RowFile, "append", lambda file, X: (append(file, X), sizes.append(len(X)))
+            )
+            found = function(*arguments, **options)
+        assert max(sizes) <= 90 and len(sizes) > 3
+        assert is_in_file(found.X) and found.X.flags.writeable and type(found.X) is np.ndarray
+        return found
+
+    return call
+
+
+def check_same(one, other):
+    assert one.X.tobytes() == other.X.tobytes()
+    assert_array_equal(one.Y, other.Y)
+    assert (one.feature_names, one.label_names) == (other.feature_names, other.label_names)
+    assert (one.name, one.n_initial) == (other.name, other.n_initial)
+
+
+def test_a_csv_file_is_read(write):
+    ds = datasets.from_csv(write(SONGS), ["happy", "calm"])
+    assert (ds.name, ds.n_initial, ds.description) == ("songs", 0, "")
+    assert (ds.feature_names, ds.label_names) == (("tempo", "loud"), ("happy", "calm"))
+    assert_array_equal(ds.X, [[120, 0.5], [80, -0.25]])
+    assert_array_equal(ds.Y, [[1, 0], [NAN, 1]])
+    named = datasets.from_csv(str(write(SONGS)), 2, name="mine", n_initial=1, description="why")
+    assert (named.name, named.n_initial, named.description) == ("mine", 1, "why")
+    text = '"a ""b"", c", x ,k,y\n\n"1.5", 2 ,7,"0"\n   \n-1,"3",7,TRUE\n4,false,7,""\n\n'
+    ds = datasets.from_csv(write(text), "y")
+    assert ds.feature_names == ('a "b", c', "x", "k")
+    assert_array_equal(ds.X, [[1.5, 2, 7], [-1, 3, 7], [4, 0, 7]])
+    assert_array_equal(ds.Y, [[0], [1], [NAN]])
+    assert ds.table is None
+    assert datasets.from_csv(write('x,"a,b"\n1,0\n'), "a,b").label_names == ("a,b",)
+    assert "no such file" in refused(datasets.from_csv, "none.csv", 1)
+    for wrong in ("", ";;", '"', "\n", 3):
+        message = refused(datasets.from_csv, write(SONGS), 2, delimiter=wrong)
+        assert message.startswith(f"delimiter is {wrong!r}: give one character")
+    for content in (b"\xef\xbb\xbfh\xc3\xb6he,b\n1,0\n", b"h\xf6he,b\n1,0\n"):
+        assert datasets.from_csv(write(content), "b").feature_names == ("höhe",)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", " "])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_delimiters_are_given_or_found(write, delimiter, ending):
+    path = write("\n" + SONGS.replace(",", delimiter).replace("\n", ending))
+    ds = datasets.from_csv(path, 2, delimiter=delimiter)
+    assert_array_equal(ds.Y, [[1, 0], [NAN, 1]])
+    if delimiter != " ":
+        check_same(datasets.from_csv(path, 2), ds)
+        assert_array_equal(read_rows(path, ["loud", "tempo"])[0], ds.X[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (["calm", "tempo"], ["calm", "tempo"]),
+        (" calm , happy ", ["calm", "happy"]),
+        (np.int64(3), ["loud", "happy", "calm"]),
+        (["happy", "sad", "mad"], "has no column 'sad', 'mad': choose the labels among 'tempo, "),
+        ([], "no label column is named: name at least one"),
+        (["calm", "calm"], "a label column is named twice"),
+        ("tempo,loud,happy,calm", "every column is a label: no features are left"),
+        (0, "has 4 columns, of which the last 0 cannot be labels: choose a number from 1 to 3"),
+        (4, "of which the last 4 cannot be labels"),
+    ],
+)
+def test_labels_are_named_or_counted(write, wanted, expected):
+    frame = pandas.DataFrame({"tempo": [1, 0], "loud": [0, 1], "happy": [1, 1], "calm": [0, 1]})
+    path = write(frame.to_csv(index=False), "data.csv")
+    if isinstance(expected, str):
+        assert expected in refused(datasets.from_csv, path, wanted)
+        assert expected in refused(datasets.from_frame, frame, wanted)
+        return
+    ds = datasets.from_csv(path, wanted)
+    assert_array_equal(ds.Y, frame[expected])
+    assert_array_equal(ds.X, frame[[name for name in frame if name not in expected]])
+    check_same(datasets.from_frame(frame, wanted), ds)
+
+
+def test_a_frame_of_all_kinds_of_numbers_is_read():
+    features = {
+        "bool": [True, False, True],
+        "object": np.array([1, 2.5, 1], dtype=object),
+        "nullable": pandas.array([1, 2, 3], dtype="Int64"),
+        7: np.array([0, 1, 0], dtype=np.int8),
+    }
+    labels = {
+        "plain": [0.0, NAN, 1.0],
+        "boolean": pandas.array([True, None, False], dtype="boolean"),
+        "words": np.array([None, True, False], dtype=object),
+        "unknown": [None, None, None],
+    }
+    frame = pandas.DataFrame(features | labels, index=[5, 5, 5])
+    ds = datasets.from_frame(frame, [*labels], name="kinds", n_initial=2, description="why")
+    assert (ds.name, ds.n_initial, ds.description, ds.table) == ("kinds", 2, "why", None)
+    assert ds.feature_names == ("bool", "object", "nullable", "7")
+    assert_array_equal(ds.X, [[1, 1, 1, 0], [0, 2.5, 2, 1], [1, 1, 3, 0]])
+    assert_array_equal(ds.Y, [[0, 1, NAN, NAN], [NAN, NAN, 1, NAN], [1, 0, 0, NAN]])
+    gaps = datasets.from_frame(pandas.DataFrame({"x": [1, None, 2], "y": [0, 1, 0]}), "y")
+    assert_array_equal(gaps.X, [[1], [NAN], [2]])
+    frame = pandas.DataFrame({"code": pandas.Categorical([10, 2, 10, 2.5]), "y": [0, 1, 0, 1]})
+    ds = datasets.from_frame(frame, "y", n_initial=4)  # no amounts
+    assert ds.feature_names == ("code=10", "code=2", "code=2.5")
+    assert_array_equal(ds.X, np.eye(3)[[0, 1, 0, 2]])
+    ds = datasets.from_frame(frame.astype({"code": float, "y": "category"}), "y")
+    assert (ds.feature_names, ds.Y[:, 0].tolist()) == (("code",), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' and 1 other things"),
+        ({"x": [1, 2], "y": [1j, 2]}, "row 0: column 'y' of type complex128 holds"),
+        ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
+        ({"x": [], "y": []}, "the frame has no rows: give at least one"),
+        ({1: [1], "1": [2], "y": [0]}, "the frame: two columns are called '1': rename one"),
+    ],
+)
+def test_frames_that_cannot_be_taken_are_refused(columns, words):
+    assert words in refused(datasets.from_frame, pandas.DataFrame(columns), "y")
+    assert "not ndarray: use from_arrays" in refused(datasets.from_frame, np.zeros((2, 2)), 1)
+
+
+def number_frame(n=N):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4)) * 10.0 ** rng.integers(-9, 9, size=(n, 4))
+    frame = pandas.DataFrame(X, columns=["w", "x", "y", "z"])
+    frame.insert(2, "liked", (X[:, 0] > 0).astype(int))  # a label among the features
+    frame["skipped"] = (X[:, 1] > 0).astype(int)
+    return frame
+
+
+def with_field(text, line, column, value):
+    rows = [row.split(",") for row in text.split("\n")]
+    rows[line - 1][column] = value
+    return "\n".join(map(",".join, rows))
+
+
+NUMBERS, MIXED = number_frame().to_csv(index=False), mixed_text(N)
+CHOICES = {"drop": "town", "text_as_category": ["tempo"], "date": {"played": "%Y-%m-%d %H:%M"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "dtypes", "options"),
+    [
+        (NUMBERS, {"liked": bool, "skipped": float}, {}),
+        (MIXED, {"genre": "category", "played": "datetime64[ns]"}, {}),
+        (MIXED, {}, CHOICES),
+    ],
+)
+def test_csv_frame_and_parquet_are_the_same_in_every_way(text, dtypes, options, write, in_blocks):
+    frame = number_frame() if text is NUMBERS else pandas.read_csv(io.StringIO(MIXED))
+    frame = frame.astype(dtypes)
+    options = options | {"n_initial": 60, "name": "one"}
+    known = datasets.from_csv(write(text), LABELS, **options)
+    check_same(datasets.from_frame(frame, LABELS, **options), known)
+    path = write(frame, "table.parquet")
+    at_once = datasets.from_parquet(path, LABELS, **options)
+    check_same(at_once, known)
+    assert at_once.table == known.table
+    for read, file in ((datasets.from_csv, write(text)), (datasets.from_parquet, path)):
+        large = in_blocks(read, file, LABELS, **options)
+        check_same(large, known)
+        assert (large.table is None) == (known.table is None)
+        if large.table is not None:
+            assert large.table.groups == known.table.groups
+            assert_array_equal(large.table.encode(file), known.X)
+        elif text is NUMBERS:
+            X, ignored = read_rows(file, known.feature_names)
+            assert (X.tobytes(), ignored) == (known.X.tobytes(), ["liked", "skipped"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NUMBERS.replace("\n", "\r\n"),
+        NUMBERS.replace("\n", "\n\n").replace("\n\n", "\n", 40),
+        with_field(NUMBERS, 150, 0, '"1.5"'),
+        with_field(with_field(NUMBERS, 9, 2, ""), 150, 5, ""),
+        NUMBERS.replace(",", " , "),
+        NUMBERS.replace(",", ";"),
+        b"\xef\xbb\xbf" + NUMBERS.encode(),
+        MIXED.replace("rock", '"hard\nrock, and\nroll"'),
+        MIXED.replace("rock", "rök").encode("latin-1"),
+        with_field(with_field(MIXED, 10, 2, "other"), 200, 2, "polka"),
+        with_field(with_field(MIXED, 9, 5, "n/a"), 200, 5, "none"),
+    ],
+)
+def test_a_csv_file_in_blocks_is_the_same_as_at_once(text, write, in_blocks):
+    path = write(text)
+    whole = datasets.from_csv(path, LABELS, n_initial=30)
+    check_same(in_blocks(datasets.from_csv, path, LABELS, n_initial=30), whole)
+
+
+def test_what_the_first_block_does_not_say_is_found_later(write, in_blocks):
+    ds = in_blocks(datasets.from_csv, write(with_field(NUMBERS, 200, 3, "n/a")), LABELS)
+    assert np.argwhere(np.isnan(ds.X)).tolist() == [[198, 2]]
+    assert ds.table.lines == ["w, x, y, z: number"]  # by which later files may have gaps, too
+    rows = [f"{'no' if i % 3 else 'yes'},{i % (2 if i < 100 else 3)},1" for i in range(N)]
+    ds = in_blocks(datasets.from_csv, write("\n".join(["p,q,a", *rows]) + "\n"), "a")
+    assert_array_equal(ds.X[:, 1], [i % (2 if i < 100 else 3) for i in range(N)])
+    ds = in_blocks(datasets.from_csv, write(MIXED), LABELS, drop="town")
+    assert "unit: left out, it is always 'bpm', in the first 70 rows" in ds.table.lines
+    assert "town: left out as you say" in ds.table.lines
+
+
+@pytest.mark.parametrize(("n", "n_initial"), [(233, 69), (500, 70)])
+def test_the_initial_part_is_30_percent_of_the_first_rows(n, n_initial, write, in_blocks):
+    path = write(number_frame(n).to_csv(index=False))
+    assert datasets.from_csv(path, LABELS).n_initial == n * 3 // 10
+    assert in_blocks(datasets.from_csv, path, LABELS).n_initial == n_initial
+    assert in_blocks(datasets.from_csv, path, LABELS, n_initial=0).n_initial == 0
+    parquet = write(number_frame(n), "t.parquet")
+    assert in_blocks(datasets.from_parquet, parquet, LABELS).n_initial == n_initial
+    for wrong, how in product((-1, 1.5, "3", n + 1), ([], [in_blocks])):
+        message = refused(*how, datasets.from_csv, path, LABELS, n_initial=wrong)
+        assert message == f"n_initial is {wrong!r}: choose a whole number of rows, 0 to {n}"
+
+
+TALL = MIXED.replace("rock", '"hard\nrock, and\nroll"').replace("pop", '"pop\n\n"')
+TALL += "\n" * 20 + TALL.split("\n")[-2] + ",7\n"
+SEVERAL = with_field(with_field(NUMBERS, 201, 0, "many"), 202, 1, "1,2")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "words"),
+    [
+        ("", "", "the file is empty: give one with a header row"),
+        ("x\n1\n", ", line 1", "only one column: no ',' in it; separate columns by commas, semi"),
+        ("1,0\n2,1\n", ", line 1", "numbers instead of names: put a header row"),
+        ("x,y\n\n", "", "no rows after the header"),
+        ("\nx,x,y\n1,2,0\n", ", line 2", "two columns are called 'x': rename one"),
+        ("x,,y\n1,2,0\n", ", line 1", "column 2 has no name: give it one"),
+        ("x,y\nred,0\n", "", "no features are left (x: left out, it is always 'red'"),
+        ('x,y\n"1,0\n2,1\n', ", line 3", "no well-formed CSV (unexpected end of data)"),
+        (f"x,{40 * 'y'}\n1,{41 * 'z'}\n", ", line 2", f"label '{40 * 'y'}' is '{40 * 'z'}...': "),
+        (with_field(NUMBERS, 4, 0, "inf"), ", line 4", "'inf' in column 'w' is no number"),
+        (with_field(NUMBERS, 200, 3, "1_0"), ", line 200", "'1_0' in column 'y' is no number"),
+        (with_field(NUMBERS, 200, 5, "-1"), ", line 200", "label 'skipped' is '-1'"),
+        (with_field(MIXED, 222, 5, "fast"), ", line 222", "'fast' in column 'tempo' is no"),
+        (TALL, f", line {len(TALL.splitlines())}", "11 fields for 10 columns"),
+        (NUMBERS[: NUMBERS.rindex(",")], f", line {N + 1}", "5 fields for 6 columns"),
+        (SEVERAL, "", "2 things to correct: line 202: 7 fields for 6 columns"),
+    ],
+)
+def test_a_malformed_csv_file_is_refused_with_its_line(text, where, words, write, in_blocks):
+    path = write(text)
+    for how in ([], [in_blocks]):
+        message = refused(*how, datasets.from_csv, path, 1)
+        assert message.startswith(f"{path}{where}: ") and words in message
+    gc.collect()  # a file that is left open would be told
+
+
+def test_rows_that_come_while_a_file_is_read_do_not_count(write, in_blocks, monkeypatch):
+    path, append = write(NUMBERS), RowFile.append
+
+    def grow(self, rows):
+        path.write_text(path.read_text() + "1,2,0,3,4,1\n" * 40)
+        append(self, rows)
+
+    monkeypatch.setattr(RowFile, "append", grow)
+    assert len(in_blocks(datasets.from_csv, path, LABELS)) == N
+
+
+def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_blocks):
+    frame = number_frame().astype({"x": str, "liked": float})
+    frame.loc[200, "x"], frame.loc[201, "liked"] = "fast", 7
+    read = datasets.from_parquet
+    said = refused(in_blocks, read, write(frame, "t.parquet"), LABELS)
+    assert "row 201: label 'liked' is '7'" in said and "row 200: 'fast' in column 'x' is" in said
+    path = write(number_frame()[::-1], "t.parquet")  # with an index
+    assert read(path, LABELS).feature_names == ("w", "x", "y", "z")
+    for how in ([], [in_blocks]):
+        assert f"{path} has no column 'c'" in refused(*how, read, path, "c")
+        assert f"0 to {N}" in refused(*how, read, path, LABELS, n_initial=N + 1)
+    assert "has no rows" in refused(read, write(number_frame()[:0], "none.parquet"), LABELS)
+    assert "no such file" in refused(read, tmp_path / "a.parquet", LABELS)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "cannot be read as Parquet" in refused(read, path, LABELS)
+
+
+def test_rows_without_labels_are_read_with_words_and_gaps(write):
+    text = "title,loud,tempo,on\nHey,NA,120,true\nNA,none,-1,false\n"
+    frame = pandas.DataFrame({"title": ["Hey", "NA"], "loud": [NAN, NAN], "tempo": [120, -1]})
+    for path in (write(text), write(frame.assign(on=[True, False]), "rows.parquet")):
+        assert_array_equal(
+            read_rows(path, ["tempo", "loud", "on"])[0], [[120, NAN, 1], [-1, NAN, 0]]
+        )
+        X, ignored = read_rows(path, ["tempo", "title"], ["title"])
+        assert (X.tolist(), ignored) == ([[120, "Hey"], [-1, "NA"]], ["loud", "on"])
+        assert "has no column 'a, b', which the model needs" in refused(read_rows, path, ["a", "b"])
+        place = "row 0" if path.suffix == ".parquet" else "line 2"
+        assert f"{place}: 'Hey' in column 'title' is no number" in refused(read_rows, path)
+    assert "line 2: 1 fields for 2" in refused(read_rows, write("a,b\nHo\n"), ["b"], ["a"])
+    assert "no rows after the header" in refused(read_rows, write("a,b\n"))
+
+
+def test_rows_in_files_are_taken_like_others(write, in_blocks, monkeypatch):
+    file, known = RowFile(2), np.arange(8.0).reshape(4, 2)
+    file.append(known[:1])
+    file.append(np.asfortranarray(known[1:]))
+    assert_array_equal(X := file.array(), known)
+    monkeypatch.setattr(row_files, "NUMBERS_AT_ONCE", 4)
+    taken = take_from_file(X, np.array([3, 0, 2]))
+    assert is_in_file(taken) and taken.tolist() == [[6.0, 7.0], [0.0, 1.0], [4.0, 5.0]]
+    large = in_blocks(datasets.from_csv, write(NUMBERS), LABELS, n_initial=60)
+    shuffled = choose_rows(large, seed=3)
+    assert_array_equal(shuffled[:60], np.arange(60))
+    assert_array_equal(np.sort(shuffled), np.arange(N))
+    some = take_rows(large, shuffled[50:])
+    assert (some.n_initial, is_in_file(some.X)) == (10, True)
+    assert_array_equal(np.c_[some.X, some.Y], np.c_[large.X, large.Y][shuffled[50:]])
+
+
+def test_a_full_disk_is_told(write, in_blocks, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(row_files.tempfile, "TemporaryFile", Full)
+    message = refused(in_blocks, datasets.from_csv, write(NUMBERS), LABELS)
+    assert "(No space left on device): name a larger folder with TMPDIR" in message

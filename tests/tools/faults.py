@@ -1,0 +1,330 @@
+"""Fifty small faults, put into a copy of the checkout one at a time: which do the tests find?
+
+    python tests/tools/faults.py --out faults.json
+
+They were chosen by reading the package, not the tests. The tests that fit the room of a fault are
+run, the likeliest files first, until one fails: of kernels and model uncompiled, the rest of the
+model and all others compiled. A run that takes several times as long as without a fault counts as
+found. Tests that fail without any fault are named, and left out.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from os.path import commonprefix
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_COPIED = (".git", ".venv*", ".*cache*", "__pycache__", "_build", ".hypothesis", "runs")
+MARKS = "uncompiled and not slow and not long", "not long"
+
+# Which files of tests fit the faults of a room; names without test_ and .py.
+ROOMS = {
+    "kernels": "kernel* naive* *twin* learner* sequel* *scale* label* calibr* memor* gap* case* "
+    "quer* growth* split* propert*",
+    "model": "batch* begin* warm* prior* scal* follow* unit* merg* split* rule* memor* label* "
+    "learner* *twin* naive* sequel* sharing* repair* honest* case* birth* model* stream* propert*",
+    "estimators": "classif* estim* encod* sample* weight* target* *column* ecosystem* known* mask*",
+    "active": "active* ask* budget* quer* propert*",
+    "rivals": "rival* per_label* chain* propert*",
+    "evaluation": "prequential* eval* pipeline* foreign* stream* propert*",
+    "measures": "measure* metric* propert*",
+    "explain": "explain* read* rules_read* trust* phrase* propert*",
+    "datasets": "data* drift* synth* file* arff* table* cli_predict* propert*",
+    "tables": "table* date* encod* large* dataset* parquet* propert*",
+    "saving": "sav* hostile* archive* older* propert*",
+    "cli": "cli* command*",
+    "studies": "stud* pair* interval*",
+    "tuning": "tun* search*",
+    "report": "report* page*",
+    "compat": "river* compat* dict*",
+}
+
+# Name, file below efcml/; what stands there once => what is put in its place, or both as a patch.
+TABLE = """
+prior-share-never-fades kernels/antecedent.py
+    rules.prior_share[winner] *= support / grown => pass
+winner-passed-over kernels/firing.py
+    least[r] * (1.0 - ROUNDING) + size <= smallest => least[r] * (1.0 - ROUNDING) <= smallest
+gain-without-forgetting kernels/consequent.py
+    weight / (keep + weight * dot(row, gain)) => weight / (1.0 + weight * dot(row, gain))
+correlation-by-own-weight kernels/proximal.py
+    label_cov[c, k] / total / np.sqrt => label_cov[c, k] / own_c / np.sqrt
+cases-expect-as-before kernels/cases.py
+    cases.expected[c] *= root => pass
+gaps-log-det-sign kernels/gaps.py
+    opened -= count * np.log(share) => opened += count * np.log(share)
+time-a-row-older kernels/sequel.py
+    gone = sequel.ago[k] - 1 + ahead => gone = sequel.ago[k] + ahead
+noted-before-labelled kernels/labelling.py
+-         if t < shown.shape[0]:
+-             find_thresholds_for(decision, labels)
+-             label_row(nothing, shown[t], decision, labels, given, decided[t], probabilities[t])
+-         note_row(Y[t], learned[t], kept[t], labels)
++         note_row(Y[t], learned[t], kept[t], labels)
++         if t < shown.shape[0]:
++             find_thresholds_for(decision, labels)
++             label_row(nothing, shown[t], decision, labels, given, decided[t], probabilities[t])
+own-curve-held-weakly kernels/calibrate.py
+    fade_information(KEPT, OWN_PRIOR, => fade_information(KEPT, SHARED_PRIOR,
+last-value-not-kept kernels/scale_watch.py
+    follow.previous[j] = x[j] => pass
+labels-spend-less kernels/querying.py
+    state[SPENT] += asked => state[SPENT] += asked / size
+distances-ahead-stale kernels/learning.py
+    for later in range(t, last): => for later in range(t, t + 1):
+newborn-silent model/birth.py
+    arrays.born[rule] = arrays.last_won[rule] = row_number => arrays.born[rule] = row_number
+merged-prior-swapped model/merging.py
+    share[0] * arrays.W_prior[a] + share[1] * => share[1] * arrays.W_prior[a] + share[0] *
+halves-share-a-view model/splitting.py
+    arrays.B[halves[0]].copy() => arrays.B[halves[0]]
+unknown-counts-as-absent model/batch.py
+    rows = weighted if rules.n_groups == 1 else weighted * known[:, group, None] => rows = weighted
+folds-learn-what-they-hold-out model/prior.py
+- without(X, fold), without(Y, fold), X[fold], Y[fold], without(whole, fold), whole[fold]
++ X, Y, X[fold], Y[fold], whole, whole[fold]
+rare-values-are-wild model/scaler.py
+    wild: Bools = far & (reach > 0.0) => wild: Bools = far
+shift-in-old-units model/following_scale.py
+    (old.mean - new.mean) / new.scale => (old.mean - new.mean) / old.scale
+drift-told-again-and-again model/memories.py
+    rules.arrays.drifting[found] = DRIFTING => pass
+late-labels-widen-once model/rulebase.py
+    arrays.log_det[r, 0] += count * np.log(variance) => arrays.log_det[r, 0] += np.log(variance)
+copies-share-thresholds model/label_layer.py
+    self.thresholds.copy()) => self.thresholds)
+evidence-with-own-row model/learner.py
+    self.beginning.note(self.held, => self.beginning.note([*self.held, row],
+unknown-value-is-the-first estimators/encoding.py
+    places.get(value, UNKNOWN) => places.get(value, 0.0)
+labels-in-any-order estimators/base.py
+    not np.array_equal(names, expected): => {*names} != {*expected}:
+weight-zero-counts estimators/sample_weights.py
+    Y[weights == 0.0] = np.nan => pass
+learns-what-was-not-asked active/asked_stream.py
+    answer = np.where(wanted, Y[at], np.nan) => answer = Y[at].copy()
+ask-changes-the-state active/active_learner.py
+    state = self.state.copy() => state = self.state
+log-a-row-late active/asked_stream.py
+    active.note(active.rows - 1, wanted, => active.note(active.rows, wanted,
+chain-sees-scores rivals/per_label.py
+    X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
+foreign-learned-before-scored evaluation/foreign.py
+-         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
+-         if t >= delay:
+-             adapter.learn(t - delay)
++         if t >= delay:
++             adapter.learn(t - delay)
++         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
+events-by-block evaluation/blocks.py
+    trace.take_events(part, low) => trace.take_events(part, 0)
+step-learned-before-passed evaluation/pipelines.py
+-             passed.append(step.transform(row))
+-             step.partial_fit(row)
++             step.partial_fit(row)
++             passed.append(step.transform(row))
+one-error-forgives-ties measures/ranking.py
+    (best_false >= best_true) => (best_false > best_true)
+unknown-counts-as-said measures/decisions.py
+    true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
+weakest-rules-first explain/learner_rules.py
+    covers_all, -rules[r].decides, => covers_all, rules[r].decides,
+pushes-from-the-mean explain/explaining.py
+    (own[r][0] - rule.scaled_center) => (own[r][0] - rule.scaled_mean)
+drift-a-row-late datasets/drift_streams.py
+    return np.arange(len(self.cluster)) >= row => return np.arange(len(self.cluster)) > row
+columns-in-file-order datasets/file_rows.py
+    [places[name] for name in feature_names] => sorted(places[name] for name in feature_names)
+noon-at-midnight tables/dates.py
+    hour = hour % 12 + 12 * => hour = hour + 12 *
+categories-from-the-stream tables/column_finding.py
+    (text) for text in sight.texts[: sight.n_learned] => (text) for text in sight.texts
+groups-not-restored saving/column_facts.py
+    "_groups": {name: tuple(columns) for name, columns in facts["groups"]}, => "_groups": {},
+precision-not-checked saving/learners.py
+    "rules/joint_precision", "rules/input_precision") => "rules/joint_precision")
+events-of-a-resumed-run cli/stream_run.py
+    (rows + row, kind, uid) => (row, kind, uid)
+predictions-misnumbered cli/run_command.py
+    rows[ds.n_initial :][: stream.done] => rows[: stream.done]
+orders-sorted-backwards studies/paired.py
+    return values[np.argsort(rows)] => return values[np.argsort(np.argsort(rows))]
+orders-share-a-model studies/cell_run.py
+    model = fitted if last else copy_fitted(fitted) => model = fitted
+best-by-precision-first tuning/tuning_result.py
+- np.lexsort((-np.nan_to_num(self.ap.ravel(), nan=-1.0), -self.pa.ravel()))
++ np.lexsort((-self.pa.ravel(), -np.nan_to_num(self.ap.ravel(), nan=-1.0)))
+unknown-counts-in-frequency report/labels.py
+    float(Y[known].mean()) => float(np.nan_to_num(Y).mean())
+new-features-were-zero compat/river.py
+    gap = np.full(len(new), np.nan) => gap = np.zeros(len(new))
+"""
+
+
+class Fault(NamedTuple):
+    """What stands once in a file, and what a person could have written by mistake."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+
+    @property
+    def room(self):
+        return self.file.split("/")[1]
+
+    def put_into(self, source):
+        """Return the faulty source; refuse a fault that does not fit."""
+        if source.count(self.before) != 1:
+            sys.exit(f"{self.name}: stands {source.count(self.before)} times in {self.file}")
+        faulty = source.replace(self.before, self.after)
+        compile(faulty, self.file, "exec")
+        return faulty
+
+
+def read_faults():
+    """Return the faults of the table by name."""
+    found = {}
+    for block in re.split(r"\n(?=\w)", TABLE.strip()):
+        head, *lines = block.split("\n")
+        name, file = head.split()
+        sides = ["\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+"]
+        if " => " in lines[0]:
+            sides = lines[0].strip().split(" => ")
+        found[name] = Fault(name, f"efcml/{file}", *sides)
+    return found
+
+
+class Tests:
+    """A copy of the checkout, and its tests that fit a fault."""
+
+    def __init__(self, options):
+        self.copy, self.options = options.copy.resolve(), options
+        ignore = shutil.ignore_patterns(*NOT_COPIED)
+        shutil.rmtree(self.copy / "tests", ignore_errors=True)
+        shutil.copytree(options.checkout, self.copy, ignore=ignore, dirs_exist_ok=True)
+        if options.tests is not None:
+            shutil.rmtree(self.copy / "tests")
+            shutil.copytree(options.tests, self.copy / "tests", ignore=ignore)
+        paths = self.copy, self.copy / "experiments"
+        self.environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+        ask = [sys.executable, "-c", "import efcml; print(efcml.__file__)"]
+        there = subprocess.check_output(ask, cwd=self.copy, env=self.environment, text=True)
+        if not Path(there.strip()).is_relative_to(self.copy):
+            sys.exit(f"efcml is imported from {there.strip()}, not from {self.copy}")
+
+    def modes(self, room):
+        """Return how the tests of a room are run, one after the other, with their marks."""
+        first, second = self.options.marks
+        both = [("uncompiled", first), ("compiled", f"({second}) and not ({first})")]
+        if room == "kernels":
+            return both[: 1 + self.options.compiled]
+        return both if room == "model" or self.options.both else [("compiled", second)]
+
+    def files(self, room, module=""):
+        """Return the tests of a room, those first that are called like a module."""
+        globs = [f"test_{glob}.py" for glob in ROOMS[room].split()]
+        found = sorted({file for glob in globs for file in (self.copy / "tests").glob(glob)})
+        words = Path(module).stem.split("_")
+
+        def unlikeness(file):
+            return -max(len(commonprefix([a, b])) for a in words for b in file.stem.split("_"))
+
+        return [str(file.relative_to(self.copy)) for file in sorted(found, key=unlikeness)]
+
+    def run(self, mode, marks, *arguments, limit=None):
+        """Return what failed, and the seconds that it took."""
+        env = self.environment | {"NUMBA_DISABLE_JIT": str(int(mode == "uncompiled"))}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marks]
+        begin = time.monotonic()
+        with tempfile.TemporaryFile("w+", errors="replace") as out:
+            more = {"stdout": out, "stderr": out, "start_new_session": True}
+            process = subprocess.Popen([*command, *arguments], cwd=self.copy, env=env, **more)
+            try:
+                code = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                return ["time limit"], time.monotonic() - begin
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
+            out.seek(0)
+            text = out.read()
+        if code not in (0, 1, 2, 5):  # 2: a file cannot be imported; 5: no test has the marks
+            sys.exit(f"pytest ended with {code}:\n{text[-3000:]}")
+        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.MULTILINE)
+        return failed or ["no import"] * (code in (1, 2)), time.monotonic() - begin
+
+    def without_fault(self, room, mode, marks, record):
+        """Return which tests of a room fail as it is, and the seconds; found out once."""
+        known = record["without"].setdefault(f"{room}, {mode}", {})
+        if not known:
+            files = self.files(room) or sys.exit(f"no file of tests fits {room}: look at ROOMS")
+            known["failed"], known["seconds"] = self.run(mode, marks, *files)
+            print(f"{room}, {mode}, no fault: {known['seconds']:.0f} s, failed {known['failed']}")
+            self.options.out.write_text(json.dumps(record, indent=1))
+        return known.values()
+
+
+def look_for(fault, tests, record):
+    """Return which test finds a fault, if any does, and the seconds."""
+    path, total = tests.copy / fault.file, 0.0
+    source, stat = path.read_text(encoding="utf-8"), path.stat()
+    for mode, marks in tests.modes(fault.room):
+        failing, usual = tests.without_fault(fault.room, mode, marks, record)
+        left_out = [f"--deselect={test}" for test in failing]
+        arguments = ["-x", *left_out, *tests.files(fault.room, fault.file), fault.file]
+        try:
+            path.write_text(fault.put_into(source), encoding="utf-8")
+            found, seconds = tests.run(mode, marks, *arguments, limit=60 + 4 * usual)
+        finally:
+            path.write_text(source, encoding="utf-8")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # numba looks at it
+        total += seconds
+        if found:
+            return f"{found[0]}, {mode}", total
+    return "", total
+
+
+def main():
+    usual = Path(tempfile.gettempdir()) / "efcml-faults"
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--only", nargs="+", choices=FAULTS, metavar="NAME", help="look for these faults")
+    add("--out", type=Path, required=True, help="JSON; faults in it are not looked for again")
+    add("--copy", type=Path, default=usual, help="folder of the copy, kept for the next time")
+    add("--checkout", type=Path, default=ROOT, help="what is copied, if not this checkout")
+    add("--tests", type=Path, help="folder of other tests that are put into the copy")
+    add("--marks", nargs=2, default=MARKS, help="expressions, uncompiled and compiled")
+    add("--both", action="store_true", help="run the tests of all rooms both ways")
+    add("--compiled", action="store_true", help="those of kernels, too: compiled for each fault")
+    options = parser.parse_args()
+    for fault in FAULTS.values():
+        fault.put_into((options.checkout / fault.file).read_text(encoding="utf-8"))
+    known = options.out.read_text() if options.out.exists() else '{"without": {}, "faults": {}}'
+    record = json.loads(known)
+    tests, names = Tests(options), options.only or [*FAULTS]
+    for name in names:
+        if name not in record["faults"]:
+            found, seconds = look_for(FAULTS[name], tests, record)
+            record["faults"][name] = {"found": found, "seconds": round(seconds, 1)}
+            options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        found, seconds = record["faults"][name].values()
+        print(f"{name:31} {seconds:4.0f} s  {found or 'SURVIVED'}", flush=True)
+    survived = [name for name in names if not record["faults"][name]["found"]]
+    late = sum("time limit" in record["faults"][name]["found"] for name in names)
+    print(f"{len(names) - len(survived)} of {len(names)} found, {late} late; survived: {survived}")
+
+
+FAULTS = read_faults()
+
+if __name__ == "__main__":
+    main()
