@@ -23,7 +23,7 @@ from efcml.cli import explain_command as explain
 from efcml.cli import main
 from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
-from efcml.datasets import catalog
+from efcml.datasets import published as catalog
 from efcml.studies import cell_run, study_page
 from efcml.support.probability import squash
 from efcml.support.tables import format_table

@@ -151,7 +151,7 @@ def measure_table(header, show):
 
 def data_set_table():
     """Return the published sets and their sizes."""
-    from efcml.datasets.catalog import CATALOG
+    from efcml.datasets import CATALOG
 
     lines = ["| set | rows | initial part | features | labels |", "|---|---|---|---|---|"]
     for one in CATALOG.values():

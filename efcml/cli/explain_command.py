@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.cli.known_labels import add_known, known_labels, read_given
-from efcml.cli.modelfile import check_files, read_features, read_model, tell_rules
+from efcml.cli.modelfile import (
+    Rows,
+    add_known,
+    check_files,
+    read_given,
+    read_model,
+    read_rows,
+    tell_rules,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,7 +34,7 @@ def add_command(commands: Any) -> None:
         "--sample",
         type=Path,
         metavar="FILE",
-        help="explain the rows of this CSV, .parquet or .arff file",
+        help="explain the rows of this .csv, .tsv, .parquet or .arff file",
     )
     add_known(parser)
     parser.add_argument(
@@ -65,11 +74,19 @@ def explain_rows(model: Any, options: Namespace) -> None:
             f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
             " answers of one common rule base can be explained."
         )
-    given = read_given(model, options.model, options.sample, options.known)
-    X = read_features(model, options.sample, given.columns)
-    known = known_labels(model, given, len(X))
-    labels = [None] * len(X) if known is None else known
-    parts = [str(model.explain(row, told)) for row, told in zip(X, labels, strict=True)]
-    if len(parts) > 1:
-        parts = [f"row {number}: {part}" for number, part in enumerate(parts)]
-    print("\n\n".join(parts))
+    given = read_given(model, options.model, options.known)
+    rows = explanations(model, read_rows(model, options.sample, given, options.decimal))
+    first = [*islice(rows, 2)]
+    if len(first) == 1:
+        print(first[0])
+        return
+    for number, text in enumerate(chain(first, rows)):
+        print("\n" * (number > 0) + f"row {number}: {text}")
+
+
+def explanations(model: Any, parts: Iterable[Rows]) -> Iterator[str]:
+    """Yield the explanation of every row."""
+    for part in parts:
+        known = [None] * len(part.given) if part.known is None else part.known
+        for row, told in zip(part.given, known, strict=True):
+            yield str(model.explain(row, told))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Floats
+    from argparse import ArgumentParser
+
+    from efcml.support.aliases import Floats
+    from efcml.tables import TableEncoder
+    from efcml.tables.reading import Table
 
 NAMES_SHOWN = 5
 
@@ -68,36 +73,140 @@ def tell_rules(rules: Any, *, most: int | None = None, most_per_label: int | Non
     return "\n\n".join(f"{label}: {part[:most_per_label]}" for label, part in rules.items())
 
 
-def read_features(model: Any, path: Path, others: Collection[str] = ()) -> Array:
-    """Return the rows of a file as the model wants them; tell of columns that are not used.
+class Given(NamedTuple):
+    """What is known of labels, for all rows alike, and the columns that say it row by row."""
 
-    ``others`` are columns that are used for something else.
-    """
-    from efcml.datasets.file_rows import read_rows
-    from efcml.tables.raw_tables import read_raw
+    values: dict[str, float]
+    columns: list[str]
+
+
+def add_known(parser: ArgumentParser) -> None:
+    """Add the options about the rows of a file: known labels, and the decimal sign."""
+    parser.add_argument(
+        "--known",
+        action="append",
+        default=[],
+        metavar="LABEL[=0|1]",
+        help="a label that is known already, given which the others are answered: LABEL is a"
+        " column of the file, empty where unknown, LABEL=1 holds for all rows; may be repeated",
+    )
+    parser.add_argument(
+        "--decimal", metavar="SIGN", help="the decimal sign of a CSV file: . or , (else found)"
+    )
+
+
+def read_given(model: Any, saved: Path, texts: Sequence[str]) -> Given:
+    """Return what ``--known`` says, or say what is wrong with it."""
+    from efcml.tables.words import short
+
+    given = Given({}, [])
+    if not texts:
+        return given
+    if model._binary or not getattr(model.learner_, "layered", False):
+        raise ValueError(f"--known needs a model that has learned labels together: not {saved}.")
+    names = label_names(model)
+    for text in texts:
+        name, value = split_pair(text.strip(), names)
+        if name in given.values or name in given.columns:
+            raise ValueError(f"--known: {short(name)} is named twice.")
+        if value is None:
+            given.columns.append(name)
+        else:
+            given.values[name] = value
+    return given
+
+
+def split_pair(text: str, names: Sequence[str]) -> tuple[str, float | None]:
+    """Return the label that is meant, and what is said of it; None if a column says it."""
+    from efcml.tables.words import FLAGS, in_words, short, to_number
+
+    if text in names:
+        return text, None
+    before, sign, said = (part.strip() for part in text.rpartition("="))
+    name = before if sign else said
+    if name not in names:
+        raise ValueError(f"--known: the model has no label {short(name)}, only {in_words(names)}.")
+    value = FLAGS.get(said.casefold(), to_number(said))
+    if value not in (0.0, 1.0):
+        raise ValueError(f"--known: {name} is {short(said)}: say 0 or 1.")
+    return name, value
+
+
+def known_labels(model: Any, given: Given, n_rows: int, columns: Floats) -> Floats | None:
+    """Return the known labels of rows (n, K), NaN where they are not; None if there are none."""
+    import numpy as np
+
+    if not given.values and not given.columns:
+        return None
+    names = label_names(model)
+    known = np.full((n_rows, len(names)), np.nan)
+    for name, value in given.values.items():
+        known[:, names.index(name)] = value
+    known[:, [names.index(name) for name in given.columns]] = columns
+    return known
+
+
+class Rows(NamedTuple):
+    """Some rows of a file, as the learner of a model takes them, and as the model itself does."""
+
+    numbers: Floats
+    given: Any
+    known: Floats | None  # labels that are known already
+
+
+def read_rows(model: Any, path: Path, given: Given, decimal: str | None = None) -> Iterator[Rows]:
+    """Yield the rows of a file, chunk by chunk; tell of columns that are not used."""
+    from efcml.tables.reading import read_chunks
+
+    encoder = None
+    for table in read_chunks(path, decimal=decimal):
+        if encoder is None:
+            encoder = encoder_of(model, path, table.names)
+            absent = [name for name in given.columns if name not in table.names]
+            if absent:
+                raise ValueError(
+                    f"{path} has no column {absent[0]!r}: say --known {absent[0]}=0 or 1."
+                )
+            used = {*given.columns, *(column.name for column in encoder.columns)}
+            tell_ignored(path, [name for name in table.names if name not in used])
+        X, values = encoder.encode_both(table, given.columns)
+        known = known_labels(model, given, len(X), values)
+        yield Rows(X, given_rows(model, encoder, table, X), known)
+
+
+def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:
+    """Return how a model reads the columns of a file."""
+    from efcml.tables.columns import number_column
+    from efcml.tables.encoder import TableEncoder
 
     table = getattr(model, "table_", None)
     if table is not None and path.suffix.lower() != ".arff":
-        raw = read_raw(path)
-        X = table.encode_raw(raw)
-        columns = {column.name for column in table.columns} | {*others}
-        tell_ignored(path, [name for name in raw.names if name not in columns])
-        return X
-    names = getattr(model, "feature_names_in_", None)
-    names = None if names is None else names.tolist()
-    values = categories_of(model)
-    X, ignored = read_rows(path, names, [names[column] for column in values] if names else ())
-    wanted = model.n_features_in_
-    if X.shape[1] != wanted:
+        return table
+    named = getattr(model, "feature_names_in_", None)
+    if named is None and len(names) != model.n_features_in_:
         raise ValueError(
-            f"{path} has {X.shape[1]} columns, but the model takes {wanted} features and knows no"
-            " names: give exactly these columns."
+            f"{path} has {len(names)} columns, but the model takes {model.n_features_in_} features"
+            " and knows no names: give exactly these columns."
         )
-    for column, some in values.items():  # a category may hold numbers
-        known = {str(value): value for value in some}
-        X[:, column] = [known.get(text, text) for text in X[:, column]]
-    tell_ignored(path, [name for name in ignored if name not in others])
-    return X
+    wanted = [str(name) for name in (names if named is None else named)]
+    encoding = getattr(model, "_encoding", None)
+    if encoding is None:
+        return TableEncoder(tuple(map(number_column, wanted)))
+    pairs = zip(wanted, encoding.columns, strict=True)
+    return TableEncoder(tuple(replace(column, name=name) for name, column in pairs))
+
+
+def given_rows(model: Any, encoder: TableEncoder, table: Table, X: Floats) -> Any:
+    """Return rows as a model takes them: categories of a data frame are words there."""
+    if not hasattr(model, "_encoding") or hasattr(model, "table_"):
+        return X
+    columns: list[Any] = [
+        table.frame[column.name].astype(object) if column.values else table.fields(column.name).numbers
+        for column in encoder.columns
+    ]
+    import numpy as np
+
+    return np.array(columns, dtype=object).T
 
 
 def tell_ignored(path: Path, ignored: Sequence[str]) -> None:
@@ -109,16 +218,3 @@ def tell_ignored(path: Path, ignored: Sequence[str]) -> None:
             f" used: {', '.join(ignored[:NAMES_SHOWN])}{more}",
             file=sys.stderr,
         )
-
-
-def categories_of(model: Any) -> Mapping[int, Sequence[Any]]:
-    """Return the values of the columns that are categories, by column."""
-    encoding = getattr(model, "_encoding", None)
-    return {} if encoding is None else encoding.values
-
-
-def to_numbers(model: Any, X: Array) -> Floats:
-    """Return rows of `read_features` as a model's learner takes them."""
-    if not categories_of(model):
-        return X
-    return model._encoding.spread(model._encoding.put_codes(X).astype(float))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import csv
-import io
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, TextIO
 
-from efcml.cli.known_labels import add_known, known_labels, read_given
 from efcml.cli.modelfile import (
+    add_known,
     check_files,
     label_names,
-    read_features,
     read_fitted,
-    to_numbers,
+    read_given,
+    read_rows,
 )
 from efcml.cli.outcome import ANSWERS, answer_cells
 from efcml.cli.target import check_target, write_target
@@ -37,7 +39,7 @@ def add_command(commands: Any) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="rows: a CSV file with a header, a .parquet or an .arff file; labels may be there",
+        help="rows: a .csv or .tsv file with a header, a .parquet or an .arff file; labels may be there",
     )
     add_known(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")
@@ -53,35 +55,37 @@ def run(options: Namespace) -> None:
     from efcml.estimators.answering import answer_checked  # not above: it loads numpy
 
     model = read_fitted(options.model)
-    given = read_given(model, options.model, options.file, options.known)
-    X = to_numbers(model, read_features(model, options.file, given.columns))
-    known = known_labels(model, given, len(X))
+    given = read_given(model, options.model, options.known)
     # The learner takes the rows as they are: they have been checked and put in its order.
-    answer = answer_checked(model.learner_, X, known, flat=model._binary)
-    text = (to_json if options.json else to_csv)(label_names(model), answer)
-    if options.out is None:
-        sys.stdout.write(text)
-        return
-    write_target(options.out, text)
+    answers = (
+        answer_checked(model.learner_, rows.numbers, rows.known, flat=model._binary)
+        for rows in read_rows(model, options.file, given, options.decimal)
+    )
+    with TemporaryFile("w+", encoding="utf-8", newline="") as file:
+        (write_json if options.json else write_csv)(file, label_names(model), answers)
+        file.seek(0)
+        if options.out is None:
+            shutil.copyfileobj(file, sys.stdout)
+        else:
+            write_target(options.out, file)
 
 
-def to_csv(names: Sequence[str], answer: Answer) -> str:
-    """Return a line per row: its number, and score, decision and probability of every label."""
-    file = io.StringIO()
+def write_csv(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:
+    """Write a line per row: its number, and score, decision and probability of every label."""
     writer = csv.writer(file, lineterminator="\n")
-    columns = [f"{name}.{what}" for name in names for what in ANSWERS]
-    writer.writerow(["row", *columns])
-    for number, row in enumerate(answer_cells(*answer)):
-        writer.writerow([number, *(cell for cells in row for cell in cells)])
-    return file.getvalue()
+    writer.writerow(["row", *(f"{name}.{what}" for name in names for what in ANSWERS)])
+    number = count()
+    for answer in answers:
+        for row in answer_cells(*answer):
+            writer.writerow([next(number), *(cell for cells in row for cell in cells)])
 
 
-def to_json(names: Sequence[str], answer: Answer) -> str:
-    """Return names, scores, decisions and probabilities; one list per row."""
-    told = {
-        "labels": names,
-        "scores": answer.scores.tolist(),
-        "decisions": answer.decisions.astype(int).tolist(),
-        "probabilities": answer.probabilities.tolist(),
-    }
-    return to_text(told) + "\n"
+def write_json(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:
+    """Write names, scores, decisions and probabilities; one list per row."""
+    told: dict[str, list[Any]] = {"labels": [*names]}
+    told |= {"scores": [], "decisions": [], "probabilities": []}
+    for answer in answers:
+        told["scores"] += answer.scores.tolist()
+        told["decisions"] += answer.decisions.astype(int).tolist()
+        told["probabilities"] += answer.probabilities.tolist()
+    file.write(to_text(told) + "\n")

@@ -19,13 +19,17 @@ TABLE_OPTIONS = {
     "text_as_category": "that are taken as words, also if they are numbers",
     "date": "that are dates; A=%%d.%%m.%%Y gives the format",
 }
-TABLES = (".csv", ".parquet")
+HOW = {
+    "decimal": ("SIGN", "the decimal sign of a CSV file, . or , (found if not given)"),
+    "yes": ("WORD", "the word of such a file by which a label is there; all others are no"),
+}
+TABLES = (".csv", ".tsv", ".parquet")
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
 def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool = False) -> None:
     """Add the arguments that name the data."""
-    where = "a name of `efcml datasets list`, or a .csv, .parquet or .arff file"
+    where = "a name of `efcml datasets list`, or a .csv, .tsv, .parquet or .arff file"
     if optional:
         where += f" ({BUILT_IN} if not given)"
     number: Any = {"nargs": "?", "default": BUILT_IN} if optional else {}
@@ -41,6 +45,8 @@ def add_source(parser: ArgumentParser, *, optional: bool = False, several: bool 
     for option, what in TABLE_OPTIONS.items():
         flag = f"--{option.replace('_', '-')}"
         parser.add_argument(flag, metavar="A,B", help=f"columns of such a file {what}")
+    for option, (metavar, what) in HOW.items():
+        parser.add_argument(f"--{option}", metavar=metavar, help=what)
     parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
@@ -55,12 +61,15 @@ def read_source(options: Namespace) -> Dataset:
         if options.labels is None:
             raise ValueError(f"which columns of {path} are labels? Name them with --labels.")
         labels = int(options.labels) if options.labels.isdigit() else options.labels
-        given = {name: value for name in TABLE_OPTIONS if (value := getattr(options, name))}
-        read = datasets.from_csv if kind == ".csv" else datasets.from_parquet
+        asked = (*TABLE_OPTIONS, *HOW)
+        given = {name: value for name in asked if (value := getattr(options, name))}
+        read = datasets.from_parquet if kind == ".parquet" else datasets.from_csv
+        if kind == ".parquet" and given.pop("decimal", None):
+            raise ValueError(f"--decimal is for CSV files, not for {path}.")
         ds = read(path, labels, n_initial=options.initial, **given)
         tell_columns(ds)
         return ds
-    for name in TABLE_OPTIONS:
+    for name in (*TABLE_OPTIONS, *HOW):
         if getattr(options, name) is not None:
             raise ValueError(
                 f"--{name.replace('_', '-')} is for CSV and Parquet files, not for {options.data}."
@@ -72,18 +81,20 @@ def read_source(options: Namespace) -> Dataset:
     for option in ("labels", "xml"):
         if getattr(options, option) is not None:
             known = options.data in (*datasets.CATALOG, *datasets.GENERATORS)
-            what = "the name of a data set" if known else "none (.csv, .parquet, .arff)"
+            what = "the name of a data set" if known else "none (.csv, .tsv, .parquet, .arff)"
             raise ValueError(f"--{option} is for files: {options.data} is {what}.")
     given = {} if options.initial is None else {"n_initial": options.initial}
     return datasets.load(options.data, **given)
 
 
 def tell_columns(ds: Dataset) -> None:
-    """Say what became of each column of a table that holds more than numbers."""
+    """Say what became of each column of a table of more than numbers, and what else matters."""
     if ds.table is not None:
         print(f"efcml: columns of {ds.name}", file=sys.stderr)
         for line in ds.table.lines:
             print(f"  {line}", file=sys.stderr)
+    for note in ds.notes:
+        print(f"efcml: note: {note}", file=sys.stderr)
 
 
 def choose_rows(ds: Dataset, *, seed: int | None = None, quick: bool = False) -> Ints:
@@ -113,9 +124,7 @@ def take_rows(ds: Dataset, rows: Ints) -> Dataset:
     """Return a data set of some rows of another; the first ones are still its initial part."""
     import numpy as np
 
-    from efcml.support.row_files import take_from_file
-
     if np.array_equal(rows, np.arange(len(ds))):
         return ds
     n_initial = int((rows < ds.n_initial).sum())
-    return replace(ds, X=take_from_file(ds.X, rows), Y=ds.Y[rows], n_initial=n_initial, marks={})
+    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=n_initial, marks={})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import shutil
 from pathlib import Path
+from typing import TextIO
 
 from efcml.support.folders import make_folder, whole_files
 
@@ -14,7 +17,9 @@ def check_target(path: Path) -> None:
     make_folder(path.parent)
 
 
-def write_target(path: Path, text: str) -> None:
-    """Write a text to the file."""
+def write_target(path: Path, source: str | TextIO) -> None:
+    """Write a text, or what another file holds, to the file."""
+    content = io.StringIO(source) if isinstance(source, str) else source
     with whole_files(path.parent) as place:
-        (place / path.name).write_text(text, encoding="utf-8", newline="")
+        with (place / path.name).open("w", encoding="utf-8", newline="") as file:
+            shutil.copyfileobj(content, file)

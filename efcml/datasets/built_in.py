@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from .catalog import Dataset
+from .dataset import Dataset
 from .drift_streams import KINDS, drift_stream
 from .synthetic import drifting_clusters, drifting_clusters_2d, stationary_clusters
 

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .catalog import check_initial
+from .dataset import check_initial
 from .synthetic import (
     N_CLUSTERS,
     World,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
-    from .catalog import Dataset
+    from .dataset import Dataset
 
 MIDDLE = N_CLUSTERS  # the centre that no cluster has at first
 JUMPING_CLUSTERS = 0, 3

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .catalog import Dataset
+from .dataset import Dataset
 
 if TYPE_CHECKING:
     from numpy.random import Generator as Rng

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.estimators.encoding import Encoding, find_encoding
 from efcml.estimators.targets import refuse_complex, refuse_text
 from efcml.support.dense import is_sparse
 from efcml.support.masks import fill_mask, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
+    from efcml.tables import TableEncoder
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
@@ -24,7 +24,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     Categories of a data frame become columns of 0 and 1. Numbers in arrays and lists are checked
     here. All else is left to scikit-learn.
     """
-    encoding: Encoding | None = getattr(estimator, "_encoding", None)
+    encoding: TableEncoder | None = getattr(estimator, "_encoding", None)
     if reset:
         encoding = find_encoding(X)
         for fact in ("_encoding", "_named_later"):
@@ -32,7 +32,44 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
         vars(estimator).update({} if encoding is None else {"_encoding": encoding})
     if encoding is None:
         return check_numbers(estimator, X, reset=reset)
-    return encoding.spread(check_numbers(estimator, encoding.put_codes(X), reset=reset))
+    return spread(encoding, X, check_numbers(estimator, without_words(encoding, X), reset=reset))
+
+
+def find_encoding(X: Any) -> TableEncoder | None:
+    """Return how the categories of a data frame are encoded; None if it has none."""
+    kinds = getattr(X, "dtypes", None) if hasattr(X, "isetitem") else None
+    if kinds is None or not any(hasattr(kind, "categories") for kind in kinds):
+        return None
+    from efcml.tables.encoder import TableEncoder
+
+    return TableEncoder.learn_categories(X)
+
+
+def without_words(encoding: TableEncoder, X: Any) -> Any:
+    """Return a table with 0 in all columns that are categories, to check the others."""
+    is_frame = hasattr(X, "isetitem")
+    X = X.copy() if is_frame else np.array(X, dtype=object)
+    for place, column in enumerate(encoding.columns):
+        if column.values and X.ndim == 2 and place < X.shape[1]:
+            if is_frame:
+                X.isetitem(place, 0.0)
+            else:
+                X[:, place] = 0.0
+    return X
+
+
+def spread(encoding: TableEncoder, X: Any, checked: Floats) -> Floats:
+    """Return rows as the learner takes them: a column for each value of a category."""
+    import pandas
+
+    from efcml.tables.fields import Fields
+
+    frame = X if hasattr(X, "iloc") else pandas.DataFrame(np.array(X, dtype=object))
+    parts = [
+        column.encode(Fields(frame.iloc[:, place])) if column.values else checked[:, [place]]
+        for place, column in enumerate(encoding.columns)
+    ]
+    return np.ascontiguousarray(np.hstack(parts))
 
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:

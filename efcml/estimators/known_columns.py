@@ -20,12 +20,24 @@ def kinds_of_columns(estimator: Any) -> ColumnKinds:
     known: list[Group] = []
     encoding = getattr(estimator, "_encoding", None)
     if encoding is not None:
-        names, known = encoding.names(names), encoding.groups(names)
+        names, known = spread_names(names, encoding.columns)
     known += [
         Group(name, columns, tuple(names[j] for j in columns))
         for name, columns in estimator._groups.items()
     ]
     return ColumnKinds(tuple(names), estimator._flags, tuple(known))
+
+
+def spread_names(given: Sequence[str], columns: Sequence[Any]) -> tuple[list[str], list[Group]]:
+    """Return names of all features, and those that are values of one category."""
+    names: list[str] = []
+    groups = []
+    for name, column in zip(given, columns, strict=True):
+        if column.values:
+            places = tuple(range(len(names), len(names) + len(column.values)))
+            groups.append(Group(name, places, column.values))
+        names += [f"{name}={value}" for value in column.values] or [name]
+    return names, groups
 
 
 def is_warming_up(learner: Any) -> bool:

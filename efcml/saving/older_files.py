@@ -16,7 +16,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from efcml.saving.column_facts import know_nothing
 from efcml.support.aliases import Facts, Shapes
 
 PARAMETERS = {
@@ -30,6 +29,7 @@ PARAMETERS = {
     "decision": "hamming",
 }
 LEARNER = {"shared": None, "renewal": None, "n_recent": 0, "layered": False}
+KNOW_NOTHING: Facts = {"flags": [], "groups": [], "categories": []}  # of columns
 COUNTS = {"splits": 0, "drifts": 0}
 # New arrays by format; and in format 2 all of the recent cases.
 ARRAYS = {
@@ -72,7 +72,7 @@ def add_new_facts(facts: Any) -> None:
             | facts
         )
     if {"classes", "label_names", "learner"} <= facts.keys():
-        facts.setdefault("columns", know_nothing())
+        facts.setdefault("columns", KNOW_NOTHING)
     for part in facts.values():
         add_new_facts(part)
 

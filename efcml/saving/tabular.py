@@ -17,19 +17,13 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.rivals.model_list import MODELS
 from efcml.rivals.per_label import ChainLearner, OneVsRestLearner
-from efcml.saving.column_facts import (
-    check_columns,
-    pack_columns,
-    unpack_columns,
-)
-from efcml.saving.file_checks import take, take_words
+from efcml.saving.file_checks import shorten, take, take_words
 from efcml.saving.learners import (
     check_learner,
     check_per_label,
     learner_shapes,
     per_label_shapes,
 )
-from efcml.saving.table_facts import check_table_facts, pack_table, table_of, unpack_table
 from efcml.support.states import from_plain, nest, pick, to_plain
 
 if TYPE_CHECKING:
@@ -41,7 +35,7 @@ LEARNERS: dict[str, Any] = {
     "OneVsRestEFC": OneVsRestLearner,
     "ChainEFC": ChainLearner,
 }
-OPTIONAL = {"table": list, "named_later": bool}  # facts that not every fitted model has
+OPTIONAL = {"table": dict, "named_later": bool}  # facts that not every fitted model has
 PARAMETER_KINDS = (NoneType, bool, int, float, str, list)
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -65,7 +59,7 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
         fitted["named_later"] = True
     table = table_of(model, table)
     if table is not None:  # files of other models are as they were before there were tables
-        fitted["table"] = pack_table(table)
+        fitted["table"] = table.facts()
     return facts, nest(learner=arrays)
 
 
@@ -98,7 +92,9 @@ def shapes(facts: Facts) -> Shapes:
         n_labels = len(learner["models"])
     n_given = check_columns(fitted["columns"], learner["n_features"])
     if "table" in fitted:
-        check_table_facts(fitted["table"], n_given)
+        n_made = len(read_encoder(fitted["table"]).feature_names)
+        if n_made != n_given:
+            raise ValueError(f"a table of {n_made} features cannot be that of {n_given}")
     for name, count in (("feature_names", n_given), ("label_names", n_labels)):
         if fitted[name] is not None:
             take_words(fitted[name], name, count)
@@ -147,8 +143,88 @@ def unpack_fitted(facts: Facts, arrays: Arrays) -> dict[str, Any]:
     if fitted.get("named_later"):
         found["_named_later"] = True
     if "table" in fitted:
-        found["table_"] = unpack_table(fitted["table"])
+        found["table_"] = read_encoder(fitted["table"])
     return found | {"learner_": learner}
+
+
+def read_encoder(facts: Any) -> TableEncoder:
+    """Return the encoder of a table, or refuse what cannot have been learned."""
+    from efcml.tables.encoder import TableEncoder  # not above: it loads pandas
+
+    return TableEncoder.from_facts(facts)
+
+
+def table_of(model: Any, table: TableEncoder | None) -> TableEncoder | None:
+    """Return the table that goes into the file of an estimator.
+
+    The one that is given must fit. One that came with the model does so no more if it was fitted
+    anew with other features.
+    """
+    given = table is not None
+    table = table if given else getattr(model, "table_", None)
+    if table is None or not hasattr(model, "learner_"):
+        return None
+    if not hasattr(table, "feature_names"):
+        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
+    names = getattr(model, "feature_names_in_", None)
+    known = table.feature_names if names is None else tuple(map(str, names))
+    if known == table.feature_names and len(known) == model.n_features_in_:
+        return table
+    if given:
+        raise ValueError(
+            f"the table has {len(table.feature_names)} features, the model"
+            f" {model.n_features_in_} or other names: give the table of its data set."
+        )
+    return None
+
+
+def pack_columns(model: Any) -> Facts:
+    """Return the kinds of columns of a fitted estimator as JSON can hold them."""
+    encoding = getattr(model, "_encoding", None)
+    return {
+        "flags": np.flatnonzero(model._flags).tolist(),
+        "groups": [[name, list(columns)] for name, columns in model._groups.items()],
+        "categories": [] if encoding is None else encoding.facts()["columns"],
+    }
+
+
+def check_columns(facts: Facts, n_features: int) -> int:
+    """Return how many columns a table must have for so many features, or refuse the facts."""
+    take(facts, "the columns", flags=list, groups=list, categories=list)
+    check_places(facts["flags"], n_features)
+    for pair in facts["groups"]:
+        if not isinstance(pair, list) or [type(part) for part in pair] != [str, list]:
+            raise ValueError(f"a group must be a name and columns, not {shorten(repr(pair), 40)}")
+        if len(pair[1]) < 2:
+            raise ValueError("a group must have two columns or more")
+    check_places([column for _, columns in facts["groups"] for column in columns], n_features)
+    if not facts["categories"]:
+        return n_features
+    encoding = read_encoder({"columns": facts["categories"], "labels": []})
+    if len(encoding.feature_names) != n_features or len(encoding.used) < len(encoding.columns):
+        raise ValueError(f"categories of other columns than those of {n_features} features")
+    return len(encoding.columns)
+
+
+def check_places(places: list[Any], count: int) -> None:
+    """Refuse places of columns that are none, or that come twice."""
+    good = all(type(place) is int and 0 <= place < count for place in places)
+    if not good or len(set(places)) < len(places):
+        raise ValueError(f"places of columns must be among {count}, each once")
+
+
+def unpack_columns(facts: Facts, n_features: int) -> dict[str, Any]:
+    """Return what an estimator knows of its columns, by the names of its attributes."""
+    flags = np.zeros(n_features, dtype=bool)
+    flags[facts["flags"]] = True
+    found = {
+        "n_features_in_": check_columns(facts, n_features),
+        "_flags": flags,
+        "_groups": {name: tuple(columns) for name, columns in facts["groups"]},
+    }
+    if facts["categories"]:
+        found["_encoding"] = read_encoder({"columns": facts["categories"], "labels": []})
+    return found
 
 
 def parameter_names(kind: str) -> tuple[str, ...]:

@@ -1,43 +1,130 @@
-"""From the columns of an ordinary table to features: learned once, kept with the model."""
+"""From tables to features and labels: learned from the first rows, the same for all later ones."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from efcml.support.file_text import short, to_number
-from efcml.tables.column_finding import Choices, find_column, name_features
-from efcml.tables.csv_rows import find_labels
-from efcml.tables.problems import Problem, TableProblems
-from efcml.tables.raw_tables import RawTable, frame_like, is_frame, read_raw
-from efcml.tables.table_columns import LEFT_OUT, NUMBER, TableColumn
-from efcml.tables.words import is_gap, yes_or_no
+from efcml.tables.columns import (
+    CATEGORY,
+    DATE,
+    DROP,
+    FLAG,
+    KINDS,
+    LABEL,
+    LEFT_OUT,
+    NUMBER,
+    PARTS,
+    WEEKDAYS,
+    Column,
+    category_column,
+    find_column,
+    find_label,
+    name_features,
+    number_column,
+)
+from efcml.tables.fields import ISO, Fields
+from efcml.tables.reading import Table, read_table
+from efcml.tables.words import TableProblems, in_words, short
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from efcml.support.aliases import Floats, PathLike
+    from efcml.support.aliases import Facts, Floats, PathLike
 
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
+LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown"
+LISTS = ("features", "values", "parts")
+LONGEST = 60  # characters of the format of a date
 
 
 @dataclass(frozen=True)
 class TableEncoder:
     """What was learned of a table: what each column is and which features it becomes.
 
-    Made by `datasets.from_csv` and `datasets.from_frame` for tables that hold more than numbers,
-    and part of the model file. Printed, it says what became of each column.
+    Made by `datasets.from_csv` and `datasets.from_frame`, and part of the model file. Printed, it
+    says what became of each column.
     """
 
-    columns: tuple[TableColumn, ...]
+    columns: tuple[Column, ...]
+    labels: tuple[Column, ...] = ()
+
+    @classmethod
+    def learn(
+        cls,
+        table: Table,
+        labels: Sequence[str],
+        n_learned: int,
+        kinds: Mapping[str, str],
+        yes: str = "",
+    ) -> TableEncoder:
+        """Find out what each column is; values and first days are those of some first rows.
+
+        ``kinds`` says what columns are: "drop", "category", "date" or the format of one. All that
+        is wrong with the table is told at once.
+        """
+        check_kinds(table, labels, kinds)
+        first = table.head(n_learned)
+        columns, problems = [], []
+        for name in table.names:
+            seen = table.fields(name)
+            odd = None if kinds.get(name) == DROP else seen.find_odd()
+            try:
+                if odd is not None:
+                    raise ValueError(
+                        f"{table.place(odd)}: column {short(name)} of type {seen.column.dtype}"
+                        " holds other things than numbers, words and dates: encode it or drop it"
+                    )
+                if name not in labels:
+                    said = kinds.get(name, "")
+                    columns.append(find_column(name, seen, first.fields(name), said))
+            except ValueError as error:
+                problems.append(str(error))
+        found = [find_label(name, table.fields(name), yes) for name in labels]
+        encoder = cls(tuple(name_features(columns)), tuple(found))
+        counts = Counter(encoder.feature_names)
+        twice = [feature for feature, count in counts.items() if count > 1]
+        if twice:
+            problems.append(f"two features are called {short(twice[0])}: rename a column")
+        if not (counts or problems):
+            left = in_words(encoder.lines, 150)[1:-1]
+            problems.append(f"no features are left ({left}): give other columns")
+        if not problems and not kinds and encoder._takes_all_as_numbers(table):
+            numbers = [c if c.kind == NUMBER else number_column(c.name) for c in encoder.columns]
+            encoder = cls(tuple(numbers), tuple(found))
+        if problems:
+            encoder._encode(table, encoder.labels, problems)  # tells all problems
+        encoder._encode(table, (*encoder.labels, *encoder.used), problems, IN_ANOTHER_WAY)
+        return encoder
+
+    @classmethod
+    def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
+        """Return how the categories of a frame of features are read; None if it has none."""
+        columns = []
+        for place, kind in enumerate(frame.dtypes):
+            name, seen = str(frame.columns[place]), Fields(frame.iloc[:, place])
+            if seen.categories == []:
+                raise ValueError(f"column {name} is a category without any value: drop it.")
+            is_category = seen.categories is not None
+            columns.append(category_column(name, seen, seen) if is_category else number_column(name))
+        return cls(tuple(columns)) if any(column.values for column in columns) else None
+
+    def _takes_all_as_numbers(self, table: Table) -> bool:
+        """Tell whether a table holds nothing but numbers without gaps: all of it is taken then."""
+        return all(
+            (column.kind in (NUMBER, FLAG, LEFT_OUT))
+            and not np.isnan(table.fields(column.name).numbers).any()
+            for column in self.columns
+        )
 
     @cached_property
-    def used(self) -> tuple[TableColumn, ...]:
+    def used(self) -> tuple[Column, ...]:
         """The columns that become features."""
         return tuple(column for column in self.columns if column.kind != LEFT_OUT)
 
@@ -45,6 +132,17 @@ class TableEncoder:
     def feature_names(self) -> tuple[str, ...]:
         """The names of all features."""
         return tuple(name for column in self.used for name in column.features)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of the labels."""
+        return tuple(label.name for label in self.labels)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it says no more than that every column is a number and every label 0 or 1."""
+        every = (*self.columns, *self.labels)
+        return all(column.said in (NUMBER, LABEL) for column in every)
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -55,10 +153,21 @@ class TableEncoder:
             if column.values
         }
 
+    @property
+    def lines(self) -> list[str]:
+        """What became of each column; numbers without gaps share a line."""
+        plain = [column.name for column in self.columns if column.said == NUMBER]
+        told = [str(column) for column in self.columns if column.said != NUMBER]
+        told += [str(label) for label in self.labels if label.said != LABEL]
+        return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
     def encode(
-        self, table: PathLike | DataFrame, *, delimiter: str | None = None
-    ) -> Floats | DataFrame:
-        """Return the features of the rows of a CSV file or a data frame like the first one.
+        self, table: PathLike | pd.DataFrame | Table, *, delimiter: str | None = None
+    ) -> Floats | pd.DataFrame:
+        """Return the features of the rows of a file or a data frame like the first one.
 
         Further columns, such as labels, may be there. A value that a category did not have is
         "other".
@@ -67,181 +176,206 @@ class TableEncoder:
         ----------
         table : str, path or pandas.DataFrame
         delimiter : str, optional
-            Of a file; found in its header row if not given.
+            Of a CSV file; found in its header row if not given.
 
         Returns
         -------
         array of shape (n, p), or DataFrame
             A data frame, with the names of the features, if one is given.
         """
-        X = self.encode_raw(read_raw(table, delimiter))
-        return frame_like(table, X, self.feature_names) if is_frame(table) else X
+        rows = table if isinstance(table, Table) else read_table(table, delimiter)
+        return like(table, self._encode(rows, self.used), self.feature_names)
 
     def encode_with_labels(
         self,
-        table: PathLike | DataFrame,
-        labels: str | Sequence[str] | int,
+        table: PathLike | pd.DataFrame | Table,
+        labels: str | Sequence[str] | int | None = None,
         *,
         delimiter: str | None = None,
-    ) -> tuple[Floats, Floats] | tuple[DataFrame, DataFrame]:
+    ) -> tuple[Any, Any]:
         """Return the features and the labels of such rows, to go on learning from them.
 
         Parameters
         ----------
         table, delimiter
             As for `encode`.
-        labels : sequence of str, str with commas, or int
-            Columns of 0 and 1, or yes and no, or how many of the last columns; a gap is not known,
-            NaN.
+        labels : sequence of str, str with commas, or int, optional
+            Columns of 0 and 1, or yes and no, or how many of the last columns; those of the first
+            table if not given. A gap is not known, NaN.
 
         Returns
         -------
         X, Y : arrays of shape (n, p) and (n, K), or DataFrames
         """
-        raw = read_raw(table, delimiter)
-        names = [raw.names[place] for place in find_labels(raw.names, labels, raw.where)]
-        X, Y = encode_labelled(self, raw, names, raw.problems, "")
-        if not is_frame(table):
-            return X, Y
-        return frame_like(table, X, self.feature_names), frame_like(table, Y, names)
+        rows = table if isinstance(table, Table) else read_table(table, delimiter)
+        names = self.label_names if labels is None else find_labels(rows.names, labels, rows.where)
+        X, Y = self.encode_both(rows, names)
+        return like(table, X, self.feature_names), like(table, Y, names)
 
-    def encode_raw(self, raw: RawTable, otherwise: str = "") -> Floats:
-        """Return the features of a table as text, or all that is wrong with it."""
-        missing = [column.name for column in self.used if column.name not in raw.index]
-        if missing:
+    def encode_both(self, table: Table, labels: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return the features and the labels of a table that has been read."""
+        known = {label.name: label for label in self.labels}
+        columns = [known.get(name, Column(name, LABEL, LABEL)) for name in labels]
+        Y, X = np.split(self._encode(table, (*columns, *self.used)), [len(labels)], axis=1)
+        return np.ascontiguousarray(X), np.ascontiguousarray(Y)
+
+    def _encode(
+        self,
+        table: Table,
+        columns: Sequence[Column],
+        problems: Sequence[str] = (),
+        otherwise: str = "",
+    ) -> Floats:
+        """Return the numbers of some columns, or these problems and all others."""
+        absent = [column.name for column in columns if column.name not in table.names]
+        if absent:
             raise ValueError(
-                f"{raw.where} has no column {short(', '.join(missing), 200)}, which the model"
-                f" needs; its columns are {short(', '.join(raw.names), 200)}"
+                f"{table.where} has no column {in_words(absent)}, which the model needs; its"
+                f" columns are {in_words(table.names)}"
             )
-        problems, blocks = list(raw.problems), []
-        for column in self.used:
-            texts = raw.column(column.name)
-            quickly = all_numbers(texts) if column.kind == NUMBER else None
-            if quickly is not None and column.name not in raw.odd:
-                blocks.append(quickly[:, None])
-                continue
-            read = {text: column.read(text) for text in dict.fromkeys(texts)}
-            wrong = [*find_wrong(column, raw, read, otherwise)]
-            problems += wrong
-            if not wrong:
-                rows = np.array([read[text] for text in texts], dtype=float)
-                blocks.append(rows.reshape(len(texts), len(column.features)))
+        blocks, problems = [np.empty((len(table), 0))], list(problems)
+        for column in columns:
+            seen = table.fields(column.name)
+            blocks.append(column.encode(seen))
+            problems += find_wrong(table, column, seen, blocks[-1], otherwise)
         if problems:
-            raise TableProblems(raw.where, problems)
+            raise TableProblems(table.where, problems)
         return np.ascontiguousarray(np.hstack(blocks))
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
+    # -- as JSON ----------------------------------------------------------------------------
 
-    @property
-    def lines(self) -> list[str]:
-        """What became of each column; numbers without gaps share a line."""
-        plain = [column.name for column in self.columns if column.said == NUMBER]
-        told = [str(column) for column in self.columns if column.said != NUMBER]
-        return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+    def facts(self) -> Facts:
+        """Return all of it as JSON can hold it."""
+        return {
+            part: [
+                {key: list(v) if key in LISTS else v for key, v in asdict(column).items()}
+                for column in columns
+            ]
+            for part, columns in (("columns", self.columns), ("labels", self.labels))
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Any) -> TableEncoder:
+        """Return an encoder that was kept as facts, or refuse what cannot have been learned."""
+        if not isinstance(facts, dict) or facts.keys() != {"columns", "labels"}:
+            raise ValueError("a table must say columns and labels and nothing else")
+        if not all(isinstance(part, list) for part in facts.values()):
+            raise ValueError("columns and labels of a table must be lists")
+        parts = {part: tuple(map(check_column, listed)) for part, listed in facts.items()}
+        encoder = cls(**parts)
+        for names in (
+            [column.name for column in (*encoder.columns, *encoder.labels)],
+            encoder.feature_names,
+        ):
+            if len(set(names)) < len(names):
+                raise ValueError("a table has two columns of one name")
+        if any((column.kind == LABEL) != (column in encoder.labels) for column in sum(parts.values(), ())):
+            raise ValueError("labels of a table must be labels, and nothing else")
+        return encoder
 
 
-def all_numbers(texts: Sequence[str]) -> Floats | None:
-    """Return what `to_number` makes of every field, in a fraction of the time; None if not all are.
-
-    Examples
-    --------
-    >>> all_numbers(["1", "2e-1"]), all_numbers(["1", ""]), all_numbers(["1_0"])
-    (array([1. , 0.2]), None, None)
-    """
-    try:
-        values = np.array([float(text) for text in texts])
-    except ValueError:
-        return None
-    return values if np.isfinite(values).all() and "_" not in "".join(texts) else None
+def check_column(facts: Any) -> Column:
+    """Return a column that was kept as facts; refuse one that no table can have."""
+    known = {one.name: one.type for one in fields(Column)}
+    if not isinstance(facts, dict) or facts.keys() != known.keys():
+        raise ValueError(f"a column of the table must say {', '.join(known)} and nothing else")
+    for name, value in facts.items():
+        kind = list if name in LISTS else bool if known[name] == "bool" else str
+        if type(value) is not kind or (kind is list and any(type(one) is not str for one in value)):
+            raise ValueError(f"a column of the table says {name}={short(value)}")
+    column = Column(**{key: tuple(v) if key in LISTS else v for key, v in facts.items()})
+    if column.kind not in KINDS:
+        raise ValueError(f"a column of the table is of the kind {short(column.kind)}")
+    n_values, n_parts = len(column.values), len(column.parts)
+    expected = {NUMBER: 1, FLAG: 1, CATEGORY: n_values, DATE: n_parts + n_values}
+    if len(column.features) != expected.get(column.kind, 0):
+        raise ValueError(f"the column {short(column.name)} has other features than values")
+    if len(set(column.values)) < n_values or (column.kind == CATEGORY and not n_values):
+        raise ValueError("a category must have values, each once")
+    if column.kind == DATE:
+        known_how = column.how == ISO or ("%" in column.how and len(column.how) <= LONGEST)
+        good = {*column.values} <= {*WEEKDAYS} and {*column.parts} <= {*PARTS}
+        if not (good and known_how and re.fullmatch(r"\d{4}-\d\d-\d\d", column.start)):
+            raise ValueError(f"the column {short(column.name)} is no date that can be read")
+    return column
 
 
 def find_wrong(
-    column: TableColumn, raw: RawTable, read: dict[str, list[float] | None], otherwise: str
-) -> Iterator[Problem]:
+    table: Table, column: Column, seen: Fields, encoded: Floats, otherwise: str
+) -> Iterator[str]:
     """Yield what is wrong with the fields of a column: words out of place."""
-    if column.name in raw.odd:
-        yield raw.odd[column.name]
+    reason, rows = column.find_wrong(seen, encoded)
+    if not rows:
         return
-    texts = raw.column(column.name)
-    strange = {text for text, features in read.items() if features is None}
-    if strange:
-        rows = [row for row, text in enumerate(texts) if text in strange]
-        others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
-        others = others if len(rows) > 1 else ""
-        said = f"{column.refuse(texts[rows[0]])}{others}: replace it{otherwise}"
-        yield Problem(raw.place(rows[0]), said)
-
-
-def learn_table(
-    raw: RawTable, labels: Sequence[str], n_initial: int, choices: Choices
-) -> tuple[TableEncoder, Floats, Floats]:
-    """Return what each column of a table is, and its features and labels.
-
-    All that is wrong with the table is told at once.
-    """
-    choices.check(raw, labels)
-    problems, columns, chosen = list(raw.problems), [], set(labels)
-    features = [name for name in raw.names if name not in chosen] if len(raw) else []
-    for name in features:
-        found = find_column(raw, name, n_initial, choices)
-        if isinstance(found, Problem):
-            problems.append(found)
-        else:
-            columns.append(found)
-    table = TableEncoder(tuple(name_features(columns)))
-    return table, *encode_labelled(table, raw, labels, problems)
-
-
-def encode_labelled(
-    table: TableEncoder,
-    raw: RawTable,
-    labels: Sequence[str],
-    known: Sequence[Problem],
-    otherwise: str = IN_ANOTHER_WAY,
-) -> tuple[Floats, Floats]:
-    """Return the features and labels of a table as text, or these problems and all others."""
-    problems, X = list(known), np.empty((len(raw), 0))
-    Y = np.full((len(raw), len(labels)), np.nan)
-    for k, name in enumerate(labels):
-        problems += read_label(raw, name, Y[:, k])
-    names = Counter(table.feature_names)
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        problems.append(Problem("", f"two features are called {short(twice[0])}: rename a column"))
-    if not (names or problems):
-        left = short("; ".join(table.lines), 150)[1:-1]
-        problems.append(Problem("", f"no features are left ({left}): give other columns"))
-    try:
-        X = table.encode_raw(raw, otherwise) if table.used else X
-    except TableProblems as error:
-        problems += error.problems[len(raw.problems) :]
-    if problems:
-        raise TableProblems(raw.where, problems)
-    return X, Y
-
-
-def read_label(raw: RawTable, name: str, out: Floats) -> Iterator[Problem]:
-    """Write the labels of a column to an array, NaN where unknown; yield what is wrong with it."""
-    if name in raw.odd:
-        yield raw.odd[name]
+    place, text = table.place(rows[0]), seen.text(rows[0])
+    if column.kind == LABEL:
+        others = {seen.text(row) for row in rows} - {text}
+        more = f" and {len(others)} other thing{'s' * (len(others) > 1)} elsewhere" if others else ""
+        how = "say which word is yes" if others else "say which word is yes, or correct it"
+        yield f"{place}: label {short(column.name)} is {short(text)}{more}: {LABELS_ARE}; or {how}"
         return
-    texts = raw.column(name)
-    values = {text: np.nan if is_gap(text) else as_label(text) for text in dict.fromkeys(texts)}
-    wrong = [text for text, value in values.items() if value is None]
-    if wrong:
-        others = f" and {len(wrong) - 1} other things elsewhere" if len(wrong) > 1 else ""
-        advice = ": make a label of each word" if len(wrong) > 1 else ""
-        yield Problem(
-            raw.place(texts.index(wrong[0])),
-            f"label {short(name)} is {short(wrong[0])}{others}: labels are 0 or 1, yes or no, empty"
-            f" where unknown{advice}",
+    others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
+    others = others if len(rows) > 1 else ""
+    yield (
+        f"{place}: {short(text)} in column {short(column.name)} is {reason}{others}: replace it"
+        f"{otherwise}"
+    )
+
+
+def like(table: Any, X: Floats, names: Sequence[str]) -> Any:
+    """Return rows as a data frame with the index of another; as they are if it is none."""
+    if isinstance(table, pd.DataFrame):
+        return pd.DataFrame(X, index=table.index, columns=list(names))
+    return X
+
+
+def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: str) -> list[str]:
+    """Return the names of the label columns, which may be one text with commas, or a number."""
+    if len(names) < 2:
+        raise ValueError(
+            f"{where}, line 1: only one column: no ',' in it; separate columns by commas,"
+            " semicolons, tabs or bars, or say the delimiter"
         )
-        return
-    out[:] = [values[text] for text in texts]
+    if isinstance(labels, Integral):
+        count = int(labels)
+        if not 0 < count < len(names):
+            raise ValueError(
+                f"{where} has {len(names)} columns, of which the last {count} cannot be labels:"
+                f" choose a number from 1 to {len(names) - 1}"
+            )
+        return list(names[-count:])
+    wanted = listed_columns(names, labels)
+    absent = [name for name in wanted if name not in names]
+    if absent:
+        raise ValueError(
+            f"{where} has no column {', '.join(map(short, absent))}: choose the labels among"
+            f" {in_words(names)}"
+        )
+    if not wanted:
+        raise ValueError(f"{where}: no label column is named: name at least one")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"{where}: a label column is named twice: name each one once")
+    if len(wanted) == len(names):
+        raise ValueError(f"{where}: every column is a label: no features are left")
+    return wanted
 
 
-def as_label(text: str) -> float | None:
-    """Return 0 or 1, or None if a field is neither."""
-    number = to_number(text)  # 1.0 and 1e0 are 1, too
-    return number if number in (0.0, 1.0) else yes_or_no(text)
+def listed_columns(names: Sequence[str], columns: Sequence[str] | str) -> list[str]:
+    """Return names that are given as a list, or separated by commas."""
+    if not isinstance(columns, str):
+        return [str(column) for column in columns]
+    whole = columns.strip()
+    return [whole] if whole in names else [part.strip() for part in whole.split(",")]
+
+
+def check_kinds(table: Table, labels: Sequence[str], kinds: Mapping[str, str]) -> None:
+    """Refuse what a person says of columns that are not there, or are labels."""
+    for name in kinds:
+        if name not in table.names:
+            raise ValueError(
+                f"{table.where} has no column {short(name)}: choose among {in_words(table.names)}"
+            )
+        if name in labels:
+            raise ValueError(
+                f"{table.where}: column {short(name)} is a label: drop or encode features"
+            )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from efcml import ActiveLearner, EFCMLClassifier, datasets
-from efcml.datasets.catalog import DatasetNotFound
+from efcml.datasets import DatasetNotFound
 from efcml.model.casebase import CaseBase
 from efcml.model.label_layer import LabelLayer
 from efcml.model.memories import follow_antecedents

@@ -1,0 +1,260 @@
+"""Data sets of tables: CSV, TSV, Parquet and ARFF files, and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .dataset import Dataset, tell_labels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from efcml.support.aliases import PathLike
+
+Columns: TypeAlias = Sequence[str] | str
+LARGE = 64 * 2**20  # bytes of a file of which the initial part is not larger than the first rows
+
+
+def from_csv(
+    path: PathLike,
+    label_columns: Sequence[str] | str | int,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    yes: str | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
+) -> Dataset:
+    r"""Read a CSV or TSV file with a header row, in chunks.
+
+    Fields may be quoted. An empty field is an unknown label. A file of numbers is taken as it is.
+    In any other, dates, words, and yes and no become features, and columns that say nothing are
+    left out; ``ds.table`` has what became of each column (docs/your_own_table.md). The first
+    10 000 rows say what each column is.
+
+    Parameters
+    ----------
+    path : str or path
+    label_columns : list of str, str or int
+        Names, names separated by commas, or the number of labels if they are the last columns.
+        All other columns are features.
+    delimiter, decimal : str, optional
+        What separates columns, and the decimal sign. If not given, they are found in the file.
+    yes : str, optional
+        The word by which a label is there, if it is an unusual one; any other is no.
+    name : str, optional
+        The file name without its ending if not given.
+    n_initial : int, optional
+        Rows of the initial part; 30 % of the rows if not given, 10 000 at most of a file of more
+        than 64 MB.
+    description : str
+    drop, text_as_category, date : list of str, or names separated by commas
+        Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
+        ``"day=%m/%d/%Y"`` or ``{"day": "%m/%d/%Y"}`` gives the format of a date.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "songs.csv"
+    ...     _ = path.write_text("tempo,loud,happy,calm\n120,0.5,1,0\n80,0.25,,1\n")
+    ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
+    >>> songs
+    Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
+    >>> songs.Y
+    array([[ 1.,  0.],
+           [nan,  1.]])
+    """
+    said = {"drop": drop, "category": text_as_category, "date": date}
+    how = {"delimiter": delimiter, "decimal": decimal}
+    return _read(path, label_columns, said, yes, name, n_initial, description, how)
+
+
+def from_parquet(
+    path: PathLike,
+    label_columns: Sequence[str] | str | int,
+    *,
+    yes: str | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
+) -> Dataset:
+    """Read a Parquet file, in chunks and otherwise as `from_csv` does. pyarrow must be installed.
+
+    Parameters
+    ----------
+    path : str or path
+    label_columns, yes, name, n_initial, description, drop, text_as_category, date
+        As in `from_csv`.
+
+    Returns
+    -------
+    Dataset
+        With the names of the columns.
+    """
+    said = {"drop": drop, "category": text_as_category, "date": date}
+    return _read(path, label_columns, said, yes, name, n_initial, description)
+
+
+def from_frame(
+    frame: DataFrame,
+    label_columns: Sequence[str] | str | int,
+    *,
+    yes: str | None = None,
+    name: str = "data",
+    n_initial: int | None = None,
+    description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
+) -> Dataset:
+    """Make a data set of a pandas DataFrame that holds features and labels.
+
+    Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
+    an unknown label. All else becomes features as in `from_csv`.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    label_columns, yes, name, n_initial, description, drop, text_as_category, date
+        As in `from_csv`.
+
+    Returns
+    -------
+    Dataset
+        With the names of the columns.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"tempo": [120, 80], "happy": [True, False]})
+    >>> songs = from_frame(frame, "happy", n_initial=1)
+    >>> songs.feature_names, songs.label_names
+    (('tempo',), ('happy',))
+    """
+    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        raise ValueError(
+            f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
+            " other tables"
+        )
+    said = {"drop": drop, "category": text_as_category, "date": date}
+    return _read(frame, label_columns, said, yes, name, n_initial, description)
+
+
+def from_arff(
+    arff: PathLike,
+    xml: PathLike,
+    *,
+    test: PathLike | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+) -> Dataset:
+    """Read an ARFF file of numbers, dense or sparse, whose labels are listed in a MULAN XML file.
+
+    Parameters
+    ----------
+    arff, xml : str or path
+    test : str or path, optional
+        A second ARFF file with the same attributes; its rows follow those of the first.
+    name : str, optional
+        The file name without its ending if not given.
+    n_initial : int, optional
+        Rows of the initial part; if not given, the rows of the first file when there is a second
+        one, else 30 % of the rows.
+    description : str
+
+    Returns
+    -------
+    Dataset
+    """
+    from efcml.tables.arff import read_mulan
+
+    X, Y, *names = read_mulan(arff, xml)
+    if test is not None:
+        X_test, Y_test, *others = read_mulan(test, xml)
+        if names != others:
+            raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
+        n_initial = len(X) if n_initial is None else n_initial
+        X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
+    n_initial = len(X) * 3 // 10 if n_initial is None else n_initial
+    name = Path(arff).stem if name is None else name
+    return Dataset(name, X, Y, n_initial, *names, description, notes=tell_labels(names[1], Y))
+
+
+def _read(
+    source: PathLike | DataFrame,
+    label_columns: Sequence[str] | str | int,
+    said: dict[str, Any],
+    yes: str | None,
+    name: str | None,
+    n_initial: int | None,
+    description: str,
+    how: Mapping[str, str | None] = {},  # noqa: B006  never changed
+) -> Dataset:
+    """Return the data set of a table, of which chunks are read one after the other."""
+    is_file = not hasattr(source, "iloc")
+    if is_file and not Path(source).is_file():  # told before pandas is loaded
+        raise ValueError(f"{source}: no such file: check the path")
+    from efcml.tables.encoder import TableEncoder, find_labels
+    from efcml.tables.reading import CHUNK, read_chunks
+
+    chunks, begun = read_chunks(source, CHUNK, **how), []
+    for chunk in chunks:  # until it is known whether 30 % are more than the first rows
+        begun.append(chunk)
+        if 3 * sum(map(len, begun)) >= 10 * CHUNK:
+            break
+    first, n_begun = begun[0], sum(map(len, begun))
+    labels = find_labels(first.names, label_columns, first.where)
+    usual = isinstance(n_initial, (int, np.integer)) and n_initial > 0
+    n_learned = n_initial if usual else n_begun * 3 // 10 or n_begun
+    encoder = TableEncoder.learn(first, labels, n_learned, _kinds(first.names, said), yes or "")
+    parts = []
+    while begun:
+        parts.append(encoder.encode_both(begun.pop(0), labels))
+    parts += (encoder.encode_both(chunk, labels) for chunk in chunks)
+    X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
+    if n_initial is None:
+        n_initial = len(X) * 3 // 10
+        if is_file and Path(source).stat().st_size > LARGE:
+            n_initial = min(n_initial, CHUNK)
+    name = Path(source).stem if name is None else name
+    plain = encoder.is_plain and not np.isnan(X).any()
+    notes = (*first.notes, *tell_labels(labels, Y))
+    table, names = None if plain else encoder, encoder.feature_names
+    return Dataset(name, X, Y, n_initial, names, labels, description, table=table, notes=notes)
+
+
+def _kinds(names: Sequence[str], said: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a person says of columns, by name: drop, category, date or its format."""
+    from efcml.tables.encoder import listed_columns
+    from efcml.tables.words import short
+
+    found: dict[str, str] = {}
+    for kind, columns in said.items():
+        pairs = columns
+        if not isinstance(columns, Mapping):
+            listed = listed_columns(names, columns) if columns else []
+            cut = {one: one.partition("=") for one in listed if one not in names and kind == "date"}
+            pairs = {cut[one][0] if one in cut else one: cut[one][2] if one in cut else "" for one in listed}
+        for one, how in pairs.items():
+            if one in found:
+                raise ValueError(f"column {short(one)} is named twice: drop or encode it in one way")
+            found[one] = how or kind
+    return found

@@ -1,0 +1,150 @@
+"""ARFF files of numbers, dense or sparse, and MULAN's XML lists of labels.
+
+scipy.io.arff does not serve here: it leaves the escaping backslash in names (so four labels of the
+birds set do not match their XML), and its errors name no line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+
+from efcml.tables.words import short, to_number
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Floats, PathLike
+
+_NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")
+
+
+def read_text(path: PathLike) -> str:
+    """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    try:
+        with path.open("rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    # Not str.splitlines: it also splits at characters that may stand inside a name.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:
+    """Return names, values and the line of every row; '?' is NaN.
+
+    Nominal attributes must have numbers as values. What a sparse row does not name is 0.
+    """
+    numbered = enumerate(map(str.strip, read_text(path).split("\n")), start=1)
+    numbered = ((i, line) for i, line in numbered if line and not line.startswith("%"))
+    names = _read_header(path, numbered)
+    rows, lines = [], []
+    for i, line in numbered:
+        try:
+            rows.append(_read_row(line, names))
+        except ValueError as error:
+            raise ValueError(f"{path}, line {i}: {error}: correct it") from None
+        lines.append(i)
+    if not rows:
+        raise ValueError(f"{path}: no rows after @data: the file is cut, get it again")
+    return names, np.array(rows), lines
+
+
+def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[str]:
+    names: dict[str, None] = {}
+    i = 1
+    for i, line in numbered:
+        keyword, _, rest = line.replace("\t", " ").partition(" ")
+        if keyword.lower() == "@data" and names:
+            return list(names)
+        if keyword.lower() == "@relation":
+            continue
+        found = _NAME.match(rest.strip())
+        if keyword.lower() != "@attribute" or not found:
+            raise ValueError(
+                f"{path}, line {i}: {short(line)} is no @attribute NAME TYPE: give an ARFF file"
+            )
+        name = found[3] or re.sub(r"\\(.)", r"\1", found[1] or found[2] or "")
+        if name in names:
+            raise ValueError(f"{path}, line {i}: {short(name)} is declared twice: rename one")
+        names[name] = None
+    raise ValueError(f"{path}, line {i}: it ends before @data: the file is cut, get it again")
+
+
+def _read_row(line: str, names: list[str]) -> Floats:
+    if not line.startswith("{"):
+        tokens = line.split(",")
+        if len(tokens) != len(names):
+            raise ValueError(f"{len(tokens)} values for {len(names)} attributes")
+        return np.array([_read_value(*pair) for pair in zip(tokens, names, strict=True)])
+    row = np.zeros(len(names))
+    for pair in (pair.split(None, 1) for pair in line.strip("{} ").split(",") if pair.strip()):
+        if len(pair) != 2 or not pair[0].isdigit() or int(pair[0]) >= len(names):
+            raise ValueError(f"{short(' '.join(pair))} is no attribute from 0 to {len(names) - 1}")
+        row[int(pair[0])] = _read_value(pair[1], names[int(pair[0])])
+    return row
+
+
+def _read_value(token: str, name: str) -> float:
+    token = token.strip().strip("'\"")
+    value = to_number(token)
+    if math.isnan(value) and token != "?":
+        raise ValueError(f"{short(token)} as value of {short(name)} is no number")
+    return value
+
+
+def read_label_names(path: PathLike) -> list[str]:
+    """Read the label names of a MULAN XML file, in file order."""
+    text = read_text(path)
+    # Entities can expand to gigabytes or name other files; a list of labels needs none.
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError(f"{path}: DOCTYPE and ENTITY are refused: remove the declaration")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ValueError(
+            f"{path}, line {error.position[0]}: no well-formed XML ({error}): get the file again"
+        ) from None
+    labels = [one for one in root.iter() if one.tag.rpartition("}")[2] == "label"]
+    names = [one.get("name", "").strip() for one in labels]
+    if not names:
+        raise ValueError(f'{path}: no <label name="..."> in it: give the XML of the data set')
+    if "" in names:
+        raise ValueError(f"{path}: a <label> without name: give it the attribute's name")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{path}: label {short(twice)} is listed twice: remove one")
+    return names
+
+
+def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str], list[str]]:
+    """Return X, Y, and the names of features and labels, in the order of the ARFF file."""
+    listed = dict.fromkeys(read_label_names(xml))
+    names, values, lines = read_arff(arff)
+    absent = [label for label in listed if label not in names]
+    if absent:
+        raise ValueError(
+            f"{arff}: label {short(absent[0])} of {xml} is no attribute here: give the XML that"
+            " belongs to this file"
+        )
+    is_label = np.array([name in listed for name in names])
+    if is_label.all():
+        raise ValueError(f"{arff}: every attribute is a label in {xml}: no features are left")
+    Y, labels = values[:, is_label], [name for name in names if name in listed]
+    for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
+        raise ValueError(
+            f"{arff}, line {lines[row]}: label {short(labels[k])} is {Y[row, k]:g}: labels are 0 or"
+            " 1, '?' where unknown"
+        )
+    return values[:, ~is_label], Y, [name for name in names if name not in listed], labels

@@ -1,0 +1,161 @@
+"""From the fields of a column to words, numbers and moments. Nothing else reads a field."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from efcml.tables.words import NO_NUMBERS, TRUE_OR_FALSE, is_gap, number_text, to_number
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Bools, Floats
+
+MOSTLY = 0.9  # of the fields: the others are mistakes
+ISO = "year-month-day"  # with or without a time, as ISO 8601 has it
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y")
+_NAMED_DAYS = ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+DATE_FORMATS = (ISO, *map("".join, product(_DAYS + _NAMED_DAYS, _TIMES)))
+LOOKED_AT = 50  # texts by which it is seen whether there are dates at all
+WORDS = (str, bool, int, float, date, np.generic)  # what may stand in a field
+
+
+def to_moments(texts: Any, how: str) -> pd.DatetimeIndex:
+    """Return moments by the clock of Greenwich; NaT where a text is none."""
+    how = "ISO8601" if how == ISO else how
+    moments = pd.to_datetime(pd.Index(texts), format=how, errors="coerce", utc=True)
+    return moments.tz_localize(None).as_unit("us")
+
+
+def find_date_formats(texts: Sequence[str], least: float = MOSTLY) -> list[str]:
+    """Return the formats of nearly all texts, or of a least share, the best one first."""
+
+    def share(how: str, some: Sequence[str]) -> float:
+        return float(np.mean(to_moments(some, how).notna()))
+
+    few = texts[:LOOKED_AT]
+    if not any(char.isdigit() for text in few for char in text):
+        return []
+    shares = {how: share(how, texts) for how in DATE_FORMATS if share(how, few) >= least}
+    return sorted((how for how in shares if shares[how] >= least), key=lambda how: -shares[how])
+
+
+def are_mixed_dates(texts: Sequence[str]) -> bool:
+    """Tell whether nearly all texts are dates, if not of one format."""
+    few = texts[:LOOKED_AT]
+    if not few or not any(char.isdigit() for text in few for char in text):
+        return False
+    found = np.array([to_moments(few, how).notna() for how in DATE_FORMATS])
+    return bool(found.any(axis=0).mean() >= MOSTLY)
+
+
+class Fields:
+    """The fields of one column, whether they are text or have a type already."""
+
+    def __init__(self, column: pd.Series, decimal: str = ".") -> None:
+        self.categories: list[str] | None = None
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            self.categories = [_cell_text(value) for value in column.dtype.categories]
+            column = column.astype(object)
+        self.column = column
+        self.are_moments = types.is_datetime64_any_dtype(column)
+        self.are_numbers = types.is_any_real_numeric_dtype(column)
+        self.decimal = "." if self.are_numbers else decimal
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Finite numbers; NaN where a field is none."""
+        if self.are_numbers:
+            numbers = self.column.to_numpy(dtype=np.float64, na_value=np.nan)
+            return np.where(np.isinf(numbers), np.nan, numbers)
+        words, codes = self._distinct
+        return np.array([self._number(word) for word in words])[codes]
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Where nothing is known, as words go."""
+        if self.are_numbers or self.are_moments:
+            return self.column.isna().to_numpy()
+        words, codes = self._distinct
+        return (words == "")[codes]
+
+    @cached_property
+    def no_numbers(self) -> Bools:
+        """Where nothing is known, as numbers and dates go."""
+        if self.are_numbers or self.are_moments:
+            return self.missing
+        return self.map(lambda word: word.casefold() in NO_NUMBERS) == 1.0
+
+    def moments(self, how: str) -> pd.DatetimeIndex:
+        """Return what is written in a format; NaT where a field is no such moment."""
+        if self.are_moments:
+            return to_moments(self.column, ISO)
+        words, codes = self._distinct
+        return to_moments(words, how)[codes]
+
+    def map(self, function: Callable[[str], float]) -> Floats:
+        """Return a number for the word of every row."""
+        words, codes = self._distinct
+        return np.array([function(self._plain(word)) for word in words], dtype=float)[codes]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word is there, gaps not counted."""
+        words, codes = self._distinct
+        counts: Counter[str] = Counter()
+        for word, count in zip(words, np.bincount(codes, minlength=len(words)), strict=True):
+            if word and count:
+                counts[self._plain(word)] += int(count)
+        return counts
+
+    def text(self, row: int) -> str:
+        """Return a field as it is written."""
+        return _cell_text(self.column.iloc[row])
+
+    def find_odd(self) -> int | None:
+        """Return the first row with something that is neither number, word nor date."""
+        if self.are_numbers or self.are_moments or self.column.dtype.kind not in "OcmV":
+            return None
+        odd = [not isinstance(cell, WORDS) or _is_odd(cell) for cell in self.column]
+        rows = np.flatnonzero(np.array(odd) & ~self.column.isna().to_numpy())
+        return int(rows[0]) if len(rows) else None
+
+    def _number(self, word: str) -> float:
+        number = to_number(word, self.decimal)
+        return TRUE_OR_FALSE.get(word.casefold(), math.nan) if math.isnan(number) else number
+
+    def _plain(self, word: str) -> str:
+        number = to_number(word, self.decimal)
+        return word if math.isnan(number) else number_text(number)
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Array]:
+        """The distinct texts, empty for a gap, and which of them each row has."""
+        is_mixed = self.column.dtype == object
+        column = self.column.map(_cell_text, na_action="ignore") if is_mixed else self.column
+        codes, found = pd.factorize(column)
+        texts = [_cell_text(text) for text in found] + [""]  # the last one, -1, is that of a gap
+        texts = ["" if is_gap(text) else text for text in texts]
+        merged, words = pd.factorize(np.array(texts, dtype=object))
+        return words, merged[codes]
+
+
+def _cell_text(cell: Any) -> str:
+    """Return a cell as it would be written."""
+    return str(cell).strip()
+
+
+def _is_odd(cell: Any) -> bool:
+    return isinstance(cell, np.generic) and cell.dtype.kind in "cmV"

@@ -1,0 +1,362 @@
+"""Tables from CSV, TSV, Parquet and ARFF files and data frames, whole or in chunks."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from efcml.support.extras import extra_for
+from efcml.tables.fields import MOSTLY, Fields
+from efcml.tables.words import (
+    GAPS,
+    OTHER_SIGN,
+    THOUSANDS,
+    TableProblems,
+    in_words,
+    is_gap,
+    short,
+    to_number,
+)
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import PathLike
+
+SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
+SAMPLE = 200  # rows by which separator, decimal signs and columns of text are found
+CHUNK = 10_000  # rows that are read at once; the first of them say what each column is
+GAPS_AS_WRITTEN = sorted({form for gap in GAPS for form in (gap, gap.upper(), gap.title())})
+# Before pandas 3.1, numbers might differ in the last digit.
+_OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}
+INDEX = "__index_level_"  # how pandas names the numbers of rows that it has written
+_SIGNED = {
+    ",": re.compile(r"[+-]?\d*(\.\d{3})*,\d+([eE][+-]?\d+)?"),
+    ".": re.compile(r"[+-]?\d*(,\d{3})*\.\d+([eE][+-]?\d+)?"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a file or a data frame, and where they stand in it."""
+
+    frame: pd.DataFrame
+    where: str = "the frame"
+    first: int = 0  # the row of the source with which the frame begins
+    csv: CsvFile | None = None
+    lines: Sequence[int] | None = None  # of the rows, if they are known
+    decimals: Mapping[str, str] = field(default_factory=dict)  # of columns with a decimal comma
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self.frame.columns)
+
+    def head(self, rows: int) -> Table:
+        """Return the first rows."""
+        return replace(self, frame=self.frame.iloc[:rows])
+
+    def fields(self, name: str) -> Fields:
+        """Return the fields of a column."""
+        return Fields(self.frame[name], self.decimals.get(name, "."))
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found out about the file."""
+        commas = [*self.decimals] if self.csv is None else self.csv.commas
+        told = f"decimal commas in {in_words(commas, 60)}: say decimal='.' if that is wrong"
+        return [told] if commas else []
+
+    def place(self, row: int) -> str:
+        """Return where a row stands: the line of a file, or the number of the row from 0."""
+        if self.lines is not None:
+            return f"line {self.lines[row]}"
+        row += self.first
+        return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
+
+
+def read_table(source: Any, delimiter: str | None = None, decimal: str | None = None) -> Table:
+    """Return all rows of a file or a data frame; see `read_chunks`."""
+    return next(read_chunks(source, None, delimiter, decimal))
+
+
+def read_chunks(
+    source: PathLike | pd.DataFrame,
+    rows: int | None = CHUNK,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> Iterator[Table]:
+    """Yield tables of so many rows, or one of all rows.
+
+    ``delimiter`` and ``decimal`` say how a CSV file is written; if not given, they are found in it.
+    """
+    if isinstance(source, pd.DataFrame):
+        size = rows or len(source) or 1
+        starts = range(0, max(len(source), 1), size)
+        frames = (source.iloc[start : start + size] for start in starts)
+        yield from number_rows(frames, Table(source, decimals={}), decimal)
+        return
+    path = check_file(source)
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        yield from number_rows(parquet_chunks(path, rows), Table(pd.DataFrame(), str(path)), decimal)
+    elif kind == ".arff":
+        from efcml.tables.arff import read_arff
+
+        names, values, lines = read_arff(path)
+        frame = pd.DataFrame(values, columns=names)
+        size = rows or len(frame)
+        for start in range(0, len(frame), size):
+            part = slice(start, start + size)
+            yield Table(frame.iloc[part], str(path), start, lines=lines[part])
+    else:
+        file = CsvFile(path, delimiter, decimal)
+        like = Table(pd.DataFrame(), str(path), csv=file, decimals=file.decimals)
+        yield from number_rows(file.chunks(rows), like, decimal)
+
+
+def number_rows(
+    frames: Iterable[pd.DataFrame], like: Table, decimal: str | None
+) -> Iterator[Table]:
+    """Yield frames as tables, each with its first row."""
+    first, decimals = 0, like.decimals
+    for frame in frames:
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        if not first:
+            check_names(frame.columns, like.where)
+            if not len(frame):
+                raise ValueError(f"{like.where} has no rows: give at least one")
+            if like.csv is None:
+                decimals = find_decimals(frame, decimal)
+        yield replace(like, frame=frame, first=first, decimals=decimals)
+        first += len(frame)
+
+
+def find_decimals(frame: pd.DataFrame, decimal: str | None) -> dict[str, str]:
+    """Return the columns of text in a data frame that have numbers with decimal commas."""
+    found = {}
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:SAMPLE, place]
+        if column.dtype.kind not in "biufcmM":
+            texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
+            found[name] = decimal or find_decimal(texts, doubtful=True)
+    return {name: sign for name, sign in found.items() if sign == ","}
+
+
+def check_file(path: PathLike) -> Path:
+    """Return the path of a file that can be read, or say why it cannot."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    try:
+        with path.open("rb"):
+            return path
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
+
+
+def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
+    """Yield data frames of so many rows of a Parquet file, or one of all rows."""
+    with extra_for("a Parquet file"):
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+
+    try:
+        # Otherwise what has been read stays in memory until the last row.
+        with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+            names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
+            if not file.metadata.num_rows:
+                raise ValueError(f"{path} has no rows: give at least one")
+            size = rows or file.metadata.num_rows
+            # One thread: each further one would hold memory of its own.
+            for batch in file.iter_batches(size, columns=names, use_threads=False):
+                yield batch.to_pandas(ignore_metadata=True)
+    except ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{path} cannot be read as Parquet ({reason}): get it again") from None
+
+
+class CsvFile:
+    """A CSV file, and how it is written: encoding, separator, decimal signs and names."""
+
+    def __init__(self, path: Path, sep: str | None = None, decimal: str | None = None) -> None:
+        if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n'):
+            raise ValueError(f"delimiter is {sep!r}: give one character, such as ';' or '\\t'")
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
+        self.path, self.encoding = path, find_encoding(path)
+        with path.open(encoding=self.encoding, newline="") as file:
+            self.sep = sep or find_separator(list(islice(file, 2 * SAMPLE)))
+        numbered = list(islice(self.records(), SAMPLE + 1))
+        if not numbered:
+            raise ValueError(f"{path}: the file is empty: give one with a header row")
+        (line, self.names), rows = numbered[0], [fields for _, fields in numbered[1:]]
+        where = f"{path}, line {line}"
+        if not any(math.isnan(to_number(name)) for name in self.names):
+            raise ValueError(f"{where}: numbers instead of names: put a header row before the data")
+        check_names(self.names, where)
+        if not rows:
+            raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
+        if any(len(row) != len(self.names) for row in rows):
+            self.check_lengths()
+        columns = dict(zip(self.names, zip(*rows, strict=True), strict=True))
+        every = (text for row in rows for text in row)
+        self.decimal = decimal or find_decimal(every, doubtful=True, sep=self.sep) or "."
+        signs = {
+            name: decimal or find_decimal(texts) or self.decimal for name, texts in columns.items()
+        }
+        self.decimals = {name: sign for name, sign in signs.items() if sign == ","}
+        self.commas = [] if decimal else [
+            name
+            for name in self.decimals
+            if are_numbers(columns[name], ",") and any("," in text for text in columns[name])
+        ]
+        self.text_names = [
+            name
+            for name, texts in columns.items()
+            if signs[name] != self.decimal or not are_numbers(texts, self.decimal)
+        ]
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the fields of every row that is not blank, header first, and its last line."""
+        spaced = self.sep != " "
+        with self.path.open(encoding=self.encoding, newline="") as file:
+            reader = csv.reader(file, delimiter=self.sep, skipinitialspace=spaced, strict=True)
+            try:
+                for row in reader:
+                    fields = [text.strip() for text in row]
+                    if fields not in ([], [""]):
+                        yield reader.line_num, fields
+            except csv.Error as error:
+                raise ValueError(
+                    f"{self.path}, line {reader.line_num}: no well-formed CSV ({error}): correct"
+                    " the quotes"
+                ) from None
+
+    def line_of(self, row: int) -> int:
+        """Return the line of a row; the file is read again, as only errors need it."""
+        return next(islice(self.records(), row + 1, None))[0]
+
+    def chunks(self, rows: int | None) -> Iterator[pd.DataFrame]:
+        """Yield data frames of so many rows, or one of all rows.
+
+        pandas fills rows that are cut with gaps: where the last column has one, rows are counted.
+        """
+        counted = False
+        try:
+            with pd.read_csv(
+                self.path,
+                sep=self.sep,
+                decimal=self.decimal,
+                encoding=self.encoding,
+                header=0,
+                names=self.names,
+                index_col=False,
+                dtype=dict.fromkeys(self.text_names, str),  # or a chunk may have another type
+                na_values=GAPS_AS_WRITTEN,
+                keep_default_na=False,
+                skipinitialspace=self.sep != " ",
+                low_memory=False,
+                chunksize=rows or 2**62,
+                **EXACT,
+            ) as reader:
+                for frame in reader:
+                    if not counted and frame.iloc[:, -1].isna().any():
+                        self.check_lengths()
+                        counted = True
+                    yield frame
+        except pd.errors.ParserError as error:
+            self.check_lengths()
+            raise ValueError(f"{self.path}: it cannot be read as CSV ({error})") from None
+
+    def check_lengths(self) -> None:
+        """Refuse rows with more or fewer fields than there are names."""
+        n = len(self.names)
+        problems = [
+            f"line {line}: {len(fields)} fields for {n} columns: the row is cut or has a delimiter"
+            " too many, correct it"
+            for line, fields in self.records()
+            if len(fields) != n
+        ]
+        if problems:
+            raise TableProblems(str(self.path), problems)
+
+
+def are_numbers(texts: Sequence[str], decimal: str) -> bool:
+    """Tell whether all fields that are no gaps are numbers, and there are some."""
+    known = [text for text in texts if not is_gap(text)]
+    return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
+
+
+def find_encoding(path: Path) -> str:
+    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
+    with path.open("rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            with path.open(encoding=encoding) as text:
+                while text.read(2**20):
+                    pass
+            return encoding
+        except UnicodeDecodeError:
+            pass
+    return "latin-1"
+
+
+def find_separator(lines: Sequence[str]) -> str:
+    r"""Return the first separator that splits header and rows into as many fields.
+
+    Examples
+    --------
+    >>> find_separator(["Preis, netto;Menge", "1,5;3"]), find_separator(["a,b;c", "1,2"])
+    (';', ',')
+    """
+    widths = {}
+    for sep in SEPARATORS:
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=sep, skipinitialspace=True) if row]
+        except csv.Error:  # told when the file is read
+            rows = []
+        widths[sep] = len(rows[0]) if rows else 0
+        same = sum(len(row) == widths[sep] for row in rows)
+        if widths[sep] > 1 and same >= MOSTLY * len(rows):
+            return sep
+    return max(reversed(SEPARATORS), key=lambda sep: widths[sep])
+
+
+def find_decimal(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
+    """Return the decimal sign of more fields, empty if none has one.
+
+    1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
+    where commas separate columns.
+    """
+    sure, doubts = Counter({",": 0, ".": 0}), Counter({",": 0, ".": 0})
+    for text in texts:
+        for sign, pattern in _SIGNED.items():
+            if pattern.fullmatch(text):
+                (doubts if THOUSANDS[OTHER_SIGN[sign]].fullmatch(text) else sure)[sign] += 1
+    doubts[","] *= sep != ","
+    counts = sure if sure.total() or not doubtful else doubts
+    return "," if counts[","] > counts["."] else "." if counts["."] else ""
+
+
+def check_names(names: Iterable[str], where: str) -> None:
+    """Refuse columns without a name, or with that of another one."""
+    names = list(names)
+    if "" in names:
+        raise ValueError(f"{where}: column {names.index('') + 1} has no name: give it one")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{where}: two columns are called {short(twice[0])}: rename one")
