@@ -12,10 +12,10 @@ from numpy.testing import assert_array_equal
 
 from efcml import datasets
 from efcml.cli.source import choose_rows, take_rows
-from efcml.datasets import large_tables
-from efcml.datasets.file_rows import read_rows
-from efcml.support import row_files
-from efcml.support.row_files import RowFile, is_in_file, take_from_file
+from efcml.datasets import tabular
+from efcml.tables import reading
+from efcml.tables.columns import number_column
+from efcml.tables.encoder import TableEncoder
 
 N, NAN = 230, np.nan
 SONGS = "tempo,loud,happy,calm\n120,0.5,1,0\n80,-2.5e-1,,1\n"
@@ -36,20 +36,21 @@ def write(tmp_path):
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """Return a function that calls another while everything is large and blocks are small."""
+    """Return a function that calls another while files are large and chunks are small."""
 
     def call(function, *arguments, **options):
-        sizes, append = [], RowFile.append
-        sizing = {"MOST_AT_ONCE": 0, "FIRST_ROWS": 70, "FIELDS_AT_ONCE": 180}
+        sizes, encode = [], TableEncoder.encode_both
+
+        def noted(self, table, labels):
+            sizes.append(len(table))
+            return encode(self, table, labels)
+
         with monkeypatch.context() as patch:
-            for name, size in sizing.items():
-                patch.setattr(large_tables, name, size)
-            patch.setattr(
-                RowFile, "append", lambda file, X: (append(file, X), sizes.append(len(X)))
-            )
+            patch.setattr(tabular, "LARGE", 0)
+            patch.setattr(reading, "CHUNK", 110)
+            patch.setattr(TableEncoder, "encode_both", noted)
             found = function(*arguments, **options)
-        assert max(sizes) <= 90 and len(sizes) > 3
-        assert is_in_file(found.X) and found.X.flags.writeable and type(found.X) is np.ndarray
+        assert max(sizes) <= 110 and len(sizes) > 2
         return found
 
     return call
@@ -93,7 +94,9 @@ def test_delimiters_are_given_or_found(write, delimiter, ending):
     assert_array_equal(ds.Y, [[1, 0], [NAN, 1]])
     if delimiter != " ":
         check_same(datasets.from_csv(path, 2), ds)
-        assert_array_equal(read_rows(path, ["loud", "tempo"])[0], ds.X[:, ::-1])
+        encoder = TableEncoder((number_column("loud"), number_column("tempo")))
+        assert_array_equal(encoder.encode(path), ds.X[:, ::-1])
+        assert_array_equal(datasets.from_csv(path.rename(path.with_suffix(".tsv")), 2).X, ds.X)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' and 1 other things"),
+        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' and 1 other thing else"),
         ({"x": [1, 2], "y": [1j, 2]}, "row 0: column 'y' of type complex128 holds"),
         ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
         ({"x": [], "y": []}, "the frame has no rows: give at least one"),
@@ -211,9 +214,6 @@ def test_csv_frame_and_parquet_are_the_same_in_every_way(text, dtypes, options, 
         if large.table is not None:
             assert large.table.groups == known.table.groups
             assert_array_equal(large.table.encode(file), known.X)
-        elif text is NUMBERS:
-            X, ignored = read_rows(file, known.feature_names)
-            assert (X.tobytes(), ignored) == (known.X.tobytes(), ["liked", "skipped"])
 
 
 @pytest.mark.parametrize(
@@ -243,14 +243,13 @@ def test_what_the_first_block_does_not_say_is_found_later(write, in_blocks):
     assert np.argwhere(np.isnan(ds.X)).tolist() == [[198, 2]]
     assert ds.table.lines == ["w, x, y, z: number"]  # by which later files may have gaps, too
     rows = [f"{'no' if i % 3 else 'yes'},{i % (2 if i < 100 else 3)},1" for i in range(N)]
-    ds = in_blocks(datasets.from_csv, write("\n".join(["p,q,a", *rows]) + "\n"), "a")
-    assert_array_equal(ds.X[:, 1], [i % (2 if i < 100 else 3) for i in range(N)])
-    ds = in_blocks(datasets.from_csv, write(MIXED), LABELS, drop="town")
-    assert "unit: left out, it is always 'bpm', in the first 70 rows" in ds.table.lines
-    assert "town: left out as you say" in ds.table.lines
+    path = write("\n".join(["p,q,a", *rows]) + "\n")
+    for ds in (datasets.from_csv(path, "a"), in_blocks(datasets.from_csv, path, "a")):
+        assert ds.table.lines == ["p: yes or no", "q: number"]
+        assert_array_equal(ds.X[:, 1], [i % (2 if i < 100 else 3) for i in range(N)])
 
 
-@pytest.mark.parametrize(("n", "n_initial"), [(233, 69), (500, 70)])
+@pytest.mark.parametrize(("n", "n_initial"), [(300, 90), (500, 110)])
 def test_the_initial_part_is_30_percent_of_the_first_rows(n, n_initial, write, in_blocks):
     path = write(number_frame(n).to_csv(index=False))
     assert datasets.from_csv(path, LABELS).n_initial == n * 3 // 10
@@ -286,7 +285,7 @@ SEVERAL = with_field(with_field(NUMBERS, 201, 0, "many"), 202, 1, "1,2")
         (with_field(MIXED, 222, 5, "fast"), ", line 222", "'fast' in column 'tempo' is no"),
         (TALL, f", line {len(TALL.splitlines())}", "11 fields for 10 columns"),
         (NUMBERS[: NUMBERS.rindex(",")], f", line {N + 1}", "5 fields for 6 columns"),
-        (SEVERAL, "", "2 things to correct: line 202: 7 fields for 6 columns"),
+        (SEVERAL, ", line 202", "7 fields for 6 columns"),  # before what fields hold
     ],
 )
 def test_a_malformed_csv_file_is_refused_with_its_line(text, where, words, write, in_blocks):
@@ -295,17 +294,6 @@ def test_a_malformed_csv_file_is_refused_with_its_line(text, where, words, write
         message = refused(*how, datasets.from_csv, path, 1)
         assert message.startswith(f"{path}{where}: ") and words in message
     gc.collect()  # a file that is left open would be told
-
-
-def test_rows_that_come_while_a_file_is_read_do_not_count(write, in_blocks, monkeypatch):
-    path, append = write(NUMBERS), RowFile.append
-
-    def grow(self, rows):
-        path.write_text(path.read_text() + "1,2,0,3,4,1\n" * 40)
-        append(self, rows)
-
-    monkeypatch.setattr(RowFile, "append", grow)
-    assert len(in_blocks(datasets.from_csv, path, LABELS)) == N
 
 
 def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_blocks):
@@ -325,44 +313,93 @@ def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_block
     assert "cannot be read as Parquet" in refused(read, path, LABELS)
 
 
-def test_rows_without_labels_are_read_with_words_and_gaps(write):
+def test_rows_without_labels_are_read_with_gaps(write):
     text = "title,loud,tempo,on\nHey,NA,120,true\nNA,none,-1,false\n"
     frame = pandas.DataFrame({"title": ["Hey", "NA"], "loud": [NAN, NAN], "tempo": [120, -1]})
+    numbers = TableEncoder(tuple(map(number_column, ("tempo", "loud", "on"))))
     for path in (write(text), write(frame.assign(on=[True, False]), "rows.parquet")):
-        assert_array_equal(
-            read_rows(path, ["tempo", "loud", "on"])[0], [[120, NAN, 1], [-1, NAN, 0]]
-        )
-        X, ignored = read_rows(path, ["tempo", "title"], ["title"])
-        assert (X.tolist(), ignored) == ([[120, "Hey"], [-1, "NA"]], ["loud", "on"])
-        assert "has no column 'a, b', which the model needs" in refused(read_rows, path, ["a", "b"])
+        assert_array_equal(numbers.encode(path), [[120, NAN, 1], [-1, NAN, 0]])
         place = "row 0" if path.suffix == ".parquet" else "line 2"
-        assert f"{place}: 'Hey' in column 'title' is no number" in refused(read_rows, path)
-    assert "line 2: 1 fields for 2" in refused(read_rows, write("a,b\nHo\n"), ["b"], ["a"])
-    assert "no rows after the header" in refused(read_rows, write("a,b\n"))
+        message = refused(TableEncoder((number_column("title"),)).encode, path)
+        assert f"{place}: 'Hey' in column 'title' is no number" in message
+        absent = TableEncoder(tuple(map(number_column, "ab")))
+        assert "has no column 'a, b', which the model needs" in refused(absent.encode, path)
+    assert "line 2: 1 fields for 2" in refused(numbers.encode, write("a,b\nHo\n"))
+    assert "no rows after the header" in refused(numbers.encode, write("a,b\n"))
 
 
-def test_rows_in_files_are_taken_like_others(write, in_blocks, monkeypatch):
-    file, known = RowFile(2), np.arange(8.0).reshape(4, 2)
-    file.append(known[:1])
-    file.append(np.asfortranarray(known[1:]))
-    assert_array_equal(X := file.array(), known)
-    monkeypatch.setattr(row_files, "NUMBERS_AT_ONCE", 4)
-    taken = take_from_file(X, np.array([3, 0, 2]))
-    assert is_in_file(taken) and taken.tolist() == [[6.0, 7.0], [0.0, 1.0], [4.0, 5.0]]
-    large = in_blocks(datasets.from_csv, write(NUMBERS), LABELS, n_initial=60)
-    shuffled = choose_rows(large, seed=3)
+def test_rows_are_shuffled_or_cut():
+    ds = datasets.from_frame(number_frame(), LABELS, n_initial=60)
+    shuffled = choose_rows(ds, seed=3)
     assert_array_equal(shuffled[:60], np.arange(60))
     assert_array_equal(np.sort(shuffled), np.arange(N))
-    some = take_rows(large, shuffled[50:])
-    assert (some.n_initial, is_in_file(some.X)) == (10, True)
-    assert_array_equal(np.c_[some.X, some.Y], np.c_[large.X, large.Y][shuffled[50:]])
+    some = take_rows(ds, shuffled[50:])
+    assert some.n_initial == 10
+    assert_array_equal(np.c_[some.X, some.Y], np.c_[ds.X, ds.Y][shuffled[50:]])
 
 
-def test_a_full_disk_is_told(write, in_blocks, monkeypatch):
-    class Full(io.BytesIO):
-        def write(self, data):
-            raise OSError(28, "No space left on device")
+PRICES = "Preis, netto;Menge;Tag;gut\n1,5;1.000;1.3.2024;ja\n-2,25;20;2.4.2024;nein\n3,125;3;;\n"
 
-    monkeypatch.setattr(row_files.tempfile, "TemporaryFile", Full)
-    message = refused(in_blocks, datasets.from_csv, write(NUMBERS), LABELS)
-    assert "(No space left on device): name a larger folder with TMPDIR" in message
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_a_table_as_offices_write_it(write, ending, encoding):
+    """Semicolons or tabs, decimal commas, points between thousands, dates, ja and nein."""
+    text = PRICES.replace("Menge", "Stückzahl")
+    text = text if ending == "csv" else text.replace(";", "\t")
+    ds = datasets.from_csv(write(text.encode(encoding), f"prices.{ending}"), "gut")
+    assert ds.feature_names[:2] == ("Preis, netto", "Stückzahl")
+    assert_array_equal(ds.X[:, :2], [[1.5, 1000], [-2.25, 20], [3.125, 3]])
+    assert_array_equal(ds.X[:2, 2:4], [[0, 3], [32, 4]])
+    assert_array_equal(ds.Y[:, 0], [1, 0, NAN])
+    assert "decimal commas in 'Preis, netto" in ds.notes[0]
+
+
+def test_decimal_signs_are_found_column_by_column_or_given(write):
+    text = 'x;z;y\n1,5;0.5;1\n2,5;0.25;0\n'
+    ds = datasets.from_csv(write(text), "y")
+    assert_array_equal(ds.X, [[1.5, 0.5], [2.5, 0.25]])
+    quoted = 'x,y\n"1,5",1\n"2,75",0\n'
+    for options in ({}, {"decimal": ","}):
+        assert_array_equal(datasets.from_csv(write(quoted), "y", **options).X, [[1.5], [2.75]])
+    thousands = 'x,y\n"1,234",1\n"2,500",0\n'
+    ds = datasets.from_csv(write(thousands), "y")
+    assert_array_equal(ds.X, [[1234], [2500]])
+    assert "',' separates thousands: say decimal=',' if" in str(ds.table)
+    assert_array_equal(datasets.from_csv(write(thousands), "y", decimal=",").X, [[1.234], [2.5]])
+    assert "decimal is ';': give '.' or ','" in refused(datasets.from_csv, write(text), 1, decimal=";")
+    frame = pandas.DataFrame({"x": ["1,5", "2,5"], "y": [0, 1]})
+    assert_array_equal(datasets.from_frame(frame, "y").X, [[1.5], [2.5]])
+
+
+@pytest.mark.parametrize(
+    ("words", "yes", "known"),
+    [
+        ("ja nein ja", None, [1, 0, 1]),
+        ("oui non _", None, [1, 0, NAN]),
+        ("sí no si", None, [1, 0, 1]),
+        ("TRUE false 1.00", None, [1, 0, 1]),
+        ("x _ X", None, [1, 0, 1]),
+        ("good bad _", "GOOD", [1, 0, NAN]),
+    ],
+)
+def test_labels_of_many_words(write, words, yes, known):
+    rows = [f"{i},{word.strip('_')}" for i, word in enumerate(words.split())]
+    path = write("\n".join(["a,y", *rows]) + "\n")
+    ds = datasets.from_csv(path, "y", yes=yes)
+    assert_array_equal(ds.Y[:, 0], known)
+    if yes:
+        assert "label 'y' is 'good' and 1 other thing else" in refused(datasets.from_csv, path, "y")
+        X, Y = ds.table.encode_with_labels(path)
+        assert_array_equal(np.c_[X, Y], np.c_[ds.X, ds.Y])
+
+
+def test_labels_from_which_little_can_be_learned_are_told(write):
+    rows = [f"{i},0,1,,{i % 2 if i < 3 else ''}" for i in range(20)]
+    ds = datasets.from_csv(write("\n".join(["x,a,b,c,d", *rows]) + "\n"), "a,b,c,d")
+    assert ds.notes == (
+        "label 'a' is never there, in 20 known rows",
+        "label 'b' is always there, in 20 known rows",
+        "label 'c' is not known in any of 20 rows",
+        "label 'd' is known in only 3 of 20 rows",
+    )

@@ -92,14 +92,12 @@ class TableEncoder:
         twice = [feature for feature, count in counts.items() if count > 1]
         if twice:
             problems.append(f"two features are called {short(twice[0])}: rename a column")
-        if not (counts or problems):
-            left = in_words(encoder.lines, 150)[1:-1]
-            problems.append(f"no features are left ({left}): give other columns")
         if not problems and not kinds and encoder._takes_all_as_numbers(table):
             numbers = [c if c.kind == NUMBER else number_column(c.name) for c in encoder.columns]
             encoder = cls(tuple(numbers), tuple(found))
-        if problems:
-            encoder._encode(table, encoder.labels, problems)  # tells all problems
+        if not (encoder.used or problems):
+            left = in_words(encoder.lines, 150)[1:-1]
+            problems.append(f"no features are left ({left}): give other columns")
         encoder._encode(table, (*encoder.labels, *encoder.used), problems, IN_ANOTHER_WAY)
         return encoder
 

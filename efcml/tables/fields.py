@@ -122,7 +122,8 @@ class Fields:
 
     def text(self, row: int) -> str:
         """Return a field as it is written."""
-        return _cell_text(self.column.iloc[row])
+        cell = self.column.iloc[row]
+        return number_text(float(cell)) if self.are_numbers else _cell_text(cell)
 
     def find_odd(self) -> int | None:
         """Return the first row with something that is neither number, word nor date."""

@@ -169,7 +169,7 @@ def check_file(path: PathLike) -> Path:
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
     """Yield data frames of so many rows of a Parquet file, or one of all rows."""
     with extra_for("a Parquet file"):
-        from pyarrow import ArrowException
+        import pyarrow
         from pyarrow.parquet import ParquetFile
 
     try:
@@ -179,10 +179,17 @@ def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
             if not file.metadata.num_rows:
                 raise ValueError(f"{path} has no rows: give at least one")
             size = rows or file.metadata.num_rows
+            begun: list[Any] = []  # a batch ends with a group of rows of the file
             # One thread: each further one would hold memory of its own.
             for batch in file.iter_batches(size, columns=names, use_threads=False):
-                yield batch.to_pandas(ignore_metadata=True)
-    except ArrowException as error:
+                begun.append(batch)
+                if sum(map(len, begun)) >= size:
+                    whole = pyarrow.Table.from_batches(begun)
+                    yield whole.slice(0, size).to_pandas(ignore_metadata=True)
+                    begun = whole.slice(size).to_batches()
+            if begun:
+                yield pyarrow.Table.from_batches(begun).to_pandas(ignore_metadata=True)
+    except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path} cannot be read as Parquet ({reason}): get it again") from None
 
