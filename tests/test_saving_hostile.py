@@ -271,7 +271,9 @@ for lie, names in ARRAYS:
         LIES.setdefault(f"fitted learner/{name}", ("",))
         LIES[f"fitted learner/{name}"] += (lie,)
 GROUPS = [["a", [0, 1]], ["b", [1, 2]]], [["a", [0]]], [[7, [0, 1]]], [["a"]], [["a", 3]]
-CATEGORIES = [[0, []]], [[0, [[1]]]], [[0, ["a", "a"]]], [[9, ["a"]]], [[0, list("abcd")]]
+COLUMN = {"name": "a", "kind": "category", "said": "", "group": "a", "how": "", "start": "", "yes": ""}
+COLUMN |= {"features": ["a=b"], "values": ["b"], "parts": [], "empty_is_no": False}
+CATEGORIES = [COLUMN], [COLUMN | {"kind": "left out"}], [[0, []]], [COLUMN | {"values": [1]}]
 LIES |= {
     "warm fitted.learner.n_held": ("cannot hold 12 rows", 12),
     "warm fitted.learner.n_cases": ("cannot have 1 cases", 1),
@@ -296,14 +298,16 @@ LIES |= {
     "fitted fitted.columns.flags": ("must be among 3, each once", [3], [-1], [1, 1], [True]),
     "fitted fitted.columns.groups": ("", *GROUPS),
     "fitted fitted.columns.categories": ("", *CATEGORIES),
-    "table fitted.table": ("a table of 0 features cannot be that of", []),
-    "table fitted.table.2.kind": ("is of the kind mood", "mood"),
-    "table fitted.table.2.more": ("a column of the table must say", 1),
-    "table fitted.table.2.values": ("", ["j", 3, "r"], ["jazz", "pop"], ["jazz", "pop", "pop"]),
-    "table fitted.table.2.features": ("two columns of one name", ["tempo", "b", "c"]),
-    "table fitted.table.1.how": ("is no date that can be read", "x", "%" * 99),
-    "table fitted.table.1.parts": ("is no date that can be read", ["hour", "x"]),
-    "table fitted.table.1.values": ("is no date that can be read", list("abcdefg")),
+    "table fitted.table": ("", [], {}, {"columns": 3, "labels": []}),
+    "table fitted.table.columns": ("a table of 0 features cannot be that of", []),
+    "table fitted.table.labels": ("", [{}], [3]),
+    "table fitted.table.columns.2.kind": ("is of the kind 'mood'", "mood"),
+    "table fitted.table.columns.2.more": ("a column of the table must say", 1),
+    "table fitted.table.columns.2.values": ("", ["j", 3, "r"], ["jazz", "pop"], ["jazz", "pop", "pop"]),
+    "table fitted.table.columns.2.features": ("two columns of one name", ["tempo", "b", "c"]),
+    "table fitted.table.columns.1.how": ("is no date that can be read", "x", "%" * 99),
+    "table fitted.table.columns.1.parts": ("is no date that can be read", ["hour", "x"]),
+    "table fitted.table.columns.1.values": ("is no date that can be read", list("abcdefg")),
     "active active.open_questions": ("more questions are open than may be", 2),
     "active active.budget": ("budget must be", 1.5),
     "active active.seed": ("says seed=18446744073709551616", 2**64),

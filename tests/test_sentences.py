@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, norm
 from sklearn import config_context
 
-from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, load, prequential, save
 from efcml.explain import explain_row, find_flags, phrases, read_rules
 from efcml.explain.columns import common_beginnings
 from efcml.explain.trust import share
@@ -246,11 +246,18 @@ def test_columns_of_flags_are_read_as_the_category_is(tmp_path):
         save(clf, tmp_path / "model.npz")
         copy = load(tmp_path / "model.npz")
         assert freeze(copy) == freeze(clf) and str(copy.rules_) == str(clf.rules_)
-    dates = X.assign(machine=pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60)))
-    with pytest.raises(ValueError, match="cannot be saved: use words or numbers"):
-        save(EFCMLClassifier(**TWO_RULES).fit(dates, Y), tmp_path / "model.npz")
     with pytest.raises(ValueError, match="feature names should match"):
         ours.fit(dummies, Y).predict(X)  # a new fit forgets categories
+
+
+def test_a_missing_category_is_a_value_of_its_own_everywhere():
+    X, Y, _ = workshop()
+    X["machine"] = X["machine"].where(np.arange(len(X)) % 5 > 0)
+    ds = datasets.from_frame(X.join(Y), ["fails", "early"], n_initial=len(X))
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
+    assert_array_equal(clf.check_features(X), ds.X)
+    assert clf._column_kinds().names == ds.feature_names
+    assert "machine=missing" in ds.feature_names
 
 
 def test_groups_can_be_given(tmp_path):

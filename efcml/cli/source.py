@@ -77,7 +77,9 @@ def read_source(options: Namespace) -> Dataset:
     if kind == ".arff":
         if options.xml is None:
             raise ValueError(f"which attributes of {path} are labels? Name their file with --xml.")
-        return datasets.from_arff(path, options.xml, n_initial=options.initial)
+        ds = datasets.from_arff(path, options.xml, n_initial=options.initial)
+        tell_columns(ds)
+        return ds
     for option in ("labels", "xml"):
         if getattr(options, option) is not None:
             known = options.data in (*datasets.CATALOG, *datasets.GENERATORS)

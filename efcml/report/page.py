@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
     from efcml.support.aliases import Facts, PathLike
-    from efcml.tables import TableEncoder
 
 NEEDED = (
     "dataset",
@@ -133,7 +132,7 @@ def write_report(
         figure_section(figures, captions or {}, summary, result),
         label_section(result, name_labels(result, classifier, dataset)),
         rule_section(rules),
-        column_section(None if dataset is None else dataset.table),
+        column_section(dataset),
         number_section(summary),
         parameter_section(summary["parameters"], classifier),
         method_section(summary, result, constant),
@@ -281,13 +280,15 @@ def rule_table(rules: RuleList) -> str:
     return f'<div class="wide rule-table">{rules.to_html()}</div>'
 
 
-def column_section(encoder: TableEncoder | None) -> str:
-    """Return what became of each column of a table that holds more than numbers."""
-    if encoder is None:
-        return ""
-    lines = [(one.name, one.name, cell(one.kind, one.said)) for one in encoder.columns]
-    content = table("columns-table", "What became of each column", ["column", "it is"], lines)
-    return section("columns", "Columns", content)
+def column_section(dataset: Dataset | None) -> str:
+    """Return what became of each column of a table, and what a person should know of it."""
+    content = [paragraphs(f"Note: {note}." for note in dataset.notes)] if dataset else []
+    if dataset and dataset.table:
+        columns = dataset.table.columns
+        lines = [(one.name, one.name, cell(one.kind, one.said)) for one in columns]
+        title = "What became of each column"
+        content.append(table("columns-table", title, ["column", "it is"], lines))
+    return section("columns", "Columns", "\n".join(content)) if any(content) else ""
 
 
 def parameter_section(parameters: Mapping[str, Any], classifier: Any) -> str:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +120,7 @@ class TableEncoder:
             for column in self.columns
         )
 
-    @cached_property
+    @property
     def used(self) -> tuple[Column, ...]:
         """The columns that become features."""
         return tuple(column for column in self.columns if column.kind != LEFT_OUT)
