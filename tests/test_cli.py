@@ -24,6 +24,7 @@ from efcml.cli import main
 from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
 from efcml.datasets import published as catalog
+from efcml.tables import reading
 from efcml.studies import cell_run, study_page
 from efcml.support.probability import squash
 from efcml.support.tables import format_table
@@ -395,3 +396,52 @@ def test_reproduce_hands_its_arguments_to_a_session(tmp_path, capsys, monkeypatc
     told = [(run.scale, run.workers["jobs"], str(run.folder)) for run, _ in seen]
     assert told == [(scale.QUICK, 2, "reproduced-quick"), (scale.FULL, -1, "x")]
     assert "mediamill" not in seen[0][1] and seen[1][1] == ("speed",)
+
+
+def test_rows_are_read_in_chunks_with_the_same_answers(models, monkeypatch, capsys, tmp_path):
+    sizes, read = [], reading.read_chunks
+
+    def noted(*arguments, **options):
+        for table in read(*arguments, **options):
+            sizes.append(len(table))
+            yield table
+
+    command = ["predict", "subset.npz", "related.csv", "--known", "d"]
+    known = [said([*command, *more], capsys)[0] for more in ([], ["--json"])]
+    why = said(["explain", "model.npz", "--sample", "songs.csv"], capsys)[0]
+    monkeypatch.setattr(reading, "CHUNK", 7)
+    monkeypatch.setattr(reading, "read_chunks", noted)
+    assert [said([*command, *more], capsys)[0] for more in ([], ["--json"])] == known
+    assert said(["explain", "model.npz", "--sample", "songs.csv"], capsys)[0] == why
+    assert max(sizes) == 7
+    rows = [",".join(row.split(",")[:3]) for row in Path("related.csv").read_text().splitlines()]
+    rows[30] = rows[30].replace(",", ",oops", 1)  # nothing is said of the rows before
+    (tmp_path / "bad.csv").write_text("\n".join(rows))
+    bad = refusal(main, ["predict", "subset.npz", str(tmp_path / "bad.csv")], capsys)
+    assert "bad.csv, line 31: 'oops" in bad
+
+
+def test_known_labels_are_read_as_those_of_training(models, capsys, tmp_path):
+    rows = Path("related.csv").read_text().splitlines()[:4]
+    answers = []
+    for words in (("0", "1", ""), ("0.00", "1.00", "NA"), ("nein", "JA", "?")):
+        changed = [",".join([*row.split(",")[:3], word]) for row, word in zip(rows[1:], words, strict=True)]
+        path = tmp_path / "known.csv"
+        path.write_text("\n".join(["a,b,c,d", *changed]) + "\n")
+        answers.append(said(["predict", "subset.npz", str(path), "--known", "d"], capsys)[0])
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_tabs_decimal_commas_and_words_of_labels_on_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "tempo\tloud\thappy\n" + "".join(
+        f"{i},5\t{i % 7 - 3}\t{'gut' if i % 3 else 'schlecht'}\n" for i in range(30)
+    )
+    Path("a.tsv").write_text(text)
+    given = ["run", "a.tsv", "--labels", "happy", *QUICK, "--out", "o", "--initial", "20"]
+    assert "line 2: label 'happy' is 'schlecht' and 1 other" in refusal(main, given, capsys)
+    _, notes = said([*given, "--yes", "gut"], capsys)
+    assert "efcml: note: decimal commas in 'tempo': say decimal='.' if that is wrong" in notes
+    out, _ = said(["predict", "o/model.npz", "a.tsv"], capsys)
+    Path("b.csv").write_text(text.replace(",", ".").replace("\t", ","))
+    assert said(["predict", "o/model.npz", "b.csv", "--decimal", "."], capsys)[0] == out

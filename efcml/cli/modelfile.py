@@ -156,10 +156,10 @@ class Rows(NamedTuple):
 
 def read_rows(model: Any, path: Path, given: Given, decimal: str | None = None) -> Iterator[Rows]:
     """Yield the rows of a file, chunk by chunk; tell of columns that are not used."""
-    from efcml.tables.reading import read_chunks
+    from efcml.tables import reading
 
     encoder = None
-    for table in read_chunks(path, decimal=decimal):
+    for table in reading.read_chunks(path, reading.CHUNK, decimal=decimal):
         if encoder is None:
             encoder = encoder_of(model, path, table.names)
             absent = [name for name in given.columns if name not in table.names]
