@@ -24,10 +24,10 @@ from efcml.cli import main
 from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
 from efcml.datasets import published as catalog
-from efcml.tables import reading
 from efcml.studies import cell_run, study_page
 from efcml.support.probability import squash
 from efcml.support.tables import format_table
+from efcml.tables import reading
 from efcml.tuning import PAPER_GRID, SHORT_GRID
 
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
@@ -425,7 +425,9 @@ def test_known_labels_are_read_as_those_of_training(models, capsys, tmp_path):
     rows = Path("related.csv").read_text().splitlines()[:4]
     answers = []
     for words in (("0", "1", ""), ("0.00", "1.00", "NA"), ("nein", "JA", "?")):
-        changed = [",".join([*row.split(",")[:3], word]) for row, word in zip(rows[1:], words, strict=True)]
+        changed = [
+            ",".join([*row.split(",")[:3], word]) for row, word in zip(rows[1:], words, strict=True)
+        ]
         path = tmp_path / "known.csv"
         path.write_text("\n".join(["a,b,c,d", *changed]) + "\n")
         answers.append(said(["predict", "subset.npz", str(path), "--known", "d"], capsys)[0])

@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -34,8 +33,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch, tmp_path):
     """A server of a small set, which is nowhere on this machine."""
-    record = replace(
-        CATALOG["emotions"],
+    record = CATALOG["emotions"]._replace(
         files={name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()},
         remote={"our-rows.arff": "far/rows.arff", "labels.xml": "far/labels.xml"},
     )

@@ -271,7 +271,15 @@ for lie, names in ARRAYS:
         LIES.setdefault(f"fitted learner/{name}", ("",))
         LIES[f"fitted learner/{name}"] += (lie,)
 GROUPS = [["a", [0, 1]], ["b", [1, 2]]], [["a", [0]]], [[7, [0, 1]]], [["a"]], [["a", 3]]
-COLUMN = {"name": "a", "kind": "category", "said": "", "group": "a", "how": "", "start": "", "yes": ""}
+COLUMN = {
+    "name": "a",
+    "kind": "category",
+    "said": "",
+    "group": "a",
+    "how": "",
+    "start": "",
+    "yes": "",
+}
 COLUMN |= {"features": ["a=b"], "values": ["b"], "parts": [], "empty_is_no": False}
 CATEGORIES = [COLUMN], [COLUMN | {"kind": "left out"}], [[0, []]], [COLUMN | {"values": [1]}]
 LIES |= {
@@ -303,7 +311,12 @@ LIES |= {
     "table fitted.table.labels": ("", [{}], [3]),
     "table fitted.table.columns.2.kind": ("is of the kind 'mood'", "mood"),
     "table fitted.table.columns.2.more": ("a column of the table must say", 1),
-    "table fitted.table.columns.2.values": ("", ["j", 3, "r"], ["jazz", "pop"], ["jazz", "pop", "pop"]),
+    "table fitted.table.columns.2.values": (
+        "",
+        ["j", 3, "r"],
+        ["jazz", "pop"],
+        ["jazz", "pop", "pop"],
+    ),
     "table fitted.table.columns.2.features": ("two columns of one name", ["tempo", "b", "c"]),
     "table fitted.table.columns.1.how": ("is no date that can be read", "x", "%" * 99),
     "table fitted.table.columns.1.parts": ("is no date that can be read", ["hour", "x"]),

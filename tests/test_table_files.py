@@ -356,7 +356,7 @@ def test_a_table_as_offices_write_it(write, ending, encoding):
 
 
 def test_decimal_signs_are_found_column_by_column_or_given(write):
-    text = 'x;z;y\n1,5;0.5;1\n2,5;0.25;0\n'
+    text = "x;z;y\n1,5;0.5;1\n2,5;0.25;0\n"
     ds = datasets.from_csv(write(text), "y")
     assert_array_equal(ds.X, [[1.5, 0.5], [2.5, 0.25]])
     quoted = 'x,y\n"1,5",1\n"2,75",0\n'
@@ -367,7 +367,9 @@ def test_decimal_signs_are_found_column_by_column_or_given(write):
     assert_array_equal(ds.X, [[1234], [2500]])
     assert "',' separates thousands: say decimal=',' if" in str(ds.table)
     assert_array_equal(datasets.from_csv(write(thousands), "y", decimal=",").X, [[1.234], [2.5]])
-    assert "decimal is ';': give '.' or ','" in refused(datasets.from_csv, write(text), 1, decimal=";")
+    assert "decimal is ';': give '.' or ','" in refused(
+        datasets.from_csv, write(text), 1, decimal=";"
+    )
     frame = pandas.DataFrame({"x": ["1,5", "2,5"], "y": [0, 1]})
     assert_array_equal(datasets.from_frame(frame, "y").X, [[1.5], [2.5]])
 

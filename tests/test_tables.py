@@ -235,7 +235,7 @@ def test_all_problems_are_told_at_once(tmp_path, capsys):
     labels = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
     told = [
         f"{path}: 4 things to correct",
-        f"line 4: label 'y' is '2': {labels}, or correct it",
+        f"line 4: label 'y' is '2': {labels}",
         f"line 2: label 'z' is 'rock' and 2 other things elsewhere: {labels}",
         "line 3: 'oops' in column 'x' is no number: replace it, drop the column or take it as a"
         " category",

@@ -201,7 +201,9 @@ def given_rows(model: Any, encoder: TableEncoder, table: Table, X: Floats) -> An
     if not hasattr(model, "_encoding") or hasattr(model, "table_"):
         return X
     columns: list[Any] = [
-        table.frame[column.name].astype(object) if column.values else table.fields(column.name).numbers
+        table.frame[column.name].astype(object)
+        if column.values
+        else table.fields(column.name).numbers
         for column in encoder.columns
     ]
     import numpy as np

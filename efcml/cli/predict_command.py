@@ -39,7 +39,7 @@ def add_command(commands: Any) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="rows: a .csv or .tsv file with a header, a .parquet or an .arff file; labels may be there",
+        help="rows: a .csv, .tsv, .parquet or .arff file; labels may be there",
     )
     add_known(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")

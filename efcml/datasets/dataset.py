@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -66,19 +66,7 @@ class Dataset:
 
     if TYPE_CHECKING:  # more is taken than is kept
 
-        def __init__(
-            self,
-            name: str,
-            X: ArrayLike,
-            Y: ArrayLike,
-            n_initial: int,
-            feature_names: Iterable[object],
-            label_names: Iterable[object],
-            description: str = "",
-            marks: Mapping[str, int] = ...,
-            table: TableEncoder | None = None,
-            notes: Sequence[str] = (),
-        ) -> None: ...
+        def __init__(self, name: str, X: Any, Y: Any, n_initial: int, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
         X, Y, n_initial = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y"), self.n_initial
@@ -93,7 +81,12 @@ class Dataset:
                 f"Y[{row}, {k}] is {Y[row, k]:g}: labels are 0, 1, or NaN where unknown"
             )
         check_initial(n_initial, len(X))
-        kept = {"X": X, "Y": Y, "n_initial": int(n_initial), "marks": dict(self.marks)}
+        kept: dict[str, Any] = {
+            "X": X,
+            "Y": Y,
+            "n_initial": int(n_initial),
+            "marks": dict(self.marks),
+        }
         kept["feature_names"] = _as_names(self.feature_names, X.shape[1], "feature")
         kept["label_names"] = _as_names(self.label_names, Y.shape[1], "label")
         for name, value in kept.items():
@@ -174,15 +167,13 @@ def from_arrays(
     >>> from_arrays([[0.5, 1.0], [2.0, 3.0]], [[1], [0]], n_initial=1)
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
-    values = [_as_matrix(X, "X"), _as_matrix(Y, "Y")]
-    names: list[Any] = []
-    for given, table, matrix, prefix in zip(
-        (feature_names, label_names), (X, Y), values, ("x", "label"), strict=True
-    ):
-        numbered = [f"{prefix}{i}" for i in range(matrix.shape[1])]
-        names.append(getattr(table, "columns", numbered) if given is None else given)
-    n_initial = len(values[0]) * 3 // 10 if n_initial is None else n_initial
-    return Dataset(name, *values, n_initial, *names, description)
+    features, labels = _as_matrix(X, "X"), _as_matrix(Y, "Y")
+    n_initial = len(features) * 3 // 10 if n_initial is None else n_initial
+    if feature_names is None:
+        feature_names = getattr(X, "columns", [f"x{i}" for i in range(features.shape[1])])
+    if label_names is None:
+        label_names = getattr(Y, "columns", [f"label{i}" for i in range(labels.shape[1])])
+    return Dataset(name, features, labels, n_initial, feature_names, label_names, description)
 
 
 def tell_labels(names: Sequence[str], Y: Floats) -> list[str]:

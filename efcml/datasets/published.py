@@ -6,10 +6,9 @@ import operator
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
@@ -36,9 +35,8 @@ class FetchError(ValueError):
     """A data set could not be downloaded; the message says why and what to do."""
 
 
-@dataclass(frozen=True)
-class Published:
-    """One published data set: its files with their sha256, its size, and where it comes from.
+class Published(NamedTuple):
+    """One published data set: its size, its files with their sha256, and where it comes from.
 
     ``remote`` is the path of each file below the base address, empty if they are not there.
     """
@@ -49,78 +47,59 @@ class Published:
     p: int
     K: int
     n_initial: int
+    source: str
     files: dict[str, str]
     remote: dict[str, str]
-    source: str
-    how_to_get: str = ""
+    how: str = ""
 
-    def __post_init__(self) -> None:
-        if not self.how_to_get:
-            advice = f"get it with `efcml datasets fetch {self.name}` or datasets.fetch"
-            object.__setattr__(self, "how_to_get", f'{advice}("{self.name}")')
-
-
-def _split(name: str, title: str, sizes: tuple[int, int, int, int], *hashes: str) -> Published:
-    """Return a set of a training and a test file, and an XML file that names the labels."""
-    folder = f"data/multi-label/{name}"
-    files = dict(zip((f"{name}-train.arff", f"{name}-test.arff", f"{name}.xml"), hashes, strict=True))
-    remote = {file: f"{folder}/{file}" for file in files}
-    source = f"MULAN project, github.com/tsoumakas/mulan, {folder}"
-    return Published(name, title, *sizes, files, remote, source)
+    @property
+    def how_to_get(self) -> str:
+        """What to do if the files are nowhere."""
+        fetch = f'`efcml datasets fetch {self.name}` or datasets.fetch("{self.name}")'
+        return self.how or f"get it with {fetch}"
 
 
-CATALOG = {
-    record.name: record
-    for record in (
-        _split(
-            "emotions",
-            "songs and the moods they evoke",
-            (593, 72, 6, 391),
-            "bbe704106c79bb8fb99c1d1d2e9bde081d6a2daeb01f100862f11fd91a3c1f98",
-            "f13d4b746b7b5c8eb484bd751d6ac463d4560dff998a93516a5c1fe35daf6c8f",
-            "dbce8e6ccbbb2fcbfd9e9edbb230d7ed12692c6e13f59fdbc0161fa9b6cf2dc0",
-        ),
-        _split(
-            "yeast",
-            "genes and their functional classes",
-            (2417, 103, 14, 1500),
-            "e759dc991ff54694a4ff9c4314f3be0d6fd2b1994a4b563f57e416394c6aebbd",
-            "4aaac102bff9669a765bf0b378602e5cc8c3b181048282e2f003117b496d552a",
-            "c3056cc26444b5158b1588d1b73bec9c45429e10f0957ad085903423cb81f247",
-        ),
-        _split(
-            "birds",
-            "ten-second field recordings and the bird species heard in them",
-            (645, 260, 19, 322),
-            "8f215db6ee163149901e753977f631ba8bea0e0e8e1abc42b234414822f8ae36",
-            "51ba6326d65ccdd7c755b6461280eb6d2769c7f59d8e12fd4250f91e6ca28326",
-            "0f4ea547b2b3d538c8402662daf689e0d4520cc8b4f5ba113c2e7c01700f010f",
-        ),
-        Published(
-            "water-quality",
-            "river samples and the species present in them (abundance > 0)",
-            *(1060, 16, 14, 530),
-            {
-                "water-quality.arff": (
-                    "4a0906b4a51bf52c986790ddaf261ba51faa3da9cffe823badabd88d38d252fe"
-                )
-            },
-            {"water-quality.arff": "data/multi-target/wq.arff"},
-            "MULAN project, github.com/tsoumakas/mulan, data/multi-target/wq.arff",
-        ),
-        Published(
-            "mediamill",
-            "video shots and the concepts seen in them",
-            *(43907, 120, 101, 30993),
-            {"mediamill.npz": "3379e50b582d3dd2a3add90da40e3686590940e6fe8ffde08308ac518f79579f"},
-            {},
-            "scikit-multilearn 0.0.1 source package on PyPI, published order of rows",
-            "it is not in the MULAN repository: take its train and test part from the"
-            " scikit-multilearn 0.0.1 source package on PyPI and save them, train first, as"
-            " mediamill.npz with X (43907, 120), Y (43907, 101) and n_train 30993",
-        ),
-    )
+MULAN_NAME = "MULAN project, github.com/tsoumakas/mulan, "
+NO_MEDIAMILL = (
+    "it is not in the MULAN repository: take its train and test part from the scikit-multilearn"
+    " 0.0.1 source package on PyPI and save them, train first, as mediamill.npz with"
+    " X (43907, 120), Y (43907, 101) and n_train 30993"
+)
+SETS = {  # title, rows, features, labels, rows of the initial part, folder or source, further
+    "emotions": ("songs and the moods they evoke", 593, 72, 6, 391, "data/multi-label/emotions"),
+    "yeast": ("genes and their functional classes", 2417, 103, 14, 1500, "data/multi-label/yeast"),
+    "birds": (
+        "ten-second field recordings and the bird species heard in them",
+        *(645, 260, 19, 322, "data/multi-label/birds"),
+    ),
+    "water-quality": (
+        "river samples and the species present in them (abundance > 0)",
+        *(1060, 16, 14, 530, "data/multi-target/wq.arff"),
+    ),
+    "mediamill": (
+        "video shots and the concepts seen in them",
+        *(43907, 120, 101, 30993),
+        "scikit-multilearn 0.0.1 source package on PyPI, published order of rows",
+    ),
 }
+
+
+def _read_catalog() -> dict[str, Published]:
+    """Return the published sets; registry.txt has sha256 and remote path of each file."""
+    found = {}
+    lines = (Path(__file__).parent / "registry.txt").read_text(encoding="utf-8").splitlines()
+    registry = [line.split() for line in lines]
+    for name, told in SETS.items():
+        *sizes, source = cast("tuple[Any, ...]", told)
+        files = {file: digest for file, digest, *_ in registry if file.startswith(name)}
+        remote = {file: rest[0] for file, _, *rest in registry if rest and file in files}
+        source = MULAN_NAME + source if remote else source
+        how = "" if remote else NO_MEDIAMILL
+        found[name] = Published(name, *sizes, source, files, remote, how)
+    return found
+
+
+CATALOG = _read_catalog()
 
 
 def cache_folder() -> Path:
@@ -136,7 +115,9 @@ def searched_folders() -> list[Path]:
     folders.append(cache_folder())
     before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    return folders + [one for one in (before, beside_checkout) if one.is_dir() and one not in folders]
+    return folders + [
+        one for one in (before, beside_checkout) if one.is_dir() and one not in folders
+    ]
 
 
 def find_files(record: Published) -> dict[str, Path]:
@@ -248,7 +229,9 @@ def fetch_files(
             try:
                 store.fetch(file, downloader=pooch.HTTPDownloader(timeout=timeout))
             except Exception as error:  # of the network, the disk or the checksum
-                reason = "its sha256 differs" if "hash" in str(error) else " ".join(str(error).split())
+                reason = (
+                    "its sha256 differs" if "hash" in str(error) else " ".join(str(error).split())
+                )
                 raise FetchError(
                     f"{base}/{record.remote[file]}: {reason}: check the connection and the base"
                     f" address, or put {', '.join(record.files)} into {target}"

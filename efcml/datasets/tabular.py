@@ -20,7 +20,7 @@ LARGE = 64 * 2**20  # bytes of a file of which the initial part is not larger th
 
 
 def from_csv(
-    path: PathLike,
+    path: PathLike | DataFrame,
     label_columns: Sequence[str] | str | int,
     *,
     delimiter: str | None = None,
@@ -78,51 +78,60 @@ def from_csv(
     array([[ 1.,  0.],
            [nan,  1.]])
     """
-    said = {"drop": drop, "category": text_as_category, "date": date}
-    how = {"delimiter": delimiter, "decimal": decimal}
-    return _read(path, label_columns, said, yes, name, n_initial, description, how)
+    is_file = not hasattr(path, "iloc")
+    if is_file and not Path(path).is_file():  # told before pandas is loaded
+        raise ValueError(f"{path}: no such file: check the path")
+    from efcml.tables.encoder import TableEncoder, find_labels
+    from efcml.tables.reading import CHUNK, read_chunks
+
+    chunks, begun = read_chunks(path, CHUNK, delimiter, decimal), []
+    for chunk in chunks:  # until it is known whether 30 % are more than the first rows
+        begun.append(chunk)
+        if 3 * sum(map(len, begun)) >= 10 * CHUNK:
+            break
+    first, n_begun = begun[0], sum(map(len, begun))
+    labels = find_labels(first.names, label_columns, first.where)
+    n_learned = n_begun * 3 // 10 or n_begun
+    if isinstance(n_initial, (int, np.integer)) and n_initial > 0:
+        n_learned = int(n_initial)
+    kinds = _kinds(first.names, {"drop": drop, "category": text_as_category, "date": date})
+    encoder = TableEncoder.learn(first, labels, n_learned, kinds, yes or "")
+    parts = []
+    while begun:
+        parts.append(encoder.encode_both(begun.pop(0), labels))
+    parts += (encoder.encode_both(chunk, labels) for chunk in chunks)
+    X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
+    if n_initial is None:
+        n_initial = len(X) * 3 // 10
+        if is_file and Path(path).stat().st_size > LARGE:
+            n_initial = min(n_initial, CHUNK)
+    name = Path(path).stem if name is None else name
+    plain = encoder.is_plain and not np.isnan(X).any()
+    notes = (*first.notes, *tell_labels(labels, Y))
+    table, names = None if plain else encoder, encoder.feature_names
+    return Dataset(name, X, Y, n_initial, names, labels, description, table=table, notes=notes)
 
 
 def from_parquet(
-    path: PathLike,
-    label_columns: Sequence[str] | str | int,
-    *,
-    yes: str | None = None,
-    name: str | None = None,
-    n_initial: int | None = None,
-    description: str = "",
-    drop: Columns = (),
-    text_as_category: Columns = (),
-    date: Columns | Mapping[str, str] = (),
+    path: PathLike, label_columns: Sequence[str] | str | int, **options: Any
 ) -> Dataset:
-    """Read a Parquet file, in chunks and otherwise as `from_csv` does. pyarrow must be installed.
+    """Read a Parquet file, in chunks. pyarrow must be installed.
 
     Parameters
     ----------
     path : str or path
-    label_columns, yes, name, n_initial, description, drop, text_as_category, date
+    label_columns, **options
         As in `from_csv`.
-
-    Returns
-    -------
-    Dataset
-        With the names of the columns.
     """
-    said = {"drop": drop, "category": text_as_category, "date": date}
-    return _read(path, label_columns, said, yes, name, n_initial, description)
+    return from_csv(path, label_columns, **options)
 
 
 def from_frame(
     frame: DataFrame,
     label_columns: Sequence[str] | str | int,
     *,
-    yes: str | None = None,
     name: str = "data",
-    n_initial: int | None = None,
-    description: str = "",
-    drop: Columns = (),
-    text_as_category: Columns = (),
-    date: Columns | Mapping[str, str] = (),
+    **options: Any,
 ) -> Dataset:
     """Make a data set of a pandas DataFrame that holds features and labels.
 
@@ -132,13 +141,8 @@ def from_frame(
     Parameters
     ----------
     frame : pandas.DataFrame
-    label_columns, yes, name, n_initial, description, drop, text_as_category, date
+    label_columns, name, **options
         As in `from_csv`.
-
-    Returns
-    -------
-    Dataset
-        With the names of the columns.
 
     Examples
     --------
@@ -153,8 +157,7 @@ def from_frame(
             f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
             " other tables"
         )
-    said = {"drop": drop, "category": text_as_category, "date": date}
-    return _read(frame, label_columns, said, yes, name, n_initial, description)
+    return from_csv(frame, label_columns, name=name, **options)
 
 
 def from_arff(
@@ -186,59 +189,17 @@ def from_arff(
     """
     from efcml.tables.arff import read_mulan
 
-    X, Y, *names = read_mulan(arff, xml)
+    X, Y, features, labels = read_mulan(arff, xml)
     if test is not None:
         X_test, Y_test, *others = read_mulan(test, xml)
-        if names != others:
+        if [features, labels] != others:
             raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
         n_initial = len(X) if n_initial is None else n_initial
         X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
     n_initial = len(X) * 3 // 10 if n_initial is None else n_initial
     name = Path(arff).stem if name is None else name
-    return Dataset(name, X, Y, n_initial, *names, description, notes=tell_labels(names[1], Y))
-
-
-def _read(
-    source: PathLike | DataFrame,
-    label_columns: Sequence[str] | str | int,
-    said: dict[str, Any],
-    yes: str | None,
-    name: str | None,
-    n_initial: int | None,
-    description: str,
-    how: Mapping[str, str | None] = {},  # noqa: B006  never changed
-) -> Dataset:
-    """Return the data set of a table, of which chunks are read one after the other."""
-    is_file = not hasattr(source, "iloc")
-    if is_file and not Path(source).is_file():  # told before pandas is loaded
-        raise ValueError(f"{source}: no such file: check the path")
-    from efcml.tables.encoder import TableEncoder, find_labels
-    from efcml.tables.reading import CHUNK, read_chunks
-
-    chunks, begun = read_chunks(source, CHUNK, **how), []
-    for chunk in chunks:  # until it is known whether 30 % are more than the first rows
-        begun.append(chunk)
-        if 3 * sum(map(len, begun)) >= 10 * CHUNK:
-            break
-    first, n_begun = begun[0], sum(map(len, begun))
-    labels = find_labels(first.names, label_columns, first.where)
-    usual = isinstance(n_initial, (int, np.integer)) and n_initial > 0
-    n_learned = n_initial if usual else n_begun * 3 // 10 or n_begun
-    encoder = TableEncoder.learn(first, labels, n_learned, _kinds(first.names, said), yes or "")
-    parts = []
-    while begun:
-        parts.append(encoder.encode_both(begun.pop(0), labels))
-    parts += (encoder.encode_both(chunk, labels) for chunk in chunks)
-    X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
-    if n_initial is None:
-        n_initial = len(X) * 3 // 10
-        if is_file and Path(source).stat().st_size > LARGE:
-            n_initial = min(n_initial, CHUNK)
-    name = Path(source).stem if name is None else name
-    plain = encoder.is_plain and not np.isnan(X).any()
-    notes = (*first.notes, *tell_labels(labels, Y))
-    table, names = None if plain else encoder, encoder.feature_names
-    return Dataset(name, X, Y, n_initial, names, labels, description, table=table, notes=notes)
+    notes = tell_labels(labels, Y)
+    return Dataset(name, X, Y, n_initial, features, labels, description, notes=notes)
 
 
 def _kinds(names: Sequence[str], said: Mapping[str, Any]) -> dict[str, str]:
@@ -250,11 +211,13 @@ def _kinds(names: Sequence[str], said: Mapping[str, Any]) -> dict[str, str]:
     for kind, columns in said.items():
         pairs = columns
         if not isinstance(columns, Mapping):
-            listed = listed_columns(names, columns) if columns else []
-            cut = {one: one.partition("=") for one in listed if one not in names and kind == "date"}
-            pairs = {cut[one][0] if one in cut else one: cut[one][2] if one in cut else "" for one in listed}
+            listed = listed_columns(names, columns or ())
+            cut = [(one, "") if one in names else one.partition("=")[::2] for one in listed]
+            pairs = dict(cut) if kind == "date" else dict.fromkeys(listed, "")
         for one, how in pairs.items():
             if one in found:
-                raise ValueError(f"column {short(one)} is named twice: drop or encode it in one way")
+                raise ValueError(
+                    f"column {short(one)} is named twice: drop or encode it in one way"
+                )
             found[one] = how or kind
     return found

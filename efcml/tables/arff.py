@@ -46,8 +46,8 @@ def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:
 
     Nominal attributes must have numbers as values. What a sparse row does not name is 0.
     """
-    numbered = enumerate(map(str.strip, read_text(path).split("\n")), start=1)
-    numbered = ((i, line) for i, line in numbered if line and not line.startswith("%"))
+    every = enumerate(map(str.strip, read_text(path).split("\n")), start=1)
+    numbered = ((i, line) for i, line in every if line and not line.startswith("%"))
     names = _read_header(path, numbered)
     rows, lines = [], []
     for i, line in numbered:

@@ -281,7 +281,11 @@ def thousands(fields: Fields) -> str:
 def sign_hint(fields: Fields) -> str:
     """Return a hint where nearly all words would be numbers with the other decimal sign."""
     other = OTHER_SIGN[fields.decimal]
-    found = [count for word, count in fields.counts.items() if to_number(word, other) == to_number(word, other)]
+    found = [
+        count
+        for word, count in fields.counts.items()
+        if to_number(word, other) == to_number(word, other)
+    ]
     signed = any(other in word for word in fields.counts)
     if signed and sum(found) >= MOSTLY * sum(fields.counts.values()):
         return f"; if these are numbers, say decimal={other!r}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, PathLike
 
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
-LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown"
+LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
 LISTS = ("features", "values", "parts")
 LONGEST = 60  # characters of the format of a date
 
@@ -72,28 +72,22 @@ class TableEncoder:
         first = table.head(n_learned)
         columns, problems = [], []
         for name in table.names:
-            seen = table.fields(name)
-            odd = None if kinds.get(name) == DROP else seen.find_odd()
+            seen, said = table.fields(name), kinds.get(name, "")
             try:
-                if odd is not None:
-                    raise ValueError(
-                        f"{table.place(odd)}: column {short(name)} of type {seen.column.dtype}"
-                        " holds other things than numbers, words and dates: encode it or drop it"
-                    )
+                if said != DROP:
+                    refuse_odd(table, name, seen)
                 if name not in labels:
-                    said = kinds.get(name, "")
                     columns.append(find_column(name, seen, first.fields(name), said))
             except ValueError as error:
                 problems.append(str(error))
-        found = [find_label(name, table.fields(name), yes) for name in labels]
-        encoder = cls(tuple(name_features(columns)), tuple(found))
-        counts = Counter(encoder.feature_names)
-        twice = [feature for feature, count in counts.items() if count > 1]
+        found = tuple(find_label(name, table.fields(name), yes) for name in labels)
+        encoder = cls(tuple(name_features(columns)), found)
+        twice = [name for name, count in Counter(encoder.feature_names).items() if count > 1]
         if twice:
             problems.append(f"two features are called {short(twice[0])}: rename a column")
         if not problems and not kinds and encoder._takes_all_as_numbers(table):
-            numbers = [c if c.kind == NUMBER else number_column(c.name) for c in encoder.columns]
-            encoder = cls(tuple(numbers), tuple(found))
+            numbers = (c if c.kind == NUMBER else number_column(c.name) for c in encoder.columns)
+            encoder = cls(tuple(numbers), found)
         if not (encoder.used or problems):
             left = in_words(encoder.lines, 150)[1:-1]
             problems.append(f"no features are left ({left}): give other columns")
@@ -104,12 +98,14 @@ class TableEncoder:
     def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
         """Return how the categories of a frame of features are read; None if it has none."""
         columns = []
-        for place, kind in enumerate(frame.dtypes):
-            name, seen = str(frame.columns[place]), Fields(frame.iloc[:, place])
+        for place, given in enumerate(frame.columns):
+            name, seen = str(given), Fields(frame.iloc[:, place])
             if seen.categories == []:
                 raise ValueError(f"column {name} is a category without any value: drop it.")
             is_category = seen.categories is not None
-            columns.append(category_column(name, seen, seen) if is_category else number_column(name))
+            columns.append(
+                category_column(name, seen, seen) if is_category else number_column(name)
+            )
         return cls(tuple(columns)) if any(column.values for column in columns) else None
 
     def _takes_all_as_numbers(self, table: Table) -> bool:
@@ -239,8 +235,6 @@ class TableEncoder:
             raise TableProblems(table.where, problems)
         return np.ascontiguousarray(np.hstack(blocks))
 
-    # -- as JSON ----------------------------------------------------------------------------
-
     def facts(self) -> Facts:
         """Return all of it as JSON can hold it."""
         return {
@@ -254,33 +248,33 @@ class TableEncoder:
     @classmethod
     def from_facts(cls, facts: Any) -> TableEncoder:
         """Return an encoder that was kept as facts, or refuse what cannot have been learned."""
-        if not isinstance(facts, dict) or facts.keys() != {"columns", "labels"}:
-            raise ValueError("a table must say columns and labels and nothing else")
-        if not all(isinstance(part, list) for part in facts.values()):
-            raise ValueError("columns and labels of a table must be lists")
-        parts = {part: tuple(map(check_column, listed)) for part, listed in facts.items()}
-        encoder = cls(**parts)
-        for names in (
-            [column.name for column in (*encoder.columns, *encoder.labels)],
-            encoder.feature_names,
-        ):
+        good = isinstance(facts, dict) and facts.keys() == {"columns", "labels"}
+        if not good or not all(isinstance(part, list) for part in facts.values()):
+            raise ValueError("a table must say columns and labels, as lists, and nothing else")
+        encoder = cls(*(tuple(map(check_column, facts[part])) for part in ("columns", "labels")))
+        every = [*encoder.columns, *encoder.labels]
+        for names in ([column.name for column in every], encoder.feature_names):
             if len(set(names)) < len(names):
                 raise ValueError("a table has two columns of one name")
-        if any((column.kind == LABEL) != (column in encoder.labels) for column in sum(parts.values(), ())):
+        if [one.kind == LABEL for one in every] != [one in encoder.labels for one in every]:
             raise ValueError("labels of a table must be labels, and nothing else")
         return encoder
 
 
 def check_column(facts: Any) -> Column:
     """Return a column that was kept as facts; refuse one that no table can have."""
-    known = {one.name: one.type for one in fields(Column)}
-    if not isinstance(facts, dict) or facts.keys() != known.keys():
-        raise ValueError(f"a column of the table must say {', '.join(known)} and nothing else")
-    for name, value in facts.items():
-        kind = list if name in LISTS else bool if known[name] == "bool" else str
-        if type(value) is not kind or (kind is list and any(type(one) is not str for one in value)):
+    kinds = {
+        one.name: {"bool": bool, "str": str}.get(str(one.type), list) for one in fields(Column)
+    }
+    if not isinstance(facts, dict) or facts.keys() != kinds.keys():
+        raise ValueError(f"a column of the table must say {', '.join(kinds)} and nothing else")
+    kept: dict[str, Any] = {}
+    for name, value in cast("Facts", facts).items():
+        words = value if kinds[name] is list and isinstance(value, list) else [""]
+        if type(value) is not kinds[name] or any(type(word) is not str for word in words):
             raise ValueError(f"a column of the table says {name}={short(value)}")
-    column = Column(**{key: tuple(v) if key in LISTS else v for key, v in facts.items()})
+        kept[name] = tuple(value) if kinds[name] is list else value
+    column = Column(**kept)
     if column.kind not in KINDS:
         raise ValueError(f"a column of the table is of the kind {short(column.kind)}")
     n_values, n_parts = len(column.values), len(column.parts)
@@ -289,12 +283,29 @@ def check_column(facts: Any) -> Column:
         raise ValueError(f"the column {short(column.name)} has other features than values")
     if len(set(column.values)) < n_values or (column.kind == CATEGORY and not n_values):
         raise ValueError("a category must have values, each once")
-    if column.kind == DATE:
-        known_how = column.how == ISO or ("%" in column.how and len(column.how) <= LONGEST)
-        good = {*column.values} <= {*WEEKDAYS} and {*column.parts} <= {*PARTS}
-        if not (good and known_how and re.fullmatch(r"\d{4}-\d\d-\d\d", column.start)):
-            raise ValueError(f"the column {short(column.name)} is no date that can be read")
+    if column.kind == DATE and not is_date(column):
+        raise ValueError(f"the column {short(column.name)} is no date that can be read")
     return column
+
+
+def is_date(column: Column) -> bool:
+    """Tell whether what a column says of dates can be used."""
+    known = column.how == ISO or ("%" in column.how and len(column.how) <= LONGEST)
+    good = {*column.values} <= {*WEEKDAYS} and {*column.parts} <= {*PARTS}
+    try:
+        return known and good and bool(date.fromisoformat(column.start))
+    except ValueError:
+        return False
+
+
+def refuse_odd(table: Table, name: str, seen: Fields) -> None:
+    """Refuse a column of other things than numbers, words and dates."""
+    row = seen.find_odd()
+    if row is not None:
+        raise ValueError(
+            f"{table.place(row)}: column {short(name)} of type {seen.column.dtype} holds other"
+            " things than numbers, words and dates: encode it or drop it"
+        )
 
 
 def find_wrong(
@@ -306,10 +317,9 @@ def find_wrong(
         return
     place, text = table.place(rows[0]), seen.text(rows[0])
     if column.kind == LABEL:
-        others = {seen.text(row) for row in rows} - {text}
-        more = f" and {len(others)} other thing{'s' * (len(others) > 1)} elsewhere" if others else ""
-        how = "say which word is yes" if others else "say which word is yes, or correct it"
-        yield f"{place}: label {short(column.name)} is {short(text)}{more}: {LABELS_ARE}; or {how}"
+        n = len({seen.text(row) for row in rows}) - 1
+        more = f" and {n} other thing{'s' * (n > 1)} elsewhere" if n else ""
+        yield f"{place}: label {short(column.name)} is {short(text)}{more}: {LABELS_ARE}"
         return
     others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
     others = others if len(rows) > 1 else ""
@@ -333,8 +343,8 @@ def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: 
             f"{where}, line 1: only one column: no ',' in it; separate columns by commas,"
             " semicolons, tabs or bars, or say the delimiter"
         )
-    if isinstance(labels, Integral):
-        count = int(labels)
+    if not isinstance(labels, Sequence):
+        count = operator.index(labels)
         if not 0 < count < len(names):
             raise ValueError(
                 f"{where} has {len(names)} columns, of which the last {count} cannot be labels:"

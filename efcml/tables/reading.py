@@ -110,7 +110,9 @@ def read_chunks(
     path = check_file(source)
     kind = path.suffix.lower()
     if kind == ".parquet":
-        yield from number_rows(parquet_chunks(path, rows), Table(pd.DataFrame(), str(path)), decimal)
+        yield from number_rows(
+            parquet_chunks(path, rows), Table(pd.DataFrame(), str(path)), decimal
+        )
     elif kind == ".arff":
         from efcml.tables.arff import read_arff
 
@@ -224,11 +226,15 @@ class CsvFile:
             name: decimal or find_decimal(texts) or self.decimal for name, texts in columns.items()
         }
         self.decimals = {name: sign for name, sign in signs.items() if sign == ","}
-        self.commas = [] if decimal else [
-            name
-            for name in self.decimals
-            if are_numbers(columns[name], ",") and any("," in text for text in columns[name])
-        ]
+        self.commas = (
+            []
+            if decimal
+            else [
+                name
+                for name in self.decimals
+                if are_numbers(columns[name], ",") and any("," in text for text in columns[name])
+            ]
+        )
         self.text_names = [
             name
             for name, texts in columns.items()
