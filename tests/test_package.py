@@ -99,7 +99,6 @@ FRAMES = {
     "search": lambda: TuningResult(
         Grid((0.5,), (0.0,), (1.0,)), *np.ones((4, 1, 1)), {}
     ).to_frame(),
-    "data": lambda: datasets.from_arrays([[1.0], [2.0]], [[0], [1]]).frames(),
 }
 
 

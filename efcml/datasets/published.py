@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
@@ -86,16 +86,14 @@ SETS = {  # title, rows, features, labels, rows of the initial part, folder or s
 
 def _read_catalog() -> dict[str, Published]:
     """Return the published sets; registry.txt has sha256 and remote path of each file."""
-    found = {}
     lines = (Path(__file__).parent / "registry.txt").read_text(encoding="utf-8").splitlines()
     registry = [line.split() for line in lines]
-    for name, told in SETS.items():
-        *sizes, source = cast("tuple[Any, ...]", told)
+    found = {}
+    for name, (*told, source) in SETS.items():
         files = {file: digest for file, digest, *_ in registry if file.startswith(name)}
         remote = {file: rest[0] for file, _, *rest in registry if rest and file in files}
-        source = MULAN_NAME + source if remote else source
-        how = "" if remote else NO_MEDIAMILL
-        found[name] = Published(name, *sizes, source, files, remote, how)
+        told.append(MULAN_NAME + str(source) if remote else source)
+        found[name] = Published._make([name, *told, files, remote, "" if remote else NO_MEDIAMILL])
     return found
 
 

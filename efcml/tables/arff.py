@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
 
-from efcml.tables.words import short, to_number
+from efcml.tables.words import check_file, find_encoding, short, to_number
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike
@@ -24,21 +23,9 @@ _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{
 
 
 def read_text(path: PathLike) -> str:
-    """Read UTF-8 or Latin-1 with any line ending; lines of the result end in a line feed."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        with path.open("rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    # Not str.splitlines: it also splits at characters that may stand inside a name.
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    """Return the text of a file; lines end in a line feed."""
+    path = check_file(path)
+    return path.read_text(encoding=find_encoding(path))
 
 
 def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -269,11 +269,11 @@ def check_column(facts: Any) -> Column:
     if not isinstance(facts, dict) or facts.keys() != kinds.keys():
         raise ValueError(f"a column of the table must say {', '.join(kinds)} and nothing else")
     kept: dict[str, Any] = {}
-    for name, value in cast("Facts", facts).items():
-        words = value if kinds[name] is list and isinstance(value, list) else [""]
+    for name, value in facts.items():
+        words = value if isinstance(value, list) else []
         if type(value) is not kinds[name] or any(type(word) is not str for word in words):
             raise ValueError(f"a column of the table says {name}={short(value)}")
-        kept[name] = tuple(value) if kinds[name] is list else value
+        kept[name] = tuple(words) if kinds[name] is list else value
     column = Column(**kept)
     if column.kind not in KINDS:
         raise ValueError(f"a column of the table is of the kind {short(column.kind)}")

@@ -21,6 +21,8 @@ from efcml.tables.words import (
     OTHER_SIGN,
     THOUSANDS,
     TableProblems,
+    check_file,
+    find_encoding,
     in_words,
     is_gap,
     short,
@@ -154,18 +156,6 @@ def find_decimals(frame: pd.DataFrame, decimal: str | None) -> dict[str, str]:
             texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
             found[name] = decimal or find_decimal(texts, doubtful=True)
     return {name: sign for name, sign in found.items() if sign == ","}
-
-
-def check_file(path: PathLike) -> Path:
-    """Return the path of a file that can be read, or say why it cannot."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        with path.open("rb"):
-            return path
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
@@ -310,22 +300,6 @@ def are_numbers(texts: Sequence[str], decimal: str) -> bool:
     """Tell whether all fields that are no gaps are numbers, and there are some."""
     known = [text for text in texts if not is_gap(text)]
     return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
-
-
-def find_encoding(path: Path) -> str:
-    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
-    with path.open("rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
-    for encoding in ("utf-8-sig", "cp1252"):
-        try:
-            with path.open(encoding=encoding) as text:
-                while text.read(2**20):
-                    pass
-            return encoding
-        except UnicodeDecodeError:
-            pass
-    return "latin-1"
 
 
 def find_separator(lines: Sequence[str]) -> str:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import PathLike
 
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"))
 NO_NUMBERS = GAPS | {"none"}  # among words "none" is one of them, among numbers it is a gap
@@ -70,6 +75,34 @@ def short(text: object, length: int = 40) -> str:
 def in_words(names: Iterable[object], length: int = 200) -> str:
     """Return names as a list for a sentence, in quotes, cut if it is long."""
     return short(", ".join(map(str, names)), length)
+
+
+def check_file(path: PathLike) -> Path:
+    """Return the path of a file that can be read, or say why it cannot."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    try:
+        with path.open("rb"):
+            return path
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
+
+
+def find_encoding(path: Path) -> str:
+    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
+    with path.open("rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            with path.open(encoding=encoding) as text:
+                while text.read(2**20):
+                    pass
+            return encoding
+        except UnicodeDecodeError:
+            pass
+    return "latin-1"
 
 
 class TableProblems(ValueError):
