@@ -9,7 +9,7 @@ import pytest
 from helpers.models import blocks, fit_blocks, run_code
 
 import efcml
-from efcml import ActiveLearner, datasets, prequential
+from efcml import ActiveLearner, prequential
 from efcml.evaluation import stream_pass
 from efcml.rivals import make_model
 from efcml.support.extras import extra_for

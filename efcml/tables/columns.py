@@ -122,8 +122,13 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str = "") -> C
     n_known = int((~fields.no_numbers).sum())
     if said or (fields.are_moments and n_known):
         return date_column(name, fields, learned, said if "%" in said else "")
+    if fields.are_numbers and n_known:  # quickly: without a look at words
+        known = fields.column.dropna()
+        if known.iloc[0] == known.max() == known.min() and n_known == len(fields):
+            return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
+        return Column(name, NUMBER, with_gaps(NUMBER, fields), (name,))
     words = fields.counts
-    if not n_known and not words:
+    if not words:
         return Column(name, LEFT_OUT, "left out, it is empty")
     if fields.categories is not None:
         return category_column(name, fields, learned)
@@ -152,7 +157,7 @@ def holds_numbers(fields: Fields, n_known: int) -> bool:
     Infinite ones are mistakes. Among a few words that come again and again others are words, too.
     """
     good = ~np.isnan(fields.numbers)
-    if fields.are_numbers or int(good.sum()) == n_known:
+    if int(good.sum()) == n_known:
         return True
     again = len(fields.counts) <= min(MOST_VALUES, len(fields) // ROWS_PER_VALUE)
     like = good | (fields.map(_is_like_number) == 1.0)

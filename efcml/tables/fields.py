@@ -96,7 +96,8 @@ class Fields:
         """Where nothing is known, as numbers and dates go."""
         if self.are_numbers or self.are_moments:
             return self.missing
-        return self.map(lambda word: word.casefold() in NO_NUMBERS) == 1.0
+        words, codes = self._distinct
+        return np.array([word.casefold() in NO_NUMBERS for word in words])[codes]
 
     def moments(self, how: str) -> pd.DatetimeIndex:
         """Return what is written in a format; NaT where a field is no such moment."""
