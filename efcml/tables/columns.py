@@ -17,7 +17,6 @@ from efcml.tables.words import (
     THOUSANDS,
     YES_NO,
     in_words,
-    number_text,
     short,
     to_number,
 )
@@ -34,6 +33,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 DROP = "drop"  # said of a column by a person
 MOST_VALUES = 12  # of a category; all others are one value more
 MOST_DECLARED = 50  # values that a category of pandas has before they are counted, too
+INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity")
 ROWS_PER_VALUE = 5  # of a few words that come again and again, even if most are numbers
 
 
@@ -122,11 +122,15 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str = "") -> C
     n_known = int((~fields.no_numbers).sum())
     if said or (fields.are_moments and n_known):
         return date_column(name, fields, learned, said if "%" in said else "")
-    if fields.are_numbers and n_known:  # quickly: without a look at words
-        known = fields.column.dropna()
-        if known.iloc[0] == known.max() == known.min() and n_known == len(fields):
-            return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
-        return Column(name, NUMBER, with_gaps(NUMBER, fields), (name,))
+    if not (fields.are_numbers and n_known):
+        return column_of_words(name, fields, learned, n_known)
+    if n_known == len(fields) and fields.column.min() == fields.column.max():
+        return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
+    return Column(name, NUMBER, with_gaps(NUMBER, fields), (name,))
+
+
+def column_of_words(name: str, fields: Fields, learned: Fields, n_known: int) -> Column:
+    """Return what a column of text is."""
     words = fields.counts
     if not words:
         return Column(name, LEFT_OUT, "left out, it is empty")
@@ -143,7 +147,7 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str = "") -> C
         return date_column(name, fields, learned)
     if are_mixed_dates(dates):
         raise ValueError(f"column {short(name)} has dates in several formats: write all in one")
-    total = sum(words.values())
+    total = words.total()
     if len(words) == total > 1 or len(words) > max(MOST_VALUES, len(fields) // 2):
         how_many = "all" if len(words) == total else f"{len(words)} of {total}"
         note = f"left out as a name or free text: {how_many} are different"
@@ -160,15 +164,8 @@ def holds_numbers(fields: Fields, n_known: int) -> bool:
     if int(good.sum()) == n_known:
         return True
     again = len(fields.counts) <= min(MOST_VALUES, len(fields) // ROWS_PER_VALUE)
-    like = good | (fields.map(_is_like_number) == 1.0)
-    return int(like.sum()) >= MOSTLY * n_known and (not again or bool(like.sum() == n_known))
-
-
-def _is_like_number(word: str) -> bool:
-    try:
-        return not math.isnan(float(word))
-    except ValueError:
-        return False
+    like = good | (fields.map(lambda word: word.casefold() in INFINITE) == 1.0)
+    return int(like.sum()) >= (n_known if again else MOSTLY * n_known)
 
 
 def number_column(name: str) -> Column:
@@ -178,14 +175,13 @@ def number_column(name: str) -> Column:
 
 def category_column(name: str, fields: Fields, learned: Fields) -> Column:
     """Return a category with the most frequent words, one feature each."""
-    counts = learned.counts if learned.counts else fields.counts
-    words = [word for word, _ in counts.most_common() if word not in (OTHER, MISSING)]
-    declared = [] if fields.categories is None else fields.categories
-    if declared and len(declared) <= MOST_DECLARED:
-        words = [word for word in map(_plain_word, declared) if word not in (OTHER, MISSING)]
-    most = max(MOST_VALUES, len(declared)) if len(declared) <= MOST_DECLARED else MOST_VALUES
+    counts, most = learned.counts or fields.counts, MOST_VALUES
+    words = [word for word, _ in counts.most_common()]
+    if fields.categories and len(fields.categories) <= MOST_DECLARED:
+        words, most = fields.categories, MOST_DECLARED
+    words = [word for word in words if word not in (OTHER, MISSING)]
     values = sorted(words[:most])
-    if len(words) > len(values) or OTHER in counts:
+    if len(words) > most or OTHER in counts:
         values.append(OTHER)
     if learned.missing.any() or MISSING in counts:
         values.append(MISSING)
@@ -195,17 +191,11 @@ def category_column(name: str, fields: Fields, learned: Fields) -> Column:
     if len(words) > most:
         said = f"category: the {most} most frequent of {len(words)} values, the rest is other"
     said += sign_hint(fields)
-    numbers = [word for word in fields.counts if not math.isnan(to_number(word))]
-    if 0 < len(numbers) < len(fields.counts):
-        word = next(word for word in fields.counts if math.isnan(to_number(word)))
-        said += f" (not numbers, as {short(word)} is none)"
+    others = [word for word in fields.counts if math.isnan(to_number(word))]
+    if 0 < len(others) < len(fields.counts):
+        said += f" (not numbers, as {short(others[0])} is none)"
     features = tuple(f"{name}={value}" for value in values)
     return Column(name, CATEGORY, said, features, tuple(values), group=name)
-
-
-def _plain_word(word: str) -> str:
-    number = to_number(word)
-    return word if math.isnan(number) else number_text(number)
 
 
 def date_column(name: str, fields: Fields, learned: Fields, said: str = "") -> Column:
@@ -285,13 +275,8 @@ def thousands(fields: Fields) -> str:
 
 def sign_hint(fields: Fields) -> str:
     """Return a hint where nearly all words would be numbers with the other decimal sign."""
-    other = OTHER_SIGN[fields.decimal]
-    found = [
-        count
-        for word, count in fields.counts.items()
-        if to_number(word, other) == to_number(word, other)
-    ]
-    signed = any(other in word for word in fields.counts)
-    if signed and sum(found) >= MOSTLY * sum(fields.counts.values()):
+    other, words = OTHER_SIGN[fields.decimal], fields.counts
+    found = sum(words[word] for word in words if not math.isnan(to_number(word, other)))
+    if any(other in word for word in words) and found >= MOSTLY * words.total():
         return f"; if these are numbers, say decimal={other!r}"
     return ""

@@ -64,7 +64,7 @@ class Fields:
     def __init__(self, column: pd.Series, decimal: str = ".") -> None:
         self.categories: list[str] | None = None
         if isinstance(column.dtype, pd.CategoricalDtype):
-            self.categories = [_cell_text(value) for value in column.dtype.categories]
+            self.categories = [_plain_word(_cell_text(v)) for v in column.dtype.categories]
             column = column.astype(object)
         self.column = column
         self.are_moments = types.is_datetime64_any_dtype(column)
@@ -109,7 +109,9 @@ class Fields:
     def map(self, function: Callable[[str], float]) -> Floats:
         """Return a number for the word of every row."""
         words, codes = self._distinct
-        return np.array([function(self._plain(word)) for word in words], dtype=float)[codes]
+        return np.array([function(_plain_word(word, self.decimal)) for word in words], dtype=float)[
+            codes
+        ]
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -118,7 +120,7 @@ class Fields:
         counts: Counter[str] = Counter()
         for word, count in zip(words, np.bincount(codes, minlength=len(words)), strict=True):
             if word and count:
-                counts[self._plain(word)] += int(count)
+                counts[_plain_word(word, self.decimal)] += int(count)
         return counts
 
     def text(self, row: int) -> str:
@@ -138,10 +140,6 @@ class Fields:
         number = to_number(word, self.decimal)
         return TRUE_OR_FALSE.get(word.casefold(), math.nan) if math.isnan(number) else number
 
-    def _plain(self, word: str) -> str:
-        number = to_number(word, self.decimal)
-        return word if math.isnan(number) else number_text(number)
-
     @cached_property
     def _distinct(self) -> tuple[Array, Array]:
         """The distinct texts, empty for a gap, and which of them each row has."""
@@ -152,6 +150,12 @@ class Fields:
         texts = ["" if is_gap(text) else text for text in texts]
         merged, words = pd.factorize(np.array(texts, dtype=object))
         return words, merged[codes]
+
+
+def _plain_word(word: str, decimal: str = ".") -> str:
+    """Return a word, numbers in their shortest form."""
+    number = to_number(word, decimal)
+    return word if math.isnan(number) else number_text(number)
 
 
 def _cell_text(cell: Any) -> str:
