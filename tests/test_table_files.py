@@ -11,7 +11,6 @@ from helpers.mixed_tables import LABELS, mixed_text, refused
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
-from efcml.cli.source import choose_rows, take_rows
 from efcml.datasets import tabular
 from efcml.tables import reading
 from efcml.tables.columns import number_column
@@ -271,7 +270,7 @@ SEVERAL = with_field(with_field(NUMBERS, 201, 0, "many"), 202, 1, "1,2")
     ("text", "where", "words"),
     [
         ("", "", "the file is empty: give one with a header row"),
-        ("x\n1\n", ", line 1", "only one column: no ',' in it; separate columns by commas, semi"),
+        ("x\n1\n", "", "only one column: separate columns by commas, semicolons, tabs"),
         ("1,0\n2,1\n", ", line 1", "numbers instead of names: put a header row"),
         ("x,y\n\n", "", "no rows after the header"),
         ("\nx,x,y\n1,2,0\n", ", line 2", "two columns are called 'x': rename one"),
@@ -326,16 +325,6 @@ def test_rows_without_labels_are_read_with_gaps(write):
         assert "has no column 'a, b', which the model needs" in refused(absent.encode, path)
     assert "line 2: 1 fields for 2" in refused(numbers.encode, write("a,b\nHo\n"))
     assert "no rows after the header" in refused(numbers.encode, write("a,b\n"))
-
-
-def test_rows_are_shuffled_or_cut():
-    ds = datasets.from_frame(number_frame(), LABELS, n_initial=60)
-    shuffled = choose_rows(ds, seed=3)
-    assert_array_equal(shuffled[:60], np.arange(60))
-    assert_array_equal(np.sort(shuffled), np.arange(N))
-    some = take_rows(ds, shuffled[50:])
-    assert some.n_initial == 10
-    assert_array_equal(np.c_[some.X, some.Y], np.c_[ds.X, ds.Y][shuffled[50:]])
 
 
 PRICES = "Preis, netto;Menge;Tag;gut\n1,5;1.000;1.3.2024;ja\n-2,25;20;2.4.2024;nein\n3,125;3;;\n"

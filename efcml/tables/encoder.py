@@ -340,8 +340,8 @@ def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: 
     """Return the names of the label columns, which may be one text with commas, or a number."""
     if len(names) < 2:
         raise ValueError(
-            f"{where}, line 1: only one column: no ',' in it; separate columns by commas,"
-            " semicolons, tabs or bars, or say the delimiter"
+            f"{where}: only one column: separate columns by commas, semicolons, tabs or bars, or"
+            " say the delimiter"
         )
     if not isinstance(labels, Sequence):
         count = operator.index(labels)

@@ -154,8 +154,10 @@ def find_decimals(frame: pd.DataFrame, decimal: str | None) -> dict[str, str]:
         column = frame.iloc[:SAMPLE, place]
         if column.dtype.kind not in "biufcmM":
             texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
-            found[name] = decimal or find_decimal(texts, doubtful=True)
-    return {name: sign for name, sign in found.items() if sign == ","}
+            sign = decimal or find_decimal(texts, doubtful=True)
+            if sign == "," and are_numbers(texts, sign):
+                found[name] = sign
+    return found
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
