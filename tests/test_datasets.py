@@ -97,6 +97,12 @@ def test_folders_are_searched_in_order(nowhere, monkeypatch):
     assert "train.arff is not the published file" in refused(datasets.load, "emotions")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert catalog.cache_folder() == Path("~/.cache/efcml").expanduser()
+    with monkeypatch.context() as patch:  # as on a Mac, with a folder of earlier versions
+        patch.setattr("pooch.os_cache", lambda name: nowhere / "Caches" / name)
+        patch.setenv("HOME", str(nowhere))
+        (nowhere / ".cache/efcml").mkdir(parents=True)
+        found = catalog.searched_folders()[1:3]
+        assert found == [nowhere / "Caches/efcml", nowhere / ".cache/efcml"]
     monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere / "cache"))
     with pytest.raises(DatasetNotFound, match="own.*cache.*efcml datasets fetch yeast"):
         datasets.load("yeast")

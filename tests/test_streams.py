@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from efcml import datasets
 from efcml.datasets import synthetic
-from efcml.datasets.built_in import GENERATORS
 from efcml.datasets.drift_streams import KINDS, draw_drift, drift_rows
 
 N = 1500
@@ -57,14 +56,6 @@ def test_a_stream_is_what_it_always_was(name):
     assert all(f"{event} at row {row}" in ds.description for event, row in marks.items())
     correlation = np.corrcoef(ds.Y.T)  # neighbours agree, the outer ones exclude each other
     assert np.diagonal(correlation, offset=1).min() > 0.2 and correlation[0, -1] < -0.3
-
-
-@pytest.mark.parametrize("name", GENERATORS)
-def test_a_seed_gives_the_same_stream_and_another_seed_another(name):
-    first, again, other = (datasets.load(name, n=50, seed=seed) for seed in (5, 5, 6))
-    assert_array_equal(first.X, again.X)
-    assert_array_equal(first.Y, again.Y)
-    assert not np.array_equal(first.X, other.X) and not np.array_equal(first.Y, other.Y)
 
 
 @pytest.mark.parametrize("name", ["drifting-clusters", "scale-drift"])

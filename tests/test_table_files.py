@@ -327,27 +327,46 @@ def test_rows_without_labels_are_read_with_gaps(write):
     assert "no rows after the header" in refused(numbers.encode, write("a,b\n"))
 
 
-PRICES = "Preis, netto;Menge;Tag;gut\n1,5;1.000;1.3.2024;ja\n-2,25;20;2.4.2024;nein\n3,125;3;;\n"
+WRITTEN = {
+    "comma.csv": {},
+    "semicolon.csv": {"sep": ";", "decimal": ","},
+    "tab.tsv": {"sep": "\t", "decimal": ",", "encoding": "utf-8-sig"},
+    "windows.csv": {"sep": ";", "decimal": ",", "encoding": "cp1252"},
+    "two.txt": {"sep": "|", "encoding": "utf-16"},
+}
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
-def test_a_table_as_offices_write_it(write, ending, encoding):
-    """Semicolons or tabs, decimal commas, points between thousands, dates, ja and nein."""
-    text = PRICES.replace("Menge", "Stückzahl")
-    text = text if ending == "csv" else text.replace(";", "\t")
-    ds = datasets.from_csv(write(text.encode(encoding), f"prices.{ending}"), "gut")
-    assert ds.feature_names[:2] == ("Preis, netto", "Stückzahl")
-    assert_array_equal(ds.X[:, :2], [[1.5, 1000], [-2.25, 20], [3.125, 3]])
-    assert_array_equal(ds.X[:2, 2:4], [[0, 3], [32, 4]])
-    assert_array_equal(ds.Y[:, 0], [1, 0, NAN])
-    assert "decimal commas in 'Preis, netto" in ds.notes[0]
+@pytest.mark.parametrize("source", [*WRITTEN, "objects"])
+def test_a_messy_table_is_the_same_however_it_is_written(source, tmp_path):
+    rng, n = np.random.default_rng(3), 60
+    moments = pandas.Timestamp("2023-12-30") + pandas.to_timedelta(rng.integers(0, 9999, n), "h")
+    columns = {
+        "Preis, netto": np.where(rng.random(n) < 0.1, NAN, rng.normal(size=n)),
+        "count": rng.integers(0, 2, n),
+        "code": rng.choice(["1", "2", "3", "A, B"], n),
+        "farbe": rng.choice(["red", "größe", 'say "hi"', None], n),
+        "sold": rng.random(n) < 0.5,
+        "when": moments,
+        "very happy": rng.choice([0, 1, NAN], n),
+        "gut": rng.choice(["ja", "nein"], n),
+    }
+    frame = pandas.DataFrame(columns)
+    known = datasets.from_frame(frame, 2, n_initial=30)
+    assert known.feature_names[:5] == ("Preis, netto", "count", "code=1", "code=2", "code=3")
+    if source == "objects":
+        ds = datasets.from_frame(frame.astype(object), 2, n_initial=30)
+    else:
+        frame.to_csv(tmp_path / source, index=False, **WRITTEN[source])
+        ds = datasets.from_csv(tmp_path / source, 2, n_initial=30, name="data")
+        assert ("decimal commas in 'Preis" in str(ds.notes)) == ("decimal" in WRITTEN[source])
+    check_same(ds, known)
+    assert ds.table == known.table
 
 
 def test_decimal_signs_are_found_column_by_column_or_given(write):
-    text = "x;z;y\n1,5;0.5;1\n2,5;0.25;0\n"
+    text = "x, net;n;z;y\n1,5;1.000;0.5;1\n2,5;20;2;0\n"
     ds = datasets.from_csv(write(text), "y")
-    assert_array_equal(ds.X, [[1.5, 0.5], [2.5, 0.25]])
+    assert_array_equal(ds.X, [[1.5, 1000, 0.5], [2.5, 20, 2]])
     quoted = 'x,y\n"1,5",1\n"2,75",0\n'
     for options in ({}, {"decimal": ","}):
         assert_array_equal(datasets.from_csv(write(quoted), "y", **options).X, [[1.5], [2.75]])
@@ -356,9 +375,8 @@ def test_decimal_signs_are_found_column_by_column_or_given(write):
     assert_array_equal(ds.X, [[1234], [2500]])
     assert "',' separates thousands: say decimal=',' if" in str(ds.table)
     assert_array_equal(datasets.from_csv(write(thousands), "y", decimal=",").X, [[1.234], [2.5]])
-    assert "decimal is ';': give '.' or ','" in refused(
-        datasets.from_csv, write(text), 1, decimal=";"
-    )
+    message = refused(datasets.from_csv, write(text), 1, decimal=";")
+    assert message == "decimal is ';': give '.' or ','"
     frame = pandas.DataFrame({"x": ["1,5", "2,5"], "y": [0, 1]})
     assert_array_equal(datasets.from_frame(frame, "y").X, [[1.5], [2.5]])
 

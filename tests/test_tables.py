@@ -89,21 +89,11 @@ COLUMNS = {  # fields, features, their values or which one of several is 1, what
     "one date": ("2024-03-01 2024-03-01", "", [], "left out, it is always '2024-03-01'"),
     "nothing": ("_ NA", "", [], "left out, it is empty"),
     "free text": (TWICE[:-4], "", [], "13 of 25 are different"),
-    "many words": (
-        TWICE,
-        MANY,
-        [*range(13)] * 2,
-        "12 most frequent of 13 values, the rest is other",
-    ),
+    "many words": (TWICE, MANY, [*range(13)] * 2, "12 most frequent of 13 values, the rest is"),
     "numbers with commas": ("1;5 2;5 3", "g", [1.5, 2.5, 3], "g: number"),
     "thousands": ("1;234.5 2;500 12", "g", [1234.5, 2500, 12], "',' separates thousands: say dec"),
     # They come again and again: words, not mistakes.
-    "few values": (
-        "1 2 " * 7 + "10+",
-        "g=1 g=10+ g=2",
-        [0, 2] * 7 + [1],
-        "as '10+' is none",
-    ),
+    "few values": ("1 2 " * 7 + "10+", "g=1 g=10+ g=2", [0, 2] * 7 + [1], "as '10+' is none"),
     "numbers and words": (" ".join([*NUMBERS[:8], "w"]), "", [], "all are different"),
     "few dates, a word": ("1.4.2024 soon " * 5, "g=1.4.2024 g=soon", [0, 1] * 5, "category"),
     "dates": (
@@ -112,12 +102,7 @@ COLUMNS = {  # fields, features, their values or which one of several is 1, what
         [(0, 0, 1), (2, 1, 0), (NAN, NAN, NAN), (7, 0, 1)],
         "date (year-month-day), 1 gap, as days since 2024-03-02, day of week",
     ),
-    "hours": (
-        "2.3.2024~12:00 9.3.2024~18:00",
-        MARCH + "hour",
-        [(0.5, 12), (7.75, 18)],
-        "date (%d.%m.%Y %H:%M), as days since 2024-03-02, hour",
-    ),
+    "hours": ("2.3.2024~12:00 9.3.2024~18:00", MARCH + "hour", [(0.5, 12), (7.75, 18)], "%H:%M)"),
 }
 
 
@@ -291,9 +276,8 @@ def test_cells_of_any_kind_are_text_or_refused():
     cells = [np.float32("nan"), None, pandas.NA, pandas.NaT, np.True_, np.int8(3), np.float32(0.5)]
     cells += [2**60, 1e300, -2.0, " a ", pandas.Timestamp("2024-03-01 12:30")]
     frame = pandas.DataFrame({"a": pandas.Series(cells, dtype=object)})
-    counts = read_table(frame).fields("a").counts
-    texts = ["True", "3", "0.5", "1152921504606846976", "1e+300", "-2", "a", "2024-03-01 12:30:00"]
-    assert {*counts} == {*texts[:3], repr(2.0**60), *texts[4:]}
+    texts = ("True", "3", "0.5", repr(2.0**60), "1e+300", "-2", "a", "2024-03-01 12:30:00")
+    assert {*read_table(frame).fields("a").counts} == {*texts}
     for odd in (np.zeros(2), {}, 1j, pandas.Timedelta(1), pandas.Period("2024")):
         frame = pandas.DataFrame({"a": pandas.Series([1, odd], dtype=object), "y": [0, 1]})
         message = refused(datasets.from_frame, frame, "y")

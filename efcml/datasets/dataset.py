@@ -147,20 +147,13 @@ def from_arrays(
 
     Parameters
     ----------
-    X : array or DataFrame of shape (n, p)
-        Features, NaN where one is missing.
-    Y : array or DataFrame of shape (n, K)
-        Labels 0 or 1, NaN where unknown; may be sparse.
-    name : str
+    X, Y : arrays or DataFrames of shape (n, p) and (n, K)
+        Features, NaN where one is missing, and labels 0 or 1, NaN where unknown; Y may be sparse.
+    name, description : str
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given.
     feature_names, label_names : sequence of str, optional
         Taken from the columns of a DataFrame, else x0, x1, ... and label0, label1, ...
-    description : str
-
-    Returns
-    -------
-    Dataset
 
     Examples
     --------

@@ -56,12 +56,7 @@ class TableEncoder:
 
     @classmethod
     def learn(
-        cls,
-        table: Table,
-        labels: Sequence[str],
-        n_learned: int,
-        kinds: Mapping[str, str],
-        yes: str = "",
+        cls, table: Table, labels: Sequence[str], n_learned: int, kinds: Mapping[str, str], yes: str
     ) -> TableEncoder:
         """Find out what each column is; values and first days are those of some first rows.
 
@@ -160,21 +155,10 @@ class TableEncoder:
     def encode(
         self, table: PathLike | pd.DataFrame | Table, *, delimiter: str | None = None
     ) -> Floats | pd.DataFrame:
-        """Return the features of the rows of a file or a data frame like the first one.
+        """Return the features of the rows of a file or a data frame like the first one (n, p).
 
-        Further columns, such as labels, may be there. A value that a category did not have is
-        "other".
-
-        Parameters
-        ----------
-        table : str, path or pandas.DataFrame
-        delimiter : str, optional
-            Of a CSV file; found in its header row if not given.
-
-        Returns
-        -------
-        array of shape (n, p), or DataFrame
-            A data frame, with the names of the features, if one is given.
+        Of a data frame they are one, too. Further columns, such as labels, may be there. A value
+        that a category did not have is "other".
         """
         rows = table if isinstance(table, Table) else read_table(table, delimiter)
         return like(table, self._encode(rows, self.used), self.feature_names)
@@ -188,17 +172,8 @@ class TableEncoder:
     ) -> tuple[Any, Any]:
         """Return the features and the labels of such rows, to go on learning from them.
 
-        Parameters
-        ----------
-        table, delimiter
-            As for `encode`.
-        labels : sequence of str, str with commas, or int, optional
-            Columns of 0 and 1, or yes and no, or how many of the last columns; those of the first
-            table if not given. A gap is not known, NaN.
-
-        Returns
-        -------
-        X, Y : arrays of shape (n, p) and (n, K), or DataFrames
+        ``labels`` are columns of 0 and 1, or yes and no: names, names with commas, or how many of
+        the last columns; those of the first table if not given. A gap is not known, NaN.
         """
         rows = table if isinstance(table, Table) else read_table(table, delimiter)
         names = self.label_names if labels is None else find_labels(rows.names, labels, rows.where)
@@ -379,10 +354,8 @@ def check_kinds(table: Table, labels: Sequence[str], kinds: Mapping[str, str]) -
     """Refuse what a person says of columns that are not there, or are labels."""
     for name in kinds:
         if name not in table.names:
-            raise ValueError(
-                f"{table.where} has no column {short(name)}: choose among {in_words(table.names)}"
-            )
+            told = f" has no column {short(name)}: choose among {in_words(table.names)}"
+            raise ValueError(table.where + told)
         if name in labels:
-            raise ValueError(
-                f"{table.where}: column {short(name)} is a label: drop or encode features"
-            )
+            told = f": column {short(name)} is a label: drop or encode features"
+            raise ValueError(table.where + told)

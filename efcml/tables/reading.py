@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from efcml.support.extras import extra_for
+from efcml.tables.arff import read_arff
 from efcml.tables.fields import MOSTLY, Fields
 from efcml.tables.words import (
     GAPS,
@@ -54,7 +55,7 @@ class Table:
     where: str = "the frame"
     first: int = 0  # the row of the source with which the frame begins
     csv: CsvFile | None = None
-    lines: Sequence[int] | None = None  # of the rows, if they are known
+    lines: Sequence[int] | None = None  # of all rows of the source, if they are known
     decimals: Mapping[str, str] = field(default_factory=dict)  # of columns with a decimal comma
 
     def __len__(self) -> int:
@@ -82,9 +83,9 @@ class Table:
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of a file, or the number of the row from 0."""
+        row += self.first
         if self.lines is not None:
             return f"line {self.lines[row]}"
-        row += self.first
         return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
 
 
@@ -104,30 +105,27 @@ def read_chunks(
     ``delimiter`` and ``decimal`` say how a CSV file is written; if not given, they are found in it.
     """
     if isinstance(source, pd.DataFrame):
-        size = rows or len(source) or 1
-        starts = range(0, max(len(source), 1), size)
-        frames = (source.iloc[start : start + size] for start in starts)
-        yield from number_rows(frames, Table(source, decimals={}), decimal)
+        yield from number_rows(frame_chunks(source, rows), Table(source), decimal)
         return
     path = check_file(source)
-    kind = path.suffix.lower()
+    like, kind = Table(pd.DataFrame(), str(path)), path.suffix.lower()
     if kind == ".parquet":
-        yield from number_rows(
-            parquet_chunks(path, rows), Table(pd.DataFrame(), str(path)), decimal
-        )
+        yield from number_rows(parquet_chunks(path, rows), like, decimal)
     elif kind == ".arff":
-        from efcml.tables.arff import read_arff
-
         names, values, lines = read_arff(path)
-        frame = pd.DataFrame(values, columns=names)
-        size = rows or len(frame)
-        for start in range(0, len(frame), size):
-            part = slice(start, start + size)
-            yield Table(frame.iloc[part], str(path), start, lines=lines[part])
+        frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
+        yield from number_rows(frames, replace(like, lines=lines), decimal)
     else:
         file = CsvFile(path, delimiter, decimal)
-        like = Table(pd.DataFrame(), str(path), csv=file, decimals=file.decimals)
+        like = replace(like, csv=file, decimals=file.decimals)
         yield from number_rows(file.chunks(rows), like, decimal)
+
+
+def frame_chunks(frame: pd.DataFrame, rows: int | None) -> Iterator[pd.DataFrame]:
+    """Yield so many rows of a data frame, or all."""
+    size = rows or len(frame) or 1
+    for start in range(0, max(len(frame), 1), size):
+        yield frame.iloc[start : start + size]
 
 
 def number_rows(
