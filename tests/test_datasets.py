@@ -43,8 +43,6 @@ def test_a_published_set_has_the_published_properties(name):
     assert round(np.maximum(frequency, 1 - frequency).mean(), 3) == majority
     assert (ds.Y.sum(axis=1) == 0).sum() == empty
     assert ds.description == f"{record.title}; {record.source}"
-    for file, path in catalog.find_files(record).items():
-        assert path.name == file and path.is_file()
 
 
 def test_rows_labels_and_names_are_those_of_the_published_files():

@@ -13,7 +13,6 @@ from numpy.testing import assert_array_equal
 from efcml import datasets
 from efcml.datasets import tabular
 from efcml.tables import reading
-from efcml.tables.columns import number_column
 from efcml.tables.encoder import TableEncoder
 
 N, NAN = 230, np.nan
@@ -93,8 +92,6 @@ def test_delimiters_are_given_or_found(write, delimiter, ending):
     assert_array_equal(ds.Y, [[1, 0], [NAN, 1]])
     if delimiter != " ":
         check_same(datasets.from_csv(path, 2), ds)
-        encoder = TableEncoder((number_column("loud"), number_column("tempo")))
-        assert_array_equal(encoder.encode(path), ds.X[:, ::-1])
         assert_array_equal(datasets.from_csv(path.rename(path.with_suffix(".tsv")), 2).X, ds.X)
 
 
@@ -263,7 +260,6 @@ def test_the_initial_part_is_30_percent_of_the_first_rows(n, n_initial, write, i
 
 TALL = MIXED.replace("rock", '"hard\nrock, and\nroll"').replace("pop", '"pop\n\n"')
 TALL += "\n" * 20 + TALL.split("\n")[-2] + ",7\n"
-SEVERAL = with_field(with_field(NUMBERS, 201, 0, "many"), 202, 1, "1,2")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +280,6 @@ SEVERAL = with_field(with_field(NUMBERS, 201, 0, "many"), 202, 1, "1,2")
         (with_field(MIXED, 222, 5, "fast"), ", line 222", "'fast' in column 'tempo' is no"),
         (TALL, f", line {len(TALL.splitlines())}", "11 fields for 10 columns"),
         (NUMBERS[: NUMBERS.rindex(",")], f", line {N + 1}", "5 fields for 6 columns"),
-        (SEVERAL, ", line 202", "7 fields for 6 columns"),  # before what fields hold
     ],
 )
 def test_a_malformed_csv_file_is_refused_with_its_line(text, where, words, write, in_blocks):
@@ -310,21 +305,6 @@ def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_block
     assert "no such file" in refused(read, tmp_path / "a.parquet", LABELS)
     path.write_bytes(path.read_bytes()[:-100])
     assert "cannot be read as Parquet" in refused(read, path, LABELS)
-
-
-def test_rows_without_labels_are_read_with_gaps(write):
-    text = "title,loud,tempo,on\nHey,NA,120,true\nNA,none,-1,false\n"
-    frame = pandas.DataFrame({"title": ["Hey", "NA"], "loud": [NAN, NAN], "tempo": [120, -1]})
-    numbers = TableEncoder(tuple(map(number_column, ("tempo", "loud", "on"))))
-    for path in (write(text), write(frame.assign(on=[True, False]), "rows.parquet")):
-        assert_array_equal(numbers.encode(path), [[120, NAN, 1], [-1, NAN, 0]])
-        place = "row 0" if path.suffix == ".parquet" else "line 2"
-        message = refused(TableEncoder((number_column("title"),)).encode, path)
-        assert f"{place}: 'Hey' in column 'title' is no number" in message
-        absent = TableEncoder(tuple(map(number_column, "ab")))
-        assert "has no column 'a, b', which the model needs" in refused(absent.encode, path)
-    assert "line 2: 1 fields for 2" in refused(numbers.encode, write("a,b\nHo\n"))
-    assert "no rows after the header" in refused(numbers.encode, write("a,b\n"))
 
 
 WRITTEN = {
