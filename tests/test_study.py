@@ -16,6 +16,7 @@ from efcml.studies import Variant, cell_run, intervals, paired, provenance, stud
 from efcml.studies.noting import describe_note
 from efcml.studies.record_folder import file_name
 from efcml.studies.study_page import summarise
+from efcml.studies.study_words import shown
 from efcml.studies.study_work import StudyInterrupted, split
 from efcml.support import watch
 from efcml.support.json_text import to_text
@@ -150,6 +151,11 @@ def test_differences_are_those_of_the_table(study):
         single["pa", "high"] - single["pa", "low"]
     )
     assert (width > 1.3).all()
+    errors = study.table("calibration_error")["calibration_error"]
+    one = study.differences("static", measures="calibration_error", comparisons=1).loc["small"]
+    wanted = errors["small", "static"] - errors["small", "default"]
+    assert one["calibration_error", "difference"] == pytest.approx(wanted, abs=1e-12)
+    assert one["calibration_error", "low"] <= wanted <= one["calibration_error", "high"]
     both = study.differences()
     assert list(both.index) == [(d, m) for d in study.data for m in ("same", "static")]
     assert both.loc[("mine", "static")].tolist() == found.loc["mine"].tolist()
@@ -449,6 +455,10 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     assert notes[2] == (
         f"On data, low changed no score by more than 0.001, and no decision of {asked}."
     )
+    for low, words in ((-0.1, "No difference could be shown"), (0.01, "Shown: low above it")):
+        found = intervals.Interval(0.1, 0.05, 0.2, low, 0.3)  # the corrected one decides
+        study.findings.interval = lambda *given, found=found: found
+        assert words in shown(study, [("data", "low")], ["pa"])
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
     notes = Study(alike, data=(X, Y), orders=1).run().notes("pa")
     assert notes[1] == "No difference could be shown: every interval has 0 in it."
