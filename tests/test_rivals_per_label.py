@@ -1,6 +1,5 @@
 """One learner per label and the chain: equal to what a slow loop by hand gives, bit for bit."""
 
-
 import numpy as np
 import pytest
 from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, hide, problem, stream

@@ -432,8 +432,8 @@ def test_words_of_a_study(study):
     assert "static changed" not in text
     pa = study.table().loc[("mine", "static"), "pa"]
     cell = study.findings.interval("mine", "static", "default", "pa", 8).in_points()
-    for shown in (text, html):
-        assert all(word in shown for word in (*study.data, *study.models, f"{pa:.4f}", cell))
+    for told in (text, html):
+        assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
     assert repr(new) == (
         "Study of 1 model, 1 data set, 1 order: 0 of 1 runs done; study.run() does them."
