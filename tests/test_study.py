@@ -285,9 +285,11 @@ def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
     assert same(grown.run(), make(orders=3, seed=2).run())
     assert not np.array_equal(grown.result("a", order=1).Y, make().run().result("a", order=1).Y)
     file = tmp_path / "runs" / file_name("a on small, order 2")
-    file.write_bytes(file.read_bytes()[:100])
-    again = make(tmp_path, seed=2)
-    assert again.done == 5
+    other = tmp_path / "runs" / file_name("b on small, order 2")
+    for wrong in (file.read_bytes()[:100], other.read_bytes()):  # cut, or of another run
+        file.write_bytes(wrong)
+        again = make(tmp_path, seed=2)
+        assert again.done == 5
     assert same(again.run(), grown)
     keep_method(monkeypatch, "m2")
     changed = make(tmp_path, seed=2)
