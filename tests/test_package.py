@@ -69,7 +69,8 @@ def test_arrays_need_no_scikit_learn_and_estimators_become_its_own_when_it_comes
     heavy, kinds, mro, loader, *same = run_code(CODE)
     assert heavy == []
     assert kinds == [True] * 3
-    assert mro == ["Mine", "Mixin", *(kind.__name__ for kind in efcml.EFCMLClassifier.__mro__)]
+    assert mro[:3] == ["Mine", "Mixin", "EFCMLClassifier"]
+    assert "LightBase" not in mro
     assert loader == "SourceFileLoader"
     assert same == [True]
 
