@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import measures
-from efcml.measures.measure_list import find
+from efcml.measures.measures import find
 from efcml.support.checks import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
