@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from efcml.measures.measure_list import MEASURES, value_of
+from efcml.measures.measures import MEASURES, value_of
 from efcml.studies import intervals, paired
 from efcml.studies.intervals import Interval, interval_of, resampled_means, shares_ahead
 from efcml.studies.paired import difference, draw_orders

@@ -133,9 +133,9 @@ step-learned-before-passed evaluation/pipelines.py
 -             step.partial_fit(row)
 +             step.partial_fit(row)
 +             passed.append(step.transform(row))
-one-error-forgives-ties measures/ranking.py
-    (best_false >= best_true) => (best_false > best_true)
-unknown-counts-as-said measures/decisions.py
+one-error-forgives-ties measures/measures.py
+    (worse >= best) => (worse > best)
+unknown-counts-as-said measures/measures.py
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
 weakest-rules-first explain/learner_rules.py
     covers_all, -rules[r].decides, => covers_all, rules[r].decides,
