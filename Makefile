@@ -60,7 +60,7 @@ test: $(STAMP)  ## the gate: style, types, tests compiled and uncompiled, the wh
 
 test-all: $(NIGHTLY_STAMP)  ## everything: the gate, and what takes long or needs much; up to an hour
 	@$(MAKE) --no-print-directory test
-	HYPOTHESIS_PROFILE=all $(PYTEST) -q -n 2 -m long
+	HYPOTHESIS_PROFILE=all $(PYTEST) -q -n 2 -m "long or hypothesis"
 	@$(MAKE) --no-print-directory test-boundscheck
 	@$(MAKE) --no-print-directory docs
 

@@ -204,6 +204,7 @@ def test_bad_answers_change_nothing():
         (None, 2 * good, waiting.row, "y must hold 0, 1 or NaN"),
         (None, np.ones((2, 3)), waiting.row, "y must be one row; got 2 rows"),
         (X[0], good, waiting.row, "needs y, and x must be None"),
+        (waiting, good, answered.row, "needs y, and x must be None"),
         (None, good, None, "x is missing: give the next row, or row="),
         ([1.0, 2.0, np.inf], None, None, "contains infinity"),
         (X[:2], None, None, "x must be one row; got 2 rows"),

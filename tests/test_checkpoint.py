@@ -109,21 +109,25 @@ def test_the_time_of_all_parts_adds_up(songs, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
 
 
-def test_it_is_written_every_two_seconds_and_at_the_end(songs, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("cost", "expected"), [(0.0, [0, 8, 16, 20]), (0.15, [0, 12, 20])])
+def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
+    cost, expected, songs, tmp_path, monkeypatch
+):
     clock, written = [0.0], []
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
-    write = checkpoint.Checkpoint.write
-    monkeypatch.setattr(
-        checkpoint.Checkpoint, "write", lambda self: written.append(self.run.done) or write(self)
-    )
-    small_blocks(monkeypatch, 4)
 
-    def slowly(pace, *arguments, **options):
+    def write(path, header, arrays):
+        written.append(header["content"]["run"]["done"])
+        clock[0] += cost
+
+    def follow(pace, *arguments, **options):
         clock[0] += 1.0
 
-    monkeypatch.setattr(pacing.Pace, "follow", slowly)
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("efcml.saving.write_archive", write)
+    small_blocks(monkeypatch, 4)
+    monkeypatch.setattr(pacing.Pace, "follow", follow)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
-    assert written == [0, 8, 16, 20]
+    assert written == expected
 
 
 EAGER = """

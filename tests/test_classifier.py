@@ -180,6 +180,8 @@ def test_a_warm_up_is_fit_then_partial_fit(options):
     A, B = stream(60)
     B = hide(B)  # of row 3 no label is known
     first = options["warmup_rows"] + 1
+    A[:, 2] = A[:, 2] > 0.0
+    A[first - 1, 2] = 0.5  # the last row that is fitted: no column of 0 and 1
     expected = EFCMLClassifier(**options).fit(A[:first], B[:first])
     learner, support = expected.learner_, expected.learner_.rules.support.sum()
     expected.partial_fit(A[first:], B[first:])

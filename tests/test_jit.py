@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.streams import COMPILED
-from numba import typeof
+from numba import config, typeof
 
-from efcml._jit import addresses, kernel
+from efcml._jit import addresses, cache_folder, kernel
 from efcml.support.bundles import bundle
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -176,3 +176,30 @@ def test_code_from_the_cache_is_right_across_processes(tmp_path):
     out, made = result_of(start(tmp_path))
     assert out == [value + 2000.0 for value in expected]
     assert "add_up" in made and "run" not in made
+
+
+def test_every_state_of_the_sources_has_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_folder, "PACKAGE", tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    (tmp_path / "kernels").mkdir()
+    source, seen = tmp_path / "kernels" / "leaf.py", []
+    for number, text in enumerate(["a", "b", "c", "d", "a"]):
+        source.write_text(text)
+        folder = cache_folder.folder_of_sources()
+        assert folder.parent == tmp_path / "__pycache__"
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder, (number, number))
+        seen.append(folder)
+    assert seen[0] == seen[4]
+    assert len({*seen}) == 4
+    kept = {*(tmp_path / "__pycache__").iterdir()}
+    assert kept == {*seen[2:]}  # the oldest went when there were more than three
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    assert cache_folder.folder_of_sources() not in seen
+
+
+def test_only_kernels_are_kept_there():
+    usual = config.CACHE_DIR
+    with cache_folder.in_own_folder():
+        assert config.CACHE_DIR == str(cache_folder.FOLDER)
+    assert config.CACHE_DIR == usual

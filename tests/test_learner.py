@@ -1,6 +1,5 @@
 """Learners: P kept true, births, merges and drops at the cap, the guard, data at the edge."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -314,7 +313,7 @@ def test_a_saved_and_a_pickled_learner_go_on_alike(rng):
     X, Y = random_rows(rng, 40, 2, 2, 0.8)
     learner = Learner(Params(prior=1.0, cases=5, vigilance=0.4), 2, 2).fit(X[:15], Y[:15])
     learner.learn(X[15:30], Y[15:30])
-    facts, arrays = copy.deepcopy(learner.state())
+    facts, arrays = learner.state()
     others = [Learner.from_state(facts, arrays), pickle.loads(pickle.dumps(learner))]
     for one in (learner, *others):
         one.learn(X[30:], Y[30:])

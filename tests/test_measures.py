@@ -13,12 +13,12 @@ from sklearn import metrics
 from sklearn.calibration import calibration_curve
 
 from efcml import measures
-from efcml.measures import MEASURES, Fading, Running, Sliding, running_mean, summary, trend
+from efcml.measures import MEASURES, Measure, running_mean, summary, trend
 
 NAMES = tuple(MEASURES)
 EACH = pytest.mark.parametrize("name", NAMES)
-FUNCTIONS = [one.function for one in MEASURES.values()]
-FUNCTIONS += [one.row_function for one in MEASURES.values() if one.row_function is not None]
+FUNCTIONS = {name: getattr(measures, one.counts.__name__) for name, one in MEASURES.items()}
+ROWS = measures.partial_accuracy_rows, measures.average_precision_rows
 DECIDED = ("pa", "subset_accuracy", "example_f1", "micro_f1", "macro_f1")
 RANKED = ("ap", "ranking_loss", "one_error", "coverage")
 NO = np.nan
@@ -37,40 +37,25 @@ def same(a, b):
 def test_the_definition_with_ties_and_unknown_labels(name, case):
     Y, scores = case
     assert_close(MEASURES[name](Y, scores), naive.value(name, Y, scores))
-    if MEASURES[name].row_function is not None:
-        expected = [naive.value(name, [y], [s]) for y, s in zip(Y, scores, strict=True)]
-        assert_close(MEASURES[name].rows(Y, scores), expected)
+    expected = [naive.value(name, [y], [s]) for y, s in zip(Y, scores, strict=True)]
+    assert_close(MEASURES[name].rows(Y, scores), expected)
 
 
 @EACH
 @given(case=labels_and_scores(unknown=True), window=st.integers(1, 14), factor=st.floats(0.1, 1.0))
-def test_row_by_row_over_all_rows_a_window_and_fading(name, case, window, factor):
+def test_trends_over_all_rows_a_window_and_fading(name, case, window, factor):
     Y, scores = case
-    makers = (
-        (Running(name), {}, lambda t: (slice(0, t + 1), lambda age: 1.0)),
-        (
-            Sliding(name, window),
-            {"window": window},
-            lambda t: (slice(max(0, t + 1 - window), t + 1), lambda age: 1.0),
-        ),
-        (Fading(name, factor), {"fading": factor}, lambda t: (slice(0, t + 1), factor.__pow__)),
-    )
-    for measure, options, taken in makers:
-        expected, found = [], []
-        for t, (y, s) in enumerate(zip(Y, scores, strict=True)):
-            rows, weight = taken(t)
-            weights = [weight(age) for age in range(len(Y[rows]) - 1, -1, -1)]
+    for options, length, base in (
+        ({}, len(Y), 1.0),
+        ({"window": window}, window, 1.0),
+        ({"fading": factor}, len(Y), factor),
+    ):
+        expected = []
+        for end in range(1, len(Y) + 1):
+            rows = slice(max(0, end - length), end)
+            weights = [base**age for age in range(len(Y[rows]) - 1, -1, -1)]
             expected.append(naive.weighted(name, Y[rows], scores[rows], weights))
-            found.append(measure.update(y, s).value)
-        assert_close(found, expected)
-        assert_array_equal(trend(Y, scores, name, **options), found)
-        assert measure.n_rows == len(Y)
-        fresh = type(measure)(name, *options.values())
-        half = len(Y) // 2
-        for part in (slice(0, half), slice(half, None)):
-            if len(Y[part]):
-                fresh.update_many(Y[part], scores[part])
-        assert_array_equal(fresh.value, found[-1])
+        assert_close(trend(Y, scores, name, **options), expected)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +85,7 @@ def test_conventions(y, scores, expected):
     found = summary(Y, scores)  # a row without known labels changes nothing
     assert_close([found[name] for name in (*DECIDED, *RANKED)], expected)
     for name, value in zip((*DECIDED, *RANKED), expected, strict=True):
-        if MEASURES[name].row_function is not None:
-            assert_close(MEASURES[name].rows(Y, scores), [value, NO])
+        assert_close(MEASURES[name].rows(Y, scores), [value, NO])
 
 
 def test_a_summary_has_all_measures_and_they_differ():
@@ -111,7 +95,7 @@ def test_a_summary_has_all_measures_and_they_differ():
     assert tuple(found) == NAMES
     assert all(type(value) is float for value in found.values())
     assert len({round(value, 6) for value in found.values()}) == len(NAMES)
-    assert {function.__name__ for function in FUNCTIONS} <= set(measures.__all__)
+    assert {function.__name__ for function in FUNCTIONS.values()} <= set(measures.__all__)
     for name, measure in MEASURES.items():
         assert (measure.name, found[name]) == (name, measure(Y, scores))
         assert re.fullmatch(r"[A-Z1].*[^.]\.", measure.meaning), measure.meaning
@@ -124,12 +108,28 @@ def test_a_model_gives_decisions_and_probabilities_of_its_own(rng):
     own = {"scores": scores, "labels": scores >= -1.0, "probabilities": rng.random((30, 4))}
     for name, measure in MEASURES.items():
         given_ = own[measure.takes]
-        assert measure(Y, given_, ready=True) == measure.function(Y, given_)
-        assert_close(trend(Y, given_, name, ready=True)[-1], measure.function(Y, given_))
+        assert measure(Y, given_, ready=True) == FUNCTIONS[name](Y, given_)
+        assert_close(trend(Y, given_, name, ready=True)[-1], FUNCTIONS[name](Y, given_))
         if measure.takes != "scores":
             assert measure(Y, given_, ready=True) != measure(Y, scores)
-        if measure.row_function is not None:
-            assert_array_equal(measure.rows(Y, given_, ready=True), measure.row_function(Y, given_))
+    assert_array_equal(MEASURES["pa"].rows(Y, own["labels"], ready=True), ROWS[0](Y, own["labels"]))
+    assert_array_equal(MEASURES["ap"].rows(Y, scores), ROWS[1](Y, scores))
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_measure_of_ones_own_by_values_of_rows_or_by_counts(monkeypatch, pair):
+    def missed(Y, labels):
+        """Give points and points possible, or one value per row."""
+        counts = ((Y == 1) & (labels == 0)).sum(axis=1), (Y == 1).sum(axis=1)
+        return counts if pair else np.where(counts[1] > 0, counts[0], NO)
+
+    own = Measure("missed", "missed labels", "Labels missed.", "down", "labels", counts=missed)
+    monkeypatch.setitem(MEASURES, "missed", own)
+    Y, scores = [[1, 1, 0], [0, 0, 0], [1, NO, 0]], [[0.9, 0.1, 0.1], [0.9] * 3, [0.1] * 3]
+    value, by_row = (2 / 3, [0.5, NO, 1.0]) if pair else (1.0, [1.0, NO, 1.0])
+    assert_close(summary(Y, scores)["missed"], value)
+    assert_close(own.rows(Y, scores), by_row)
+    assert_close(trend(Y, scores, "missed", window=2), [by_row[0], by_row[0], 1.0])
 
 
 # -- scikit-learn ---------------------------------------------------------------------------
@@ -211,34 +211,17 @@ def test_bins_and_ends_of_probabilities():
 def test_rows_without_the_measure_take_their_place():
     Y, scores = [[1, 0], [0, 0], [0, 0]], [[0.9, 0.1]] * 3
     assert_array_equal(trend(Y, scores, "ap", window=2), [1.0, 1.0, NO])
-    faded = Fading("ap", 0.5).update([1, 0], [0.1, 0.9])
-    assert faded.update_many([[0, 0]] * 900, [[0.9, 0.1]] * 900).value == 0.5
+    Y = [[1, 0], *[[0, 0]] * 1050, [1, 0]]
+    faded = trend(Y, [[0.1, 0.9], *[[0.9, 0.1]] * 1051], "ap", fading=0.5)
     # Sums of 1e-301 and less cannot be divided exactly any more.
-    assert np.isnan(faded.update_many([[0, 0]] * 150, [[0.9, 0.1]] * 150).value)
-    assert faded.update([1, 0], [0.9, 0.1]).value == 1.0
+    assert (faded[900], faded[-1]) == (0.5, 1.0) and np.isnan(faded[1050])
 
 
 def test_windows_gather_no_rounding_errors(rng):
     Y, scores = np.eye(7)[rng.integers(7, size=500)], rng.random((500, 7))
-    measure = Sliding("ap", 7).update_many(Y, scores)
-    for _ in range(7):
-        measure.update([1, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0])
-    assert measure.value == 1.0
+    Y[-7:] = scores[-7:] = np.eye(7)[0]
+    assert trend(Y, scores, "ap", window=7)[-1] == 1.0
     assert trend([[1], [1]], [[1], [0]], window=10**15).tolist() == [1.0, 0.5]
-
-
-def test_a_refused_row_changes_nothing_and_input_may_change():
-    Y, scores = np.ones((2, 2)), np.ones((2, 2))
-    measure = Sliding("macro_f1", 3).update_many(Y, scores)
-    Y[:], scores[:] = 0, 0
-    assert measure.update([1, 1], [1, 1]).value == 1.0
-    before = repr(measure)
-    for wrong in (([1, 2], [0, 0]), ([1, 0], [0, NO]), ([1, 0, 1], [0, 0, 1])):
-        with pytest.raises(ValueError, match=r"is 2|is nan|rows have 3 labels"):
-            measure.update(*wrong)
-    assert repr(measure) == before == "Sliding('macro_f1', window=3): 1 at row 3"
-    assert repr(Running("ap")) == "Running('ap'): nan at row 0"
-    assert repr(Fading("pa", 0.9)) == "Fading('pa', factor=0.9): nan at row 0"
 
 
 def test_running_mean_skips_nan(rng):
@@ -260,12 +243,12 @@ def test_masked_labels_are_unknown():
 ROW = [[1, 0]], [[1, 0]]
 
 
-@pytest.mark.parametrize("function", [*FUNCTIONS, summary, lambda Y, s: trend(Y, s)])
+@pytest.mark.parametrize("function", [*FUNCTIONS.values(), *ROWS, summary, trend])
 @pytest.mark.parametrize(
     ("Y", "predicted", "words"),
     [
-        (np.zeros((0, 3)), np.zeros((0, 3)), "give at least one row and one label"),
-        (np.zeros((3, 0)), np.zeros((3, 0)), "give at least one row and one label"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), "at least one row and one label"),
+        (np.zeros((3, 0)), np.zeros((3, 0)), "at least one row and one label"),
         ([[1, 0]], [[1, 0, 0]], "give two tables of equal shape"),
         ([1, 0], [1, 0], "give two tables of equal shape"),
         ([[1, 2]], [[1, 0]], r"Y\[0, 1\] is 2: labels are 0, 1, or NaN"),
@@ -284,21 +267,10 @@ def test_bad_tables_are_refused(function, Y, predicted, words):
         (lambda: measures.log_loss(ROW[0], [[0.5, 1.1]]), "give a number from 0 to 1"),
         (lambda: measures.log_loss(ROW[0], [[0.5, -0.1]]), "give a number from 0 to 1"),
         (lambda: running_mean([[1.0]]), "give one value per row"),
-        (lambda: MEASURES["micro_f1"].rows(*ROW), "micro_f1 is no average over rows"),
-        (lambda: Running("hamming"), "no measure 'hamming': choose from pa, ap, subset_accuracy"),
-        (lambda: trend(*ROW, measure="f1"), "no measure 'f1': choose from pa"),
+        (lambda: trend(*ROW, measure="f1"), "no measure 'f1': choose from pa, ap, subset_accuracy"),
         (lambda: trend(*ROW, window=3, fading=0.9), "choose one of them"),
-        (lambda: trend(*ROW, window=0), "window is 0: give a number of rows, at least 1"),
-        (lambda: trend(*ROW, fading=0), r"fading factor is 0: give a number in \(0, 1\]"),
-        (lambda: Sliding("pa", 2.0), r"window is 2\.0: give a number of rows"),
-        (lambda: Sliding("pa", True), "window is True: give a number of rows"),
-        (lambda: Fading("pa", 1.1), "factor is 1.1: give a number"),
-        (lambda: Fading("pa", NO), "factor is nan: give a number"),
-        (lambda: Fading("pa", True), "factor is True: give a number"),
-        (lambda: Fading("pa", "0.9"), "factor is '0.9': give a number"),
-        (lambda: Running("pa").update(*ROW), "give one row .* or use update_many"),
-        (lambda: Running("pa").update([1, 0], [1]), r"y has shape \(2,\) and scores \(1,\)"),
-        (lambda: Running("pa").update_many([1, 0], [1, 0]), "give two tables of equal shape"),
+        *((lambda w=w: trend(*ROW, window=w), "window must be a whole") for w in (0, 2.0, True)),
+        *((lambda f=f: trend(*ROW, fading=f), "fading must be") for f in (0, 1.1, NO, True, "0.9")),
     ],
 )
 def test_bad_input_is_refused_with_one_line(call, words):

@@ -10,8 +10,6 @@ from helpers.models import blocks, fit_blocks, run_code
 
 import efcml
 from efcml import ActiveLearner, prequential
-from efcml.evaluation import stream_pass
-from efcml.rivals import make_model
 from efcml.support.extras import extra_for
 from efcml.support.folders import make_folder, replacing, whole_files
 from efcml.tuning import Grid, TuningResult
@@ -39,21 +37,6 @@ def test_public_names_are_there_whatever_is_imported():
     assert callable(efcml.datasets.load)
     with pytest.raises(AttributeError, match="module 'efcml' has no attribute 'Classifier'"):
         efcml.Classifier  # noqa: B018
-
-
-def test_kernels_are_compiled_before_a_stream_that_needs_them(monkeypatch):
-    asked = []
-    monkeypatch.setattr(stream_pass, "compile_once", lambda asks, rare: asked.append((asks, rare)))
-    X, Y = [[0.0], [1.0], [2.0]], [[0, 1], [1, 0], [1, 1]]
-    efcml.prequential(make_model("rls").fit(X, Y), X, Y)
-    assert asked == []
-    clf = efcml.EFCMLClassifier(prior=1.0).fit(X, Y)
-    efcml.prequential(clf, X, Y)
-    efcml.prequential(clf, [[float("nan")]], [[0, 1]])
-    efcml.prequential(clf, X, Y, active=efcml.ActiveLearner())
-    efcml.prequential(clf, X, Y, active=efcml.ActiveLearner(unit="labels"))
-    efcml.prequential(clf.set_params(decision="f1").fit(X, Y), X, Y)
-    assert asked == [(False, False), (False, True), (True, False), (True, True), (False, True)]
 
 
 CODE = """
@@ -86,7 +69,8 @@ def test_arrays_need_no_scikit_learn_and_estimators_become_its_own_when_it_comes
     heavy, kinds, mro, loader, *same = run_code(CODE)
     assert heavy == []
     assert kinds == [True] * 3
-    assert mro == ["Mine", "Mixin", *(kind.__name__ for kind in efcml.EFCMLClassifier.__mro__)]
+    assert mro[:3] == ["Mine", "Mixin", "EFCMLClassifier"]
+    assert "LightBase" not in mro
     assert loader == "SourceFileLoader"
     assert same == [True]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.models import freeze
-from helpers.study_files import QUICK, keep_method, model, rows, small_set
+from helpers.study_files import QUICK, model, rows
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -17,8 +17,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from efcml import ActiveLearner, EFCMLClassifier, Study, prequential
-from efcml.studies import Variant
+from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.tuning import Grid, tune
 
 X, Y = rows()
@@ -143,19 +142,6 @@ def test_river_pipelines_take_text_and_gaps():
         scores = [(answer.get(c) or {}).get(True, 0.0) for c in range(3)]
         assert result.scores[t].tolist() == scores
         twin.learn_one(x, {c: bool(value) for c, value in enumerate(Y[t])})
-
-
-def test_a_study_of_pipelines(monkeypatch, tmp_path):
-    keep_method(monkeypatch)
-    ds, made = small_set(), make_pipeline(StandardScaler(), model())
-    models = {"scaled": made, "asked": Variant(made, active=ActiveLearner(0.5))}
-    study = Study(models, data=ds, folder=tmp_path).run(progress=False)
-    agree(study.result("scaled"), prequential(copy.deepcopy(made).fit(*ds.initial), *ds.stream))
-    assert study.result("asked").queried.mean() < 0.9
-    facts = study.findings.facts("small", "scaled", 0)["parameters"]["model"]["parameters"]
-    assert (facts["efcmlclassifier__max_rules"], facts["standardscaler__with_mean"]) == (3, True)
-    again = Study(models, data=small_set(), folder=tmp_path)
-    assert not again.plan.missing(again.folder)[0]  # everything is kept, and known again
 
 
 def test_a_search_fits_the_steps_without_the_fold():

@@ -257,7 +257,9 @@ def test_measures_tables_and_pictures_of_a_result():
     assert result.taken_by("log_loss")[0] is result.probabilities
     assert (result.pa, result.ap) == (result.summary()["pa"], result.summary()["ap"])
     ap = average_precision_rows(result.Y, result.scores)
-    assert len(result.ap_trend) == (~np.isnan(ap)).sum() < len(Y)
+    assert len(result.ap_trend) == (~np.isnan(ap)).sum() < len(result.Y) == len(result.trend("ap"))
+    np.testing.assert_array_equal(result.ap_trend, result.trend("ap")[~np.isnan(ap)])
+    assert result == result and result != static and len({result, static}) == 2
     assert result.ap_trend[-1] == pytest.approx(result.ap, abs=1e-12)
     assert result.pa_trend[-1] == pytest.approx(result.pa, abs=1e-12)
     frame = result.to_frame()

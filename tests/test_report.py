@@ -280,6 +280,7 @@ def test_a_run_has_the_figures_that_say_something(plain):
     silent = replace(result, probabilities=None)
     figures = draw_run(silent, classifier, first_row=40, X=X)
     assert [*figures] == ["trends", "rules", "memberships", "cards", "importance"]
+    assert len(figures["cards"].axes) == min(len(rules), 4)
     above, below = figures["rules"].axes
     assert above.lines[0].get_ydata().tolist() == result.rules.tolist()
     names = [f"rule {rule.uid}" for rule in rules]

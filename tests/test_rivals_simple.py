@@ -149,7 +149,7 @@ def test_bad_parameters():
 
 @LABELS
 def test_the_ridge_has_the_least_error_over_contiguous_folds(labels):
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(7)
     X = rng.normal(size=(50, 12))
     Y = (X[:, :2] + 1.5 * rng.normal(size=(50, 2)) > 0.0).astype(float)
     if labels == "unknown":
@@ -172,9 +172,9 @@ def test_the_ridge_has_the_least_error_over_contiguous_folds(labels):
     assert choose_ridge(X, Y) == best
     for n in (1, 2, 3):  # too few for folds
         assert choose_ridge(X[:n], Y[:n]) == 1.0
-    clf = GlobalRLS().fit(1e4 * X + 7.0, Y)
-    scaled = Scaler.from_rows(1e4 * X + 7.0, clf.clip).transform(1e4 * X + 7.0)
-    assert clf.ridge_ == choose_ridge(scaled, Y) == clf.partial_fit(X, Y).ridge_ != 1.0
+    clf, some = GlobalRLS().fit(1e4 * X + 7.0, Y), ~np.isnan(Y).all(axis=1)
+    scaled = Scaler.from_rows(X[some], clf.clip).transform(X[some])
+    assert clf.ridge_ == choose_ridge(scaled, Y[some]) == clf.partial_fit(X, Y).ridge_ != 1.0
 
 
 def test_fourier_features_follow_the_gaussian_kernel():

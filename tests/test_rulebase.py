@@ -226,6 +226,15 @@ def test_late_labels_count_as_absent_so_far(rng, mode, share):
     assert_allclose(late.score(X), early.score(X), rtol=1e-8, atol=1e-9)
 
 
+def test_several_late_labels_at_once_leave_gaussians_whole(rng):
+    X, Y = random_rows(rng, 30, 2, 2)
+    learner = unscaled_learner(2, 2, vigilance=0.5).learn(X, Y)
+    learner.add_labels(3)
+    _, log_det = np.linalg.slogdet(learner.rules.joint_precision)
+    assert_allclose(learner.rules.log_det[:, 0], -log_det, rtol=1e-9)
+    assert learner.rules.joint_precision.shape[1:] == (7, 7)
+
+
 def test_symmetric_matrices_are_read_whole_and_cannot_be_written_to(rng):
     base = RuleBase(3, 2, n_groups=2)
     base.append()

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from efcml import EFCMLClassifier
 from efcml.explain import read_rules
+from efcml.explain.columns import is_partition
 from efcml.explain.landscape import Exchange, Landscape, draw_rows
+from efcml.explain.learner_rules import mean_row
 from efcml.explain.sparse import thin_out
 
 ONE_RULE = TWO_RULES | {"vigilance": 1e9}
@@ -299,6 +302,25 @@ def test_tables_and_pictures_get_what_the_rules_say(two, several):
         for place, term in enumerate(rule.terms):
             counts[int(term.feature[1:])] += (rule.decides + 1e-9) / (1 + place)
     assert several.rules_.telling(2) == np.argsort(-counts)[:2].tolist()
+
+
+def test_rows_that_stand_for_rules_are_the_last_that_are_remembered(two):
+    for n in (40, 160):  # of each rule 20, which is just enough, and more than are taken
+        clf = EFCMLClassifier(**TWO_RULES, cases=200).fit(*blocks(n))
+        rows = clf.learner_.cases.arrays.rows[: clf.learner_.cases.n_cases]
+        samples = clf.rules_.background.landscape.samples
+        for own, second in zip(samples, (False, True), strict=True):
+            won = rows[(rows[:, 0] > 0) == second]
+            assert len(won) == 20 if n == 40 else len(won) > 60
+            assert_allclose(own, won[-60:], rtol=1e-12)
+    rules = SimpleNamespace(decided=np.array([5.0, 4.9]), decided_sum=np.array([[10.0], [10.0]]))
+    assert [mean_row(rules, r, np.zeros(1)).tolist() for r in range(2)] == [[2.0], [0.0]]
+    for rows, one in (([[1, 0], [0, 1]], True), ([[1, 1], [0, 1]], False), ([[0, 0]], False)):
+        assert is_partition(np.array(rows, float), np.full(2, 0.5), [0, 1]) == one
+    spreads = {"feature_means": two[0].scaled_center, "feature_spreads": two[0].scaled_sigma}
+    usual = replace(two[0], background=replace(two.background, **spreads))
+    assert_allclose(usual.distinctness, 0.0, atol=1e-12)  # where all rows are: still named
+    assert usual.terms[0].feature == "x0"
 
 
 def test_new_rules_and_late_labels_have_learned_nothing():

@@ -115,6 +115,7 @@ def test_names_and_labels_that_came_late_survive(path):
     model.add_labels(1)
     late = np.column_stack([Y, Y["sad"]])
     assert_goes_on(model, path, X[30:].to_numpy(), late[30:])
+    through(model.name_columns(list("abc"), list("wxyz")), path)
 
 
 @pytest.mark.parametrize("dtype", ["U9", "O", "?", ">i2", "f4", "u8"])

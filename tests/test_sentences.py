@@ -214,6 +214,11 @@ def test_sentences_about_a_workshop():
     mixed[4] = (0.75 - rules.background.offset[4]) / rules.background.unit[4]
     mixed[2] = (0.25 - rules.background.offset[2]) / rules.background.unit[2]
     assert replace(rules[0], scaled_mean=mixed).antecedent == "machine is C or A (100 %)"
+    steps, shares = np.array([0.4, 0.1, 0.9]), rules[1].mean[2:5]  # in place of the mixture
+    slopes = np.concatenate([[0, 0], steps * rules.background.unit[2:5], [0, 0]])
+    pushes = rules[1]._pushes(rules.background.columns.variables[2], slopes)
+    assert [push.feature for push in pushes] == ["machine A", "machine B"]  # it has no C
+    assert_allclose([push.effect for push in pushes], (steps - shares @ steps)[:2], atol=1e-9)
     early, old = X["shift_early"] == 1, X["machine"] == "C"
     said = np.select([old, ~early], [0, 1], 2)  # the sentences are true of the rows
     assert_array_equal(clf.activations(X).argmax(axis=1), said)

@@ -16,6 +16,7 @@ from efcml.studies import Variant, cell_run, intervals, paired, provenance, stud
 from efcml.studies.noting import describe_note
 from efcml.studies.record_folder import file_name
 from efcml.studies.study_page import summarise
+from efcml.studies.study_words import shown
 from efcml.studies.study_work import StudyInterrupted, split
 from efcml.support import watch
 from efcml.support.json_text import to_text
@@ -150,6 +151,11 @@ def test_differences_are_those_of_the_table(study):
         single["pa", "high"] - single["pa", "low"]
     )
     assert (width > 1.3).all()
+    errors = study.table("calibration_error")["calibration_error"]
+    one = study.differences("static", measures="calibration_error", comparisons=1).loc["small"]
+    wanted = errors["small", "static"] - errors["small", "default"]
+    assert one["calibration_error", "difference"] == pytest.approx(wanted, abs=1e-12)
+    assert one["calibration_error", "low"] <= wanted <= one["calibration_error", "high"]
     both = study.differences()
     assert list(both.index) == [(d, m) for d in study.data for m in ("same", "static")]
     assert both.loc[("mine", "static")].tolist() == found.loc["mine"].tolist()
@@ -279,9 +285,11 @@ def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
     assert same(grown.run(), make(orders=3, seed=2).run())
     assert not np.array_equal(grown.result("a", order=1).Y, make().run().result("a", order=1).Y)
     file = tmp_path / "runs" / file_name("a on small, order 2")
-    file.write_bytes(file.read_bytes()[:100])
-    again = make(tmp_path, seed=2)
-    assert again.done == 5
+    other = tmp_path / "runs" / file_name("b on small, order 2")
+    for wrong in (file.read_bytes()[:100], other.read_bytes()):  # cut, or of another run
+        file.write_bytes(wrong)
+        again = make(tmp_path, seed=2)
+        assert again.done == 5
     assert same(again.run(), grown)
     keep_method(monkeypatch, "m2")
     changed = make(tmp_path, seed=2)
@@ -426,8 +434,8 @@ def test_words_of_a_study(study):
     assert "static changed" not in text
     pa = study.table().loc[("mine", "static"), "pa"]
     cell = study.findings.interval("mine", "static", "default", "pa", 8).in_points()
-    for shown in (text, html):
-        assert all(word in shown for word in (*study.data, *study.models, f"{pa:.4f}", cell))
+    for told in (text, html):
+        assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
     assert repr(new) == (
         "Study of 1 model, 1 data set, 1 order: 0 of 1 runs done; study.run() does them."
@@ -449,6 +457,10 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     assert notes[2] == (
         f"On data, low changed no score by more than 0.001, and no decision of {asked}."
     )
+    for low, words in ((-0.1, "No difference could be shown"), (0.01, "Shown: low above it")):
+        found = intervals.Interval(0.1, 0.05, 0.2, low, 0.3)  # the corrected one decides
+        study.findings.interval = lambda *given, found=found: found
+        assert words in shown(study, [("data", "low")], ["pa"])
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
     notes = Study(alike, data=(X, Y), orders=1).run().notes("pa")
     assert notes[1] == "No difference could be shown: every interval has 0 in it."

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from efcml.measures.measure_list import MEASURES, value_of
+from efcml.measures.measures import MEASURES, value_of
 from efcml.studies import intervals, paired
 from efcml.studies.intervals import Interval, interval_of, resampled_means, shares_ahead
 from efcml.studies.paired import difference, draw_orders
@@ -42,7 +42,7 @@ def test_intervals_are_those_of_a_brute_force_bootstrap(n_orders, block, kind):
         first = as_tallies(rng.random(shape))
         second = as_tallies(rng.random(shape) + 0.1 + effect)
     else:  # points possible differ from row to row, and there are several labels
-        first, second = (rng.integers(1, 4, (*shape, 2, 2)).astype(float) for _ in range(2))
+        first, second = (rng.integers(0, 4, (*shape, 2, 2)).astype(float) for _ in range(2))
     found = difference(first, second, block=block)
     wanted = brute_force(first, second, block=block, draws=1500, seed=7)
     width = wanted[1] - wanted[0]

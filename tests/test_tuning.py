@@ -6,6 +6,7 @@ import pickle
 import re
 import sys
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -133,6 +134,19 @@ def test_a_pipeline_is_fitted_without_the_fold_and_passes_it_as_a_stream(rng):
     assert not hasattr(pipeline[0], "mean_")
     with pytest.raises(TypeError, match="must be a scikit-learn Pipeline that ends in an EFCML"):
         tune(X, Y, pipeline=make_pipeline(StandardScaler()))
+
+
+def test_pairs_go_by_the_memory_of_the_one_with_the_least_penalties(rng):
+    X = rng.normal(size=(80, 2))
+    Y = (X > 0.0).astype(float)
+    Y[50:] = 1.0 - Y[50:]
+    params = EFCMLClassifier(prior=1.0, max_rules=2, caution=False, time=False)._params()
+    rows, pairs = (X[:40], Y[:40], X[40:], Y[40:]), [(0.3, 2.0), (0.0, 0.0), (0.3, 0.0)]
+    together = task_module.run_passes(params, pairs, *rows).scores
+    for scores, (alpha, beta) in zip(together, pairs, strict=True):
+        _, alone = task_module.run_pass(replace(params, alpha=alpha, beta=beta), None, *rows)
+        assert np.allclose(scores, alone, rtol=0, atol=0.2)
+        assert np.allclose(scores, alone, rtol=0, atol=1e-10) == (alpha == beta)
 
 
 def test_folds_are_runs_of_rows_and_low_vigilances_come_first():

@@ -164,15 +164,41 @@ def definition_table():
     """Return what every measure is."""
     return measure_table(
         ("function", "definition", "better", "rows without true labels"),
-        lambda one: (f"`{one.function.__name__}`", one.definition, one.better, one.empty),
+        lambda one: (f"`{one.counts.__name__}`", one.meaning, one.better, one.empty),
     )
+
+
+SCIKIT_LEARN = {  # the function, and how it differs
+    "pa": ("`1 - hamming_loss`", "none"),
+    "ap": (
+        "`label_ranking_average_precision_score`",
+        "counts rows without labels as 1: it gives `(m ap + n - m) / n`",
+    ),
+    "subset_accuracy": ("`accuracy_score`", "none"),
+    "example_f1": (
+        '`f1_score(average="samples", zero_division=1)`',
+        "none; the default 0 is lower by the share of rows with nothing true and nothing predicted",
+    ),
+    "micro_f1": ('`f1_score(average="micro", zero_division=np.nan)`', "none"),
+    "macro_f1": (
+        '`f1_score(average="macro", zero_division=np.nan)`',
+        "none; the default 0 gives `macro_f1` times (labels that count) / K",
+    ),
+    "ranking_loss": (
+        "`label_ranking_loss`",
+        "counts rows without a pair as 0: it gives `ranking_loss m / n`",
+    ),
+    "one_error": ("none", ""),
+    "coverage": ("`coverage_error`", "counts rows without labels as 0: it gives `coverage m / n`"),
+    "log_loss": ("`log_loss`, of all labels in one column", "none"),
+    "brier_score": ("`brier_score_loss`, of all labels in one column", "none"),
+    "calibration_error": ("none; `calibration_curve` has its bins", ""),
+}
 
 
 def scikit_learn_table():
     """Return which function of scikit-learn every measure is, and how it differs."""
-    return measure_table(
-        ("scikit-learn", "difference"), lambda one: (one.scikit_learn, one.difference)
-    )
+    return measure_table(("scikit-learn", "difference"), lambda one: SCIKIT_LEARN[one.name])
 
 
 def results_table(root=ROOT):

@@ -85,7 +85,7 @@ def run(options: Namespace) -> None:
 
 def read_measures(text: str) -> list[str]:
     """Return the names of measures, each of which exists."""
-    from efcml.measures.measure_list import find
+    from efcml.measures.measures import find
 
     return [find(part.strip()).name for part in text.split(",")]
 

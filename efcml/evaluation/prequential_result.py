@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import measures
-from efcml.measures.measure_list import find
+from efcml.measures.measures import find
 from efcml.support.checks import check_choice
 from efcml.support.extras import extra_for
 from efcml.support.markup import table
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 EVENTS = ("birth", "split", "merge", "drop", "drift")  # kinds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two runs are the same if they are one: arrays have no one truth
 class PrequentialResult:
     """What a stream run gives: raw scores before learning, and everything that follows from them.
 
-    Samples without any label have no average precision and are left out of ``ap`` and
-    ``ap_trend``.
+    Samples without any true label have no average precision and are left out of ``ap`` and
+    ``ap_trend``. A `trend` has one value per row: ``ap_trend`` is ``trend("ap")`` at the others.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class PrequentialResult:
     @property
     def ap(self) -> float:
         """Label-ranking average precision over the rows that have labels."""
-        return measures.average_precision(self.Y, self.scores)
+        return self.measure("ap")
 
     @property
     def pa_trend(self) -> Floats:
@@ -112,9 +112,8 @@ class PrequentialResult:
 
     @property
     def ap_trend(self) -> Floats:
-        """Average precision up to each row that has labels."""
-        rows = measures.average_precision_rows(self.Y, self.scores)
-        return measures.running_mean(rows[~np.isnan(rows)])
+        """Average precision up to each row that has true labels; others have no value here."""
+        return self.trend("ap")[(self.Y == 1).any(axis=1)]
 
     def summary(self) -> dict[str, float]:
         """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
@@ -133,6 +132,9 @@ class PrequentialResult:
 
     def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
+
+        There is one value per row. A row without the measure, as one without labels has no average
+        precision, repeats the value before, or leaves it to the other rows of the window.
 
         Parameters
         ----------

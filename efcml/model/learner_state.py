@@ -53,8 +53,8 @@ def save_learner(learner: Any) -> State:
     arrays = {"held": held.reshape(-1, learner.n_features + learner.n_labels)}
     if learner.fitted:
         facts["rules"] = learner.rules.facts
-        arrays |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
-        arrays |= {name: getattr(learner, name) for name in ARRAYS}
+        arrays |= {"mean": learner.scaler.mean.copy(), "scale": learner.scaler.scale.copy()}
+        arrays |= {name: getattr(learner, name).copy() for name in ARRAYS}
         arrays |= nest(
             rules=learner.rules.state(), cases=learner.cases.state(), recent=learner.recent.state()
         )

@@ -85,7 +85,8 @@ def check_facts(facts: Facts) -> Params:
         raise ValueError(f"the learner cannot hold {facts['n_held']} rows of a warm-up")
     if ruled and not 0.0 < (facts["split_share"] or 0.0) <= 1.0:
         raise ValueError("split_share must be a share of the rows, above 0 and at most 1")
-    if (facts["shared"] is None) != (facts["renewal"] is None) or not (facts["shared"] or 1) > 0:
+    shared = facts["shared"]
+    if (shared is None) != (facts["renewal"] is None) or (shared is not None and not shared > 0):
         raise ValueError("planes are shared with a strength above 0 and renewed at some row")
     check_evidence(facts["evidence"])
     if facts["n_cases"] > (params.cases if ruled else 0):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from efcml.measures.measure_list import find, value_of
+from efcml.measures.measures import find, value_of
 from efcml.studies.intervals import (
     CHUNK,
     RESAMPLES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.measures.measure_list import find
+from efcml.measures.measures import find
 from efcml.studies.cell_run import join_result
 from efcml.studies.paired import (
     Change,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.measures.measure_list import MEASURES
+from efcml.measures.measures import MEASURES
 from efcml.plots import draw_trends, style
 from efcml.plots._differences import draw_differences
 from efcml.studies.study_words import title

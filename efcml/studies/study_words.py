@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from efcml.explain.phrases import count
-from efcml.measures.measure_list import find
+from efcml.measures.measures import find
 from efcml.studies import USUAL
 from efcml.support.markup import Safe, faint, lines, table
 from efcml.support.tables import format_table

@@ -110,15 +110,6 @@ def freeze(value):
     return repr(value)
 
 
-def learn_in_chunks(clf, X, Y, sizes):
-    start = 0
-    for size in sizes:
-        clf.partial_fit(X[start : start + size], Y[start : start + size])
-        start += size
-    assert start == len(X)
-    return clf
-
-
 def problem(labels="known", n=60):
     """Return a stream; with unknown labels, also rows that know none and rows without labels."""
     X, Y = stream(n)

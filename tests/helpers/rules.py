@@ -30,14 +30,3 @@ def set_row(rules, row, weights, keeps, known):
     scratch.row[:], scratch.known[:] = row, known
     scratch.weights[:n], scratch.keeps[:n] = weights, keeps
     scratch.heights[:n] = np.einsum("rci,i->rc", rules.arrays.W[:n], row)
-
-
-def arrays_of(bundle):
-    """Return all arrays of a bundle by name, those of bundles inside it included."""
-    found = {}
-    for name, value in zip(bundle._fields, bundle.values(), strict=True):
-        if isinstance(value, np.ndarray):
-            found[name] = value
-        elif hasattr(value, "_fields"):
-            found |= {f"{name}.{inner}": array for inner, array in arrays_of(value).items()}
-    return found
