@@ -105,8 +105,8 @@ copies-share-thresholds model/label_layer.py
     self.thresholds.copy()) => self.thresholds)
 evidence-with-own-row model/learner.py
     self.beginning.note(self.held, => self.beginning.note([*self.held, row],
-unknown-value-is-the-first estimators/encoding.py
-    places.get(value, UNKNOWN) => places.get(value, 0.0)
+unknown-value-is-the-first tables/columns.py
+    other = places.get(OTHER, -1) => other = places.get(OTHER, 0)
 labels-in-any-order estimators/base.py
     not np.array_equal(names, expected): => {*names} != {*expected}:
 weight-zero-counts estimators/sample_weights.py
@@ -143,13 +143,13 @@ pushes-from-the-mean explain/explaining.py
     (own[r][0] - rule.scaled_center) => (own[r][0] - rule.scaled_mean)
 drift-a-row-late datasets/drift_streams.py
     return np.arange(len(self.cluster)) >= row => return np.arange(len(self.cluster)) > row
-columns-in-file-order datasets/file_rows.py
-    [places[name] for name in feature_names] => sorted(places[name] for name in feature_names)
-noon-at-midnight tables/dates.py
-    hour = hour % 12 + 12 * => hour = hour + 12 *
-categories-from-the-stream tables/column_finding.py
-    (text) for text in sight.texts[: sight.n_learned] => (text) for text in sight.texts
-groups-not-restored saving/column_facts.py
+columns-in-file-order tables/encoder.py
+    seen = table.fields(column.name) => seen = table.fields(table.names[len(blocks) - 1])
+minutes-as-hundredths tables/columns.py
+    moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
+categories-from-the-stream tables/encoder.py
+    first = table.head(n_learned) => first = table
+groups-not-restored saving/tabular.py
     "_groups": {name: tuple(columns) for name, columns in facts["groups"]}, => "_groups": {},
 precision-not-checked saving/learners.py
     "rules/joint_precision", "rules/input_precision") => "rules/joint_precision")
