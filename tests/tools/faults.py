@@ -41,7 +41,7 @@ ROOMS = {
     "explain": "expla* read* rules_read* sentence* trust* phrase* propert*",
     "datasets": "data* drift* synth* stream* file* arff* table* cli_predict* propert*",
     "tables": "table* date* encod* large* dataset* parquet* propert*",
-    "saving": "sav* hostile* archive* older* propert*",
+    "saving": "sav* hostile* archive* older* *column* table* propert*",
     "cli": "cli* command* checkpoint*",
     "studies": "stud* pair* interval*",
     "tuning": "tun* search*",
