@@ -25,10 +25,17 @@ def folder_of_sources() -> Path:
     parent = Path(config.CACHE_DIR or PACKAGE / "__pycache__")
     folder = parent / f"kernels-{digest.hexdigest()[:16]}"
     if not folder.exists():
-        others = sorted(parent.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
+        others = sorted(parent.glob("kernels-*"), key=_age)
         for path in others[: max(0, len(others) + 1 - KEPT)]:
             shutil.rmtree(path, ignore_errors=True)
     return folder
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another process was quicker
+        return 0.0
 
 
 FOLDER = folder_of_sources()

@@ -310,14 +310,13 @@ def main():
     options = parser.parse_args()
     for fault in FAULTS.values():
         fault.put_into((options.checkout / fault.file).read_text(encoding="utf-8"))
-    known = options.out.read_text() if options.out.exists() else '{"without": {}, "faults": {}}'
-    record = json.loads(known)
-    tests, names = Tests(options), options.only or [*FAULTS]
+    tests, names, out = Tests(options), options.only or [*FAULTS], options.out
+    record = json.loads(out.read_text()) if out.exists() else {"without": {}, "faults": {}}
     for name in names:
         if name not in record["faults"]:
             found, seconds = look_for(FAULTS[name], tests, record)
             record["faults"][name] = {"found": found, "seconds": round(seconds, 1)}
-            options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         found, seconds = record["faults"][name].values()
         print(f"{name:31} {seconds:4.0f} s  {found or 'SURVIVED'}", flush=True)
     survived = [name for name in names if not record["faults"][name]["found"]]
