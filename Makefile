@@ -110,7 +110,6 @@ bench: $(NIGHTLY_STAMP)  ## benchmarks, about an hour; all data sets must be the
 	$(PY) $(BENCH)/following_speed.py --out $(BENCHED)/following_speed.json
 	$(PY) $(BENCH)/gaps_speed.py --out $(BENCHED)/gaps_speed.json
 	$(PY) $(BENCH)/labels_speed.py --out $(BENCHED)/labels_speed.json
-	$(PY) $(BENCH)/tuning_speed.py --out $(BENCHED)/tuning_speed.json
 	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json
 	$(PY) $(BENCH)/active_speed.py --out $(BENCHED)/active_speed.json
 	$(PY) $(BENCH)/update_phases.py --out $(BENCHED)/update_phases.json

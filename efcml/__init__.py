@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.estimators.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
+    from efcml.model.seams import register
     from efcml.model.warm import warmup
     from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
@@ -29,6 +30,7 @@ __all__ = [
     "datasets",
     "load",
     "prequential",
+    "register",
     "save",
     "warmup",
 ]
@@ -42,6 +44,7 @@ _HOMES = {
     "datasets": "efcml.datasets",
     "load": "efcml.saving",
     "prequential": "efcml.evaluation",
+    "register": "efcml.model.seams",
     "save": "efcml.saving",
     "warmup": "efcml.model.warm",
 }

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.models import QUICK, freeze, stream
-from helpers.streams import make_params
+from numba import njit
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, plots, prequential
 from efcml.active import Query
-from efcml.model.clipping import ClippingWarning
-from efcml.model.learner import Learner
+from efcml.kernels.linalg import whole
+from efcml.model.warnings_of import ClippingWarning
 from efcml.rivals import make_model
 
 X, Y = stream(70)
-START = 30
+START, BUDGET = 30, 0.3
 WORDS = np.where(Y[:, 0] == 1, "yes", "no")
 
 
@@ -237,7 +237,6 @@ def test_models_that_cannot_be_asked():
         (EFCMLClassifier(**QUICK).partial_fit(X[:5], Y[:5]), "holds warm-up rows"),
         (OneVsRestEFC(prior=1.0).fit(X[:20], Y[:20]), "got OneVsRestEFC"),
         (make_model("rls").fit(X, Y), "needs the rules of an EFCMLClassifier"),
-        (Learner(make_params(), 3, 3, pairs=((0.1, 0.1),)), "got Learner"),
         (object(), "got object"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
@@ -309,3 +308,101 @@ def test_the_log_tells_everything():
     assert ActiveLearner().plot() is not None
     assert ActiveLearner(random_state=5).seed == 5
     assert ActiveLearner().seed != ActiveLearner().seed
+
+
+class Naive:
+    """The criteria of docs/active.md, row by row, on the arrays of a learner without gaps."""
+
+    def __init__(self, budget, unit, kind):
+        self.budget, self.by_label, self.kind = budget, unit == "labels", kind
+        self.rows, self.spent, self.recent = 0, 0, 0.0
+        self.ambiguity, self.instability = 0.6, 0.075
+
+    def row(self, learner, x):
+        """Return reasons and labels of the next row, and count it."""
+        scores = learner.score(x[None])[0]
+        size = len(scores) if self.by_label else 1
+        self.rows += 1
+        ambiguous = np.flatnonzero(np.abs(scores - 0.5) < self.ambiguity - 0.5)
+        most = max(n for n in range(size + 1) if (self.spent + n) / (size * self.rows) <= BUDGET)
+        reasons, labels = [], np.zeros(0, int)
+        if most > 0 and self.recent / 100 < BUDGET:
+            novel, unstable = self.look(learner, learner.scaler.transform(x[None]))
+            fires = {"novelty": novel, "ambiguity": len(ambiguous) > 0}
+            fires["instability"] = unstable > self.instability
+            reasons = [word for word in fires if fires[word]]
+            labels = ambiguous if reasons == ["ambiguity"] else np.arange(len(scores))
+            labels = labels[np.argsort(np.abs(scores - 0.5)[labels], kind="stable")]
+            labels = labels[:most] if self.by_label else np.arange(len(scores))
+            labels = np.sort(labels) if reasons else labels[:0]
+            share = len(ambiguous) / size if self.by_label else float(len(ambiguous) > 0)
+            aim = BUDGET + max(0.0, BUDGET * self.rows - self.spent / size - 1.0) / 100
+            top = BUDGET * (1.0 + 0.5 * (1.0 - BUDGET) ** 2)
+            self.ambiguity = np.clip(self.ambiguity + 0.01 * (min(aim, top) - share), 0.5, 1.0)
+            moved = self.instability * np.exp(0.1 * (fires["instability"] - min(aim, 1.0)))
+            self.instability = np.clip(moved, 1e-9, 1.0)
+        asked = len(labels) if self.by_label else float(len(labels) > 0)
+        self.spent += asked
+        self.recent = self.recent * 0.99 + asked / size
+        return tuple(reasons), labels.tolist()
+
+    def look(self, learner, rows):
+        """Return whether no rule covers the row, and how much it would change a rule."""
+        rules, p = learner.rules, rows.shape[1]
+        distances, psi = rules.distances(rows)[0], rules.activations(rows)[0]
+        i = int(np.argmax(psi))
+        radius = rules.settings.vigilance * p ** (1 / np.sqrt(2))
+        novel = np.sqrt(distances[i]) > radius / (1 - 1 / (rules.support[i] + 1)) ** 4
+        found, r = [0.0], np.append(rows[0], 1.0)
+        for i in np.flatnonzero(psi >= rules.settings.activation_floor):
+            least = np.argmin(np.diagonal(rules.label_sums[i, 0]))
+            P = whole(rules.P[i, 0, rules.arrays.group[least]].copy())
+            new = np.linalg.inv(np.linalg.inv(P) + psi[i] * np.outer(r, r))
+            if self.kind == "trace":
+                found.append(1.0 - np.trace(new[:p, :p]) / np.trace(P[:p, :p]))
+            else:
+                found.append(1.0 - np.linalg.det(new) / np.linalg.det(P))
+        return novel, max(found)
+
+
+@pytest.mark.parametrize("kind", ["trace", "determinant"])
+@pytest.mark.parametrize("unit", ["samples", "labels"])
+def test_questions_are_those_of_the_formulas(unit, kind):
+    A, B = stream(400, seed=3)
+    clf = EFCMLClassifier(**QUICK | {"vigilance": 0.6, "max_rules": 4}).fit(A[:50], B[:50])
+    active, naive = ActiveLearner(BUDGET, unit, instability=kind), Naive(BUDGET, unit, kind)
+    reasons = set()
+    for x, y in zip(A[50:], B[50:], strict=True):
+        wanted = naive.row(clf.learner_, x)
+        question = active.ask(clf, x)
+        assert (question.reasons, np.flatnonzero(question.labels).tolist()) == wanted
+        active.tell(clf, question, np.where(question.labels, y, np.nan) if question else None)
+        assert active.share <= BUDGET
+        reasons |= set(question.reasons)
+    assert reasons == {"novelty", "ambiguity", "instability"}
+    expected = {"ambiguity": naive.ambiguity, "instability": naive.instability}
+    assert active.thresholds == pytest.approx(expected, rel=1e-9)
+
+
+def test_novelty_is_the_birth_test_of_the_rules():
+    options = QUICK | {"vigilance": njit(lambda distance, *_: distance > 4.0)}
+    clf = EFCMLClassifier(**options).fit(X[:START], Y[:START])
+    rules, novelty = clf.learner_.rules, ActiveLearner(1.0, criteria="novelty")
+    rows = clf.learner_.scaler.transform(X)
+    nearest = rules.activations(rows).argmax(axis=1)
+    expected = rules.distances(rows)[np.arange(70), nearest] > 4.0
+    assert [bool(novelty.ask(clf, x)) for x in X] == expected.tolist()
+    assert 0 < expected.sum() < 70
+
+
+@pytest.mark.parametrize("unit", ["samples", "labels"])
+def test_any_split_of_a_stream_gives_the_same_questions(unit):
+    A, B = stream(300)
+    A[::7, 1] = np.nan
+    at_once, parts = fitted(), fitted()
+    one, other = (ActiveLearner(0.3, unit) for _ in range(2))
+    prequential(at_once, A[START:], B[START:], active=one)
+    for first, last in [(START, 31), (31, 48), (48, 150), (150, 300)]:
+        prequential(parts, A[first:last], B[first:last], active=other)
+    assert freeze([one.state, one.log]) == freeze([other.state, other.log])
+    assert freeze(at_once.learner_) == freeze(parts.learner_)

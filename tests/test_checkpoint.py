@@ -17,7 +17,7 @@ import efcml
 from efcml.cli import checkpoint, main, outcome
 from efcml.cli import stream_run as stream
 from efcml.evaluation import blocks
-from efcml.saving import read_archive, write_archive
+from efcml.saving import write_archive
 from efcml.support import pacing
 
 OPTIONS = {
@@ -27,7 +27,7 @@ OPTIONS = {
     "ovr": ["--model", "ovr"],
     "chain": ["--model", "chain", "--set", "order=random", "--seed", "3"],
     "static": ["--model", "static"],
-    "shuffled": ["--shuffle", "--set", "forgetting=0.9", "--set", "weight_limit=inf"],
+    "shuffled": ["--shuffle", "--set", "forgetting=0.9", "--set", "max_rules=4"],
     "held": ["--initial", "0", "--set", "warmup_rows=12"],
 }
 
@@ -42,15 +42,18 @@ def songs(tmp_path):
     return write_csv(tmp_path)
 
 
+def read(path):
+    """Return content and arrays of a checkpoint."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files if "/" in name}
+        return json.loads(file["header"].tobytes())["content"], arrays
+
+
 def state(path):
     """Return what a checkpoint holds, but for the time it took."""
-    header, arrays = read_archive(path, tables_of_file)
-    del header["content"]["run"]["seconds"]
-    return header["content"], {name: array.tobytes() for name, array in arrays.items()}
-
-
-def tables_of_file(header):
-    return {name: (dtype, tuple(shape)) for name, dtype, shape in header["arrays"]}
+    content, arrays = read(path)
+    del content["run"]["seconds"]
+    return content, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def interrupted(arguments, monkeypatch, block=1, size=5):
@@ -77,7 +80,7 @@ def test_an_interrupted_run_ends_like_a_whole_one(name, block, songs, tmp_path, 
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
     assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
     if name == "clipped":  # there was something to join
-        _, arrays = read_archive(tmp_path / "whole.npz", tables_of_file)
+        _, arrays = read(tmp_path / "whole.npz")
         assert np.unique(arrays["run/events"][:, 0] // 5).tolist() == [0, 1, 2, 3]
         assert 0 < first["clipped"] < arrays["run/clipped"].sum()
 
@@ -116,8 +119,9 @@ def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
     clock, written = [0.0], []
 
     def write(path, header, arrays):
-        written.append(header["content"]["run"]["done"])
-        clock[0] += cost
+        if header["kind"] == checkpoint.KIND:
+            written.append(header["content"]["run"]["done"])
+            clock[0] += cost
 
     def follow(pace, *arguments, **options):
         clock[0] += 1.0
@@ -226,9 +230,9 @@ def lie(change):
     """Return how to write a file again with something changed."""
 
     def write(path):
-        header, arrays = read_archive(path, tables_of_file)
-        change(header["content"], arrays)
-        write_archive(path, {"kind": header["kind"], "content": header["content"]}, arrays)
+        content, arrays = read(path)
+        change(content, arrays)
+        write_archive(path, {"kind": checkpoint.KIND, "content": content}, arrays)
 
     return write
 
@@ -240,7 +244,7 @@ def more_rows(content, arrays):
 
 
 BROKEN = {
-    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes"),
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "damaged"),
     "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "the file of a model"),
     "nothing said": (lie(lambda c, a: c.pop("about")), "which run it belongs to"),
     "no model": (lie(lambda c, a: c.pop("model")), "the content must say"),

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,7 @@ from efcml.studies import cell_run, study_page
 from efcml.support.probability import squash
 from efcml.support.tables import format_table
 from efcml.tables import reading
-from efcml.tuning import PAPER_GRID, SHORT_GRID
+from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
 
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
 NAMES = ["calm", LABELS[0]]
@@ -190,30 +189,35 @@ def test_info(capsys, monkeypatch):
     assert [line.split() for line in lines[-3:-1]] == [["label1", "0.750"], ["label2", "0.500"]]
 
 
-def test_tune_prints_the_choice_and_goes_on_from_a_checkpoint(models, tmp_path, capsys):
+def test_tune_prints_what_it_found_and_goes_on_from_a_checkpoint(models, tmp_path, capsys):
     out = tmp_path / "all.json"
     arguments = ["tune", "songs.csv", "--labels", "2", "--initial", "30", *SMALL]
-    arguments += ["--checkpoint", str(tmp_path / "done.jsonl"), "--out", str(out)]
+    arguments += ["--checkpoint", str(tmp_path / "done"), "--out", str(out)]
     text, notes = said(arguments, capsys)
-    size = "efcml: 4 points (2 of vigilance, 2 of alpha and beta) in 2 folds: 4 passes"
-    assert notes.startswith(f"{size}, about ") and notes.count("\n") == 1
+    assert notes == ""
     written = json.loads(out.read_text())
-    best, points = written["best"], sorted(written["all"], key=lambda r: (-r["pa"], -r["ap"]))
-    lines = text.splitlines()
-    assert lines[0] == "songs: 4 points, 2 folds of 30 rows, the best 4:"
-    assert lines[1].split() == ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
-    for line, point in zip(lines[2:6], points, strict=True):
+    points, lines = written["all"], text.splitlines()
+    n = len(points)
+    assert lines[0] == f"songs: {n} points, 2 folds of 30 rows, the best {n}:"
+    assert lines[1].split()[:6] == ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
+    for line, point in zip(lines[2 : 2 + n], points, strict=True):
         numbers = [f"{point[name]:g}" for name in ("vigilance", "alpha", "beta")]
         numbers += [f"{point[name]:.4f}" for name in ("pa", "ap")]
-        assert line.split() == [*numbers, f"{point['rules']:.1f}"]
-    call = ", ".join(f"{name}={value!r}" for name, value in best.items())
-    assert lines[6:] == ["", f"EFCMLClassifier({call})"]
-    assert {name: points[0][name] for name in best} == best
-    assert (written["pa"], written["ap"]) == (points[0]["pa"], points[0]["ap"])
-    assert said(arguments, capsys) == (text, f"{size}, 4 of them done already\n")
+        numbers += [f"{point['rules']:.1f}", f"{point['gain']:+.4f}"]
+        bounds = [f"[{point['low']:+.4f},", f"{point['high']:+.4f}]"]
+        assert line.split() == [*numbers, *bounds, "yes" if point["tied"] else "no"]
+    assert [point["pa"] for point in points] == sorted((p["pa"] for p in points), reverse=True)
+    call = ", ".join(f"{name}={value!r}" for name, value in written["chosen"].items())
+    assert lines[2 + n] == "" and lines[-1] == f"EFCMLClassifier({call})"
+    tied = sum(point["tied"] for point in points)
+    assert lines[-2].startswith(f"{tied} of {n} points cannot be told apart from the best")
+    assert {name: points[0][name] for name in written["top"]} == written["top"]
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "done").iterdir()}
+    assert len(files) == 2 * n and said(arguments, capsys) == (text, "")
+    assert all(path.stat().st_mtime_ns == time for path, time in files.items())
     choice = json.loads(said([*arguments, "--json"], capsys)[0])
     assert choice == {name: written[name] for name in written if name != "all"}
-    assert choice["version"] == efcml.__version__ and not choice["interrupted"]
+    assert choice["version"] == efcml.__version__ and choice["measure"] == "pa"
 
 
 def test_tune_takes_the_last_rows_of_an_arff_file(models, capsys, monkeypatch):
@@ -236,7 +240,7 @@ def test_tune_takes_the_last_rows_of_an_arff_file(models, capsys, monkeypatch):
 def test_grids_are_named_and_changed():
     for more, grid in (
         ([], SHORT_GRID),
-        (["--grid", "paper", "--beta", "1,2"], replace(PAPER_GRID, beta=(1.0, 2.0))),
+        (["--grid", "paper", "--beta", "1,2"], Grid(**PAPER_GRID.axes | {"beta": (1.0, 2.0)})),
     ):
         assert tune.read_grid(build_parser().parse_args(["tune", "x", *more])) == grid
 

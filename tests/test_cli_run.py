@@ -69,7 +69,7 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
         **{"rules": clf.n_rules_, "queried_share": 1.0, "clipped": int(result.clipped.sum())},
         **{"budget": None, "unit": None, "criteria": None},
         **{"seed": 0, "shuffled": False, "quick": False, "version": efcml.__version__},
-        "parameters": clf.get_params() | {"random_state": 0},
+        "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }
     rows = read_predictions(tmp_path / "out")
     told = {"score": "scores", "decision": "decisions", "probability": "probabilities"}
@@ -204,11 +204,11 @@ def test_without_an_initial_part_and_with_a_measure_that_is_not_there(tmp_path, 
 
 
 def test_settings_of_all_kinds(songs, tmp_path, numbers):
-    values = {"merging": "False", "correlation": "none", "n_steps": "2", "clip": "4.5"}
+    values = {"merging": "False", "correlation": "none", "max_rules": "2", "clip": "4.5"}
     more = [word for name in values for word in ("--set", f"{name} = {values[name]}")]
     parameters = numbers(run_arguments(songs, *more, "--out", tmp_path))["parameters"]
     chosen = {name: parameters[name] for name in values}
-    assert chosen == {"merging": False, "correlation": "none", "n_steps": 2, "clip": 4.5}
+    assert chosen == {"merging": False, "correlation": "none", "max_rules": 2, "clip": 4.5}
     for order, expected in (("1,0", [1, 0]), ("random", np.random.RandomState(2).permutation(2))):
         more = ("--model", "chain", "--set", f"order={order}", "--seed", "2", "--out", tmp_path)
         numbers(run_arguments(songs, *more))
@@ -269,6 +269,17 @@ def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypat
     model = efcml.load(tmp_path / "model.npz")
     assert_array_equal(model.learner_.score(result.scores), clf.learner_.score(result.scores))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_model_that_cannot_be_saved_costs_no_numbers(songs, tmp_path, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise ValueError("it is too large.")
+
+    monkeypatch.setattr("efcml.saving.save", fail)
+    line = files.refusal(main, run_arguments(songs, "--out", tmp_path), capsys)
+    assert line == "efcml: it is too large.\n"
+    assert json.loads((tmp_path / "summary.json").read_text())["n_stream"] == 20
+    assert len(read_predictions(tmp_path)) == 20
 
 
 def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch):

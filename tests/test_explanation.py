@@ -1,17 +1,21 @@
 """Explanations: the score of one row, taken apart, against the formulas written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, hide, stream
-from naive.cases import process_posterior, similarity
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import entropy
 
 from efcml import EFCMLClassifier
 from efcml.explain.afterwards import tell_addends
 from efcml.explain.label_answer import MOST_KNOWN, LabelAnswer, tell_known, tell_turned
-from efcml.model.batch import errors_without_own_row
+from efcml.kernels.linalg import whole
+from efcml.model.cases import CaseStage, RecentStage
+from efcml.model.stages import ArrayStage
+from efcml.model.tables import Table
 
 NAMES = ("calm", "quiet", "loud", "rare")
 NO = np.nan
@@ -19,8 +23,7 @@ NO = np.nan
 
 @pytest.fixture(scope="module")
 def several():
-    options = {"bandwidth": 1.0, "cases": 60, "case_noise": 0.05}
-    return EFCMLClassifier(**QUICK | options).fit(*stream(60))
+    return EFCMLClassifier(**QUICK | {"bandwidth": 1.0, "cases": 60}).fit(*stream(60))
 
 
 def naive_parts(clf, initial, x, tau, *, density):
@@ -31,8 +34,8 @@ def naive_parts(clf, initial, x, tau, *, density):
     rules, p = clf.learner_.rules, len(x)
     scaled = np.clip((x - initial.mean(axis=0)) / initial.std(axis=0), -clf.clip, clf.clip)
     energies, typical, parts = [], [], []
-    for center, P, W in zip(rules.center[:, :p], rules.input_precision, rules.W, strict=True):
-        gap = scaled - center
+    for center, P, W in zip(rules.center[:, :p], rules.marginal, rules.planes, strict=True):
+        gap, P = scaled - center, whole(P.copy())
         energies.append(gap @ P @ gap - density * np.linalg.slogdet(P)[1])
         typical.append([W[k, :p] @ center + W[k, p] for k in range(len(W))])
         parts.append([W[k, :p] * gap for k in range(len(W))])
@@ -87,14 +90,17 @@ def check_sums(clf, x):
 
 
 def test_parts_sum_to_the_score_along_a_stream():
-    X, Y = stream(60)
-    Y = hide(Y)
-    clf = EFCMLClassifier(**QUICK | {"forgetting": 0.98})
-    for t in range(0, 60, 6):
+    X, _ = stream(90)
+    Y, rules = hide(np.tile(np.arange(90) // 20 % 2, (3, 1)).T * 1.0), 0  # what the last rows tell
+    X[60:, 1] = 30.0 * X[60:, 1] + 400.0
+    clf, added = EFCMLClassifier(**QUICK), set()
+    for t in range(0, 90, 6):
         clf.partial_fit(X[t : t + 6], Y[t : t + 6])
-        check_sums(clf, X[t])
+        added |= {*check_sums(clf, X[t]).afterwards}
         check_sums(clf, 30.0 * X[t])
-    assert clf.n_rules_ > 3
+        rules = max(rules, clf.n_rules_)
+    assert rules > 3 and added == {"label frequencies", "the last errors", "the last labels"}
+    assert clf.learner_.waiting > 0  # rows are held until the scale is decided
 
 
 def test_the_table_and_the_strongest_features_are_those_of_the_parts(several):
@@ -102,7 +108,8 @@ def test_the_table_and_the_strongest_features_are_those_of_the_parts(several):
     table = {tuple(row[:3]): row[3] for row in why.to_frame().itertuples(index=False)}
     for k, label in enumerate(why.label_names):
         assert table[-1, label, "similar cases"] == why.by_cases[k]
-        assert table[-1, label, "label frequencies"] == why.afterwards["label frequencies"][k]
+        for name, added in why.afterwards.items():
+            assert table[-1, label, name] == added[k]
         for i, rule in enumerate(why.rules):
             assert table[rule.uid, label, "typical answer"] == why.typical[i, k]
             found = [table[rule.uid, label, feature] for feature in why.feature_names]
@@ -113,22 +120,66 @@ def test_the_table_and_the_strongest_features_are_those_of_the_parts(several):
         why.top("sad")
 
 
-def test_cases_are_those_of_the_twin():
-    """Rows are scaled, learned as a batch of errors of the rules, and compared with x."""
-    X, Y = stream(30)
-    lone = EFCMLClassifier(**QUICK, cases=0).fit(X, Y)
-    clf = EFCMLClassifier(**QUICK, cases=50, case_width=0.5, case_noise=2.0).fit(X, Y)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    errors = errors_without_own_row(lone.learner_.rules, scaled, Y, lone.learner_.settings)
-    why = clf.explain(X[3])
-    expected = process_posterior(scaled, errors, scaled[3:4], 0.5, 2.0)[0]
-    assert_allclose(why.by_cases, expected, atol=1e-9)
-    likeness = similarity(scaled[3:4], scaled, 0.5)[0]
-    assert_allclose(why.case_similarity, likeness[why.case_rows], atol=1e-12)
-    assert_allclose(why.case_similarity, np.sort(likeness)[::-1], atol=1e-12)
-    why = lone.explain(X[3])
+def test_remembered_rows_add_what_the_formula_says_and_are_named():
+    """Each adds k(x, z) a, as far as its kind is trusted; numbers are those of the learned rows."""
+    X, Y = stream(640)
+    Y[600:] = 1.0 - Y[600:]
+    clf = EFCMLClassifier(prior=1.0, cases=30).fit(X[:40], Y[:40])
+    clf.partial_fit(X[40:], Y[40:])
+    learner, x = clf.learner_, X[637]
+    why, scaled = clf.explain(x), np.clip(learner.scaler.transform(X), -3.0, 3.0)
+    total, numbers, likeness = 0.0, [], []
+    for kind, width in ((CaseStage, 0.25), (RecentStage, 1.0)):
+        stage = learner.stage(kind)
+        assert stage.n_cases in (25, 30)
+        for z, a in zip(stage.arrays.rows, stage.arrays.weights, strict=True):
+            likeness.append(np.exp(-((scaled[637] - z) ** 2).sum() / (2 * 3 * width)))
+            total = total + stage.share * likeness[-1] * a
+            (row,) = np.flatnonzero((scaled == z).all(axis=1))
+            numbers.append(row if row >= 140 else -1)  # 500 rows are remembered for readers
+    assert -1 < max(numbers) and 0.0 < learner.stage(RecentStage).share
+    assert_allclose(why.by_cases, total, atol=1e-12)
+    order = np.argsort(-np.array(likeness), kind="stable")
+    assert_allclose(why.case_similarity, np.array(likeness)[order], atol=1e-12)
+    assert_array_equal(why.case_rows, np.array(numbers)[order])
+    assert "row 637 (this row itself), row " in str(why) and str(why).count("row 637") == 1
+    older = replace(why, case_rows=np.full(len(why.case_rows), -1))
+    assert "the most similar: an earlier row (this row itself), an earlier row (" in str(older)
+    why = EFCMLClassifier(**QUICK, cases=0).fit(X[:40], Y[:40]).explain(x)
     assert why.cases.shape == (0, 3)
     assert "cases" not in str(why) and "cases" not in why._repr_html_()
+
+
+class Lift(ArrayStage):
+    """A stage of one's own: it adds a tenth to the first label."""
+
+    table, arrays = Table("nothing f8 1: no memory"), ()
+
+    def __init__(self, n_features, n_labels):
+        self.step = 0.1 * np.eye(n_labels)[0]
+
+    def begin(self, rows, scores, Y, weights):
+        return scores + self.step
+
+    def follow(self, rows, scores, Y, weights, kept):
+        return scores + self.step
+
+
+def test_stages_of_ones_own_and_missing_features_are_part_of_the_sum():
+    X, Y = stream(60)
+    clf = EFCMLClassifier(**QUICK, stages=(Lift,)).fit(X[:40], Y[:40])
+    learner = clf.learner_
+    for scale in (1.0, 30.0):
+        why = check_sums(clf, scale * X[3])
+        assert_allclose(why.afterwards["further stages"], [0.1, 0.0, 0.0], atol=1e-12)
+    x = np.where(np.arange(3) == 1, NO, X[3])
+    why = check_sums(clf, x)
+    filled = learner.fill(learner.scaler.transform(x[None]))[0]
+    assert_allclose(why.taken, learner.scaler.mean + learner.scaler.scale * filled)
+    rule = why.rules[0]
+    parts = why.activation[0] * rule.slopes * (filled - rule.scaled_center)
+    assert_allclose(why.contributions[0], parts)
+    assert "x1 (not given; taken as " in str(why)
 
 
 def test_the_warm_up_answers_with_frequencies():
@@ -213,8 +264,7 @@ def learned():
 @pytest.mark.parametrize("places", [[0], [0, 2], [1, 2, 3], [0, 1, 2, 3]])
 def test_what_known_labels_add_is_that_of_the_formula_and_sums_to_the_score(learned, places):
     (X, Y), clf = related(), learned["hamming"]
-    lower = np.tril(clf.learner_.labels.together.arrays.covariance)
-    E = lower + np.tril(lower, -1).T
+    E = clf.learner_.labels.arrays.covariance
     columns = E[:, places] @ np.linalg.inv(E[np.ix_(places, places)])
     for t in range(100, 110):
         known = np.full(4, NO)
@@ -265,7 +315,7 @@ def test_decisions_are_those_of_predict_and_what_turned_them_is_told(learned, de
 @pytest.mark.parametrize("kind", ["hamming", "f1"])
 def test_trust_is_what_explanations_say(several, learned, kind):
     clf = several if kind == "hamming" else learned[kind]
-    X = stream(30, seed=5)[0]
+    X = stream(15, seed=5)[0]
     strongest, sparse, rules, corrections, effective = [], [], [], [], []
     for x in X:
         why = clf.explain(x)
@@ -277,16 +327,19 @@ def test_trust_is_what_explanations_say(several, learned, kind):
         rules += (why.labels.without_cases == decided).tolist()
         corrections += np.abs(why.by_cases + sum(why.afterwards.values())).tolist()
         effective.append(np.exp(entropy(why.activation)))
-    trust = clf.trust(X)
-    found = [trust.strongest, trust.sparse, trust.rules, trust.correction, trust.effective]
     means = [np.mean(values) for values in (strongest, sparse, rules, corrections)]
-    # Rows follow each other here, and each is the next one in an explanation.
-    assert found == pytest.approx([*means, np.median(effective)], abs=0 if clf is several else 1e-3)
+    names = ("strongest", "sparse", "rules", "correction", "effective")
+    one_by_one = [[getattr(clf.trust(x[None]), name) for name in names] for x in X]
+    assert np.mean(one_by_one, axis=0) == pytest.approx([*means, np.mean(effective)])
+    trust = clf.trust(X)  # these rows follow each other
+    if clf is several:  # which knows of no row before them
+        found = [getattr(trust, name) for name in names]
+        assert found == pytest.approx([*means, np.median(effective)])
     assert trust.turned == 1.0 - trust.rules and trust.strongest < 1.0
-    assert (trust.rows, trust.source) == (30, "row")
-    assert trust.taught and "cases and what errors taught turn" in str(trust)
-    untaught = fit_blocks().trust(blocks()[0])
-    assert not untaught.taught and "; cases turn the rest" in str(untaught)
+    assert (trust.rows, trust.source) == (15, "row")
+    assert trust.taught == (clf is not several)
+    words = "; cases and what errors taught turn" if trust.taught else "; cases turn"
+    assert f"{words} the rest" in str(trust)
 
 
 def test_an_explanation_says_whether_rows_and_other_rules_matter(several):
@@ -300,7 +353,7 @@ def test_an_explanation_says_whether_rows_and_other_rules_matter(several):
         assert why.notes[0] == f"rule {why.rules[0].uid} alone decides {how}"
         turned = (why.labels.without_cases != why.decision).any()
         matters = bool(turned or np.abs(why.by_cases).max() >= 0.05)
-        assert why.cases_matter == matters == ("the most similar are" in str(why))
+        assert why.cases_matter == matters == ("the most similar: " in str(why))
         assert ("rows change no decision" in why.notes[1]) == (not matters)
         seen |= {(not names, "alone"), (matters, "cases")}
     assert len(seen) == 4

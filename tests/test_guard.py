@@ -1,7 +1,6 @@
 """Several threads in one model, forks, one thread of BLAS, and Ctrl-C while a model learns."""
 
 import copy
-import json
 import os
 import pickle
 import signal
@@ -18,16 +17,15 @@ from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, 
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
 from efcml.explain import explaining
-from efcml.model import evolving
-from efcml.model import learner as learner_module
+from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
+from efcml.model.rulebase import RuleBase
 from efcml.rivals import GlobalRLS, LabelFrequencies
 from efcml.support import guard
 from efcml.support.blas import blas_pools, one_blas_thread
 from efcml.support.interrupts import interrupts_held
-from efcml.tuning import Grid, SearchInterrupted, tune
-from efcml.tuning import task as task_module
+from efcml.tuning import search as search_module
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
 
@@ -217,18 +215,17 @@ def test_one_thread_inside_and_as_before_outside(two_threads):
 
 def test_the_learner_works_in_one_thread(two_threads, monkeypatch):
     seen = set()
-    places = {"cluster_until_event": evolving, "learn_until_event": evolving}
-    for name, place in (places | {"score_rows": learner_module}).items():
-        plain = getattr(place, name)
+    for name in ("begin", "follow", "answer"):
+        plain = getattr(RuleBase, name)
 
-        def watched(*arguments, plain=plain, name=name):
+        def watched(*given, plain=plain, name=name, **more):
             seen.add((name, *threads()))
-            return plain(*arguments)
+            return plain(*given, **more)
 
-        monkeypatch.setattr(place, name, watched)
+        monkeypatch.setattr(RuleBase, name, watched)
     Learner(make_params(), 2, 2).fit(X, Y).learn(X, Y).score(X)
     assert threads() == {2}
-    assert seen == {("cluster_until_event", 1), ("learn_until_event", 1), ("score_rows", 1)}
+    assert seen == {("begin", 1), ("follow", 1), ("answer", 1)}
 
 
 # Ctrl-C
@@ -240,15 +237,15 @@ CAP |= {"warmup_rows": 10, "merging": False, "correlation": "none"}
 @pytest.fixture
 def interrupt_at(monkeypatch):
     """Press Ctrl-C when so many rules more have been born, in the middle of the birth."""
-    give_birth, left = evolving.give_birth, [0]
+    bear, left = reshape.bear, [0]
 
     def interrupting(*given):
         left[0] -= 1
         if left[0] == 0:
             signal.raise_signal(signal.SIGINT)
-        return give_birth(*given)
+        return bear(*given)
 
-    monkeypatch.setattr(evolving, "give_birth", interrupting)
+    monkeypatch.setattr(reshape, "bear", interrupting)
     monkeypatch.setattr(trace_module, "BLOCK", 8)
     return lambda number: left.__setitem__(0, number)
 
@@ -278,7 +275,7 @@ def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(evolving.batch, "set_weights", interrupted)
+        patch.setattr(RuleBase, "begin", interrupted)
         with pytest.raises(KeyboardInterrupt):
             clf.partial_fit(X, Y)
     assert (clf.n_rules_, len(clf.learner_.held)) == (0, 9)
@@ -337,42 +334,22 @@ def test_other_threads_and_handlers_are_left_alone():
     assert handlers == [signal.default_int_handler, signal.SIG_IGN]
 
 
-def stop_after(done, monkeypatch):
-    """Let a search be interrupted when so many of its tasks are done."""
-    run_task, tasks = task_module.run_task, []
+def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
+    run_job, done = search_module.run_job, []
 
-    def stopping(task, *rest):
-        if len(tasks) == done:
+    def stopping(job, *rest):
+        if len(done) == 3:
             raise KeyboardInterrupt
-        tasks.append(task)
-        return run_task(task, *rest)
+        done.append(run_job(job, *rest))
+        return done[-1]
 
-    monkeypatch.setattr(task_module, "run_task", stopping)
-
-
-def test_what_is_finished_of_a_search(rng, monkeypatch):
-    """Tasks begin with the lowest vigilance; only whole ones can be compared."""
-    X, Y = random_rows(rng, 16, 2, 2)
-    grid = Grid(vigilance=[0.8, 0.3, 0.5], alpha=0.0, beta=[0.0, 1.0])
-    search = {"grid": grid, "folds": 2, "params": {"prior": 1.0}, "progress": False}
-    rows = tune(X, Y, **search).rows()
-    for done, complete in ((1, []), (5, [0.3, 0.5])):
-        with monkeypatch.context() as patch:
-            stop_after(done, patch)
-            with pytest.raises(SearchInterrupted, match=f"after {done} of 6 passes") as caught:
-                tune(X, Y, **search)
-        partial = caught.value.partial
-        found = [] if partial is None else partial.rows()
-        assert found == [row for row in rows if row["vigilance"] in complete]
-
-
-def test_the_command_shows_what_is_finished(tmp_path, monkeypatch, capsys):
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
-    arguments += ["--folds", "2", "--alpha", "0", "--beta", "0", "--vigilance", "0.3,0.9"]
-    stop_after(3, monkeypatch)
-    out = tmp_path / "points.json"
-    assert main([*arguments, "--jobs", "1", "--out", str(out)]) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 4 passes"
-    written = json.loads(out.read_text())
-    assert written["interrupted"]
-    assert [point["vigilance"] for point in written["all"]] == [0.3]
+    arguments += ["--folds", "2", "--alpha", "0", "--beta", "0.1", "--vigilance", "0.3,0.9"]
+    arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
+    with monkeypatch.context() as patch:
+        patch.setattr(search_module, "run_job", stopping)
+        assert main(arguments) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 6 jobs"
+    assert len(list((tmp_path / "done").iterdir())) == 3
+    assert main(arguments) == 0
+    assert "3 points, 2 folds of 12 rows" in capsys.readouterr().out

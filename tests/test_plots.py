@@ -233,6 +233,16 @@ def test_membership_functions_are_gaussians_in_bands():
     assert words(ax) == ["very low", "low", "medium", "high", "very high"]
     assert [text.xy[0] for text in ax.texts] == [-2.25, -1.0, 0.0, 1.0, 2.25]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["r", "s"]
+    mixed = plots.draw_memberships(
+        centers, widths, ["a", "b"], ["r", "s"], shares=[[np.nan, 0.25], [np.nan, 1.0]]
+    )
+    bars = [bar.patches[0] for bar in mixed.containers]  # of the column of 0 and 1
+    assert_allclose([bar.get_height() for bar in bars], [0.15, 0.6])
+    assert tick_words(mixed.yaxis) == ["b: yes", "a"]
+    assert words(mixed)[-2:] == ["25 %", "100 %"]
+    assert sum(len(line.get_xdata()) > 2 for line in mixed.lines) == 2
+    flags = plots.draw_memberships(centers, widths, shares=[[0.0, 1.0], [0.5, 0.5]])
+    assert words(flags) == ["0 %", "100 %", "50 %", "50 %"] and not flags.get_xlabel()
 
 
 def test_a_card_shows_every_label():

@@ -1,532 +1,383 @@
-"""A scale that follows its stream, and the state of a learner in other units of the features."""
-
-import warnings
+"""The scale of a learner: standardisation, the watch, the state in other units."""
 
 import numpy as np
 import pytest
-from helpers.streams import (
-    learner_with_rules,
-    random_rows,
-)
-from naive import learner as naive
-from naive import scale_watch
-from numpy.testing import assert_allclose
+from helpers.streams import COMPILED, make_params, random_rows, unscaled_learner, with_gaps
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.kernels.scale_watch import DOUBT, HELD, UNFIT
-from efcml.model import following_scale, units
-from efcml.model.casebase import CaseBase
-from efcml.model.clipping import ClippingWarning, warn_of_clipping
-from efcml.model.fields import CASE_FIELDS, FIELDS
-from efcml.model.following_scale import (
+from efcml.kernels.linalg import whole
+from efcml.kernels.watch import UNFIT
+from efcml.model import rescaling
+from efcml.model.cases import CaseStage
+from efcml.model.learner import Learner
+from efcml.model.params import Params
+from efcml.model.rescaling import (
+    KEPT,
     MOST_HELD,
     MOVED,
-    MUTED,
-    FollowingScale,
-    decide_scale,
+    ChangeOfUnits,
+    ScaleWatch,
     go_one_way,
     has_digits,
     is_stretched,
 )
-from efcml.model.learner import Learner
-from efcml.model.memories import follow_antecedents
-from efcml.model.params import Params
-from efcml.model.scaler import Scaler
+from efcml.model.scaler import Scaler, find_wild, is_resting
 from efcml.model.trace import Trace
-from efcml.model.units import ChangeOfUnits, re_express, re_express_cases, renew_start_variance
+from efcml.model.warnings_of import warn_of_clipping
 
 pytestmark = [
     pytest.mark.uncompiled,
-    pytest.mark.filterwarnings("ignore::efcml.model.clipping.ClippingWarning"),
+    pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning"),
 ]
 
-P_, K_ = 3, 2
 A, B = np.array([2.0, 0.25, 1.3]), np.array([-3.0, 0.5, 7.0])
-SHIFT, STRETCH = ChangeOfUnits(np.ones(P_), B), ChangeOfUnits(A, np.zeros(P_))
-BOTH = ChangeOfUnits(A, B)
-MODELS = {
-    "plain": {},
-    "two memories": {"forgetting": "auto"},
-    "distance": {"activation": "distance"},
-    "all": {"forgetting": 0.95, "share": 0.6, "beta": 2.0},
-}
-INITIAL, AT = 300, 120  # initial rows; rows of the stream before something happens
-QUICK = {"prior": 1.0, "split_share": 0.3, "cases": 30}
+SHIFT, BOTH = ChangeOfUnits(np.ones(3), B), ChangeOfUnits(A, B)
 
 
-def trained(rng, cases=0, n=40, **changes):
-    """A learner that takes rows as they are, with rules, and rows that it has not seen."""
-    share = changes.pop("share", 1.0)
-    learner = learner_with_rules(rng, 3, P_, K_, cases=cases, vigilance=1.5, **changes)
-    learner.learn(*random_rows(rng, n, P_, K_, share))
-    assert learner.rules.n_groups == (1 if share == 1.0 else K_)
-    return learner, rng.normal(size=(40, P_))
+# Standardisation
 
 
-def changed(learner, change):
-    other = learner.copy()
-    other.start_variance = change.start_variance(learner.start_variance)
-    other.rules = re_express(learner.rules, other.start_variance, change)
-    if learner.brief is not None:
-        follow_antecedents(learner.brief, learner.rules)
-        other.brief = re_express(learner.brief, other.start_variance, change)
-    other.cases = re_express_cases(learner.cases, change)
-    other.recent = re_express_cases(learner.recent, change)
-    return other
+@given(st.floats(-150.0, 150.0), st.floats(-3.0, 3.0))
+def test_huge_and_tiny_features(exponent, offset):
+    unit = 10.0**exponent
+    x = np.array([-1.0, 0.5, 2.0, 3.5, -0.25])
+    X = ((x + offset) * unit)[:, None]
+    scaler = Scaler.from_rows(X, 6.0)
+    assert_allclose(scaler.transform(X)[:, 0], (x - x.mean()) / x.std(), rtol=1e-9, atol=1e-12)
+    assert scaler.transform(np.array([[1e308], [-1e308]])).tolist() == [[6.0], [-6.0]]
 
 
-@pytest.mark.parametrize("change", [SHIFT, STRETCH, BOTH])
-@pytest.mark.parametrize("model", MODELS)
-def test_scores_stay(rng, model, change):
-    learner, X = trained(rng, **MODELS[model])
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e150, 1e-150, 0.1])
+def test_constant_features_are_zero(value):
+    X = np.full((7, 1), value)
+    scaler = Scaler.from_rows(X, 6.0)
+    assert np.abs(scaler.transform(X)).max() < 1e-12
+    assert np.isfinite(scaler.transform(X + 1.0)).all() and (scaler.scale > 0.0).all()
+    assert is_resting(X).all()
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e13, -1e13])
+def test_a_large_offset_is_no_constant(rng, offset):
+    X = rng.normal(size=(400, 1)) + offset
+    scaler, rounded = Scaler.from_rows(X, 6.0), X - offset
+    assert_allclose(scaler.scale, rounded.std(axis=0), rtol=1e-3)
+    assert np.abs(scaler.mean - offset - rounded.mean(axis=0)) < 0.01
+    assert not is_resting(X).any()
+    almost = np.array([[0.3], [0.1 + 0.2], [0.3]])
+    assert is_resting(almost).all() and Scaler.from_rows(almost, 6.0).scale[0] == almost.max()
+
+
+@pytest.mark.parametrize("wild", [1e9, -1e9, 1e300])
+def test_one_wild_value_does_not_decide(rng, wild):
+    X = rng.normal(size=(200, 2))
+    clean = Scaler.from_rows(np.delete(X, 7, axis=0), 6.0)
+    X[7, 0] = wild
+    scaler = Scaler.from_rows(X, 6.0)
+    assert_allclose([scaler.mean[0], scaler.scale[0]], [clean.mean[0], clean.scale[0]], rtol=1e-9)
+    assert find_wild(X).sum() == find_wild(X[:50]).sum() == 1
+    X[9, 0] = wild  # one in a hundred may be, but no more
+    assert (find_wild(X).sum(), find_wild(X[:50]).sum()) == (2, 0)
+    rare = np.zeros((300, 1))
+    rare[5] = 40.0
+    assert not find_wild(rare).any() and not find_wild(np.array([[0.0], [1.0], [1e9]])).any()
+
+
+def test_a_scale_ignores_what_is_missing(rng):
+    X = rng.normal(size=(50, 3)) * [1.0, 5.0, 1e3]
+    X[3, 2] = 1e12
+    gapped = with_gaps(rng, X)
+    scaler = Scaler.from_rows(gapped, 6.0)
+    for j in range(3):
+        there = gapped[~np.isnan(gapped[:, j]), j][:, None]
+        alone = Scaler.from_rows(there, 6.0)
+        assert (scaler.mean[j], scaler.scale[j]) == (alone.mean[0], alone.scale[0])
+    scaled = scaler.transform(gapped)
+    assert_array_equal(np.isnan(scaled), np.isnan(gapped))
+    assert scaler.count_clipped(scaled).sum() == (np.abs(np.nan_to_num(scaled)) >= 6.0).sum()
+    X = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [1.0, np.nan, np.nan]])
+    watch = ScaleWatch.from_rows(X, X, 2).arrays
+    assert watch.asleep.tolist() == [True, True, False]
+    assert watch.lively.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "clipped, rows, warns", [(10, 500, False), (11, 500, True), (90, 99, False)]
+)
+def test_more_than_one_value_in_a_hundred_is_told(clipped, rows, warns):
+    counts = np.array([clipped, 0.0])
+    if warns:
+        with pytest.warns(match="of feature 'a': see whether its unit has changed"):
+            assert warn_of_clipping(counts, rows, ["a", "b"])
+    else:
+        assert not warn_of_clipping(counts, rows)
+    assert not warn_of_clipping(None, 1000)
+
+
+# Other units
+
+
+def trained(rng, **changes):
+    learner = unscaled_learner(3, 2, vigilance=1.2, clip=1e6, **changes)
+    return learner.learn(*random_rows(rng, 60, 3, 2, 0.8))
+
+
+@pytest.mark.parametrize("change", [SHIFT, BOTH])
+@pytest.mark.parametrize("changes", [{}, {"forgetting": "auto"}, {"activation": "distance"}])
+def test_scores_stay(rng, change, changes):
+    learner, X = trained(rng, **changes), rng.normal(size=(40, 3))
     before = learner.score(X)
-    other = changed(learner, change)
-    assert_allclose(other.score(change.rows(X)), before, rtol=0, atol=1e-9)
+    stages = rescaling.changed_stages(learner.stages, change)
+    assert_allclose(learner.score_scaled(change.rows(X), stages), before, atol=1e-9)
     assert np.array_equal(learner.score(X), before)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, "auto"])
+def test_the_state_is_that_of_re_expressed_rows(rng, forgetting):
+    """Without a prior to speak of, S_0 apart: as if all rows had come in the new units."""
+    X, Y = random_rows(rng, 60, 3, 2)
+    changes = {"max_rules": 1, "correlation": "none", "prior": 1e-6, "forgetting": forgetting}
+    changes |= {"variance_floor": 0.0, "clip": 1e6}
+    learner, other = (unscaled_learner(3, 2, **changes) for _ in range(2))
+    a = np.append(BOTH.a**2, [1.0, 1.0])
+    other.rules.S_0 = other.rules.S_0 * a
+    other.rules.settings = other.rules._settings()
+    learner.learn(X, Y)
+    other.learn(BOTH.rows(X), Y)
+    learner.rules.change_units(BOTH)
+    one, two = learner.rules, other.rules
+    assert_allclose(one.center, two.center, atol=1e-9)
+    for name in ("joint", "marginal", "G"):
+        pair = [whole(getattr(rules, name)[(0,) * (getattr(rules, name).ndim - 2)].copy())
+                for rules in (one, two)]  # fmt: skip
+        assert_allclose(*pair, rtol=1e-6, atol=1e-8, err_msg=name)
+    assert_allclose(one.B, two.B, rtol=1e-7, atol=1e-7)
+    assert_allclose(one.log_det, two.log_det, atol=1e-6)
+    assert_allclose(one.W, two.W, rtol=1e-3, atol=1e-3)
+    G, P = (whole(array[0, 0, 0].copy()) for array in (one.G, one.P))
+    assert np.abs(P @ (G + np.diag(one.Delta[0, 0, 0])) - np.eye(4)).max() < 1e-6
+
+
+def test_of_an_unknown_feature_nothing_is_left(rng):
+    learner = trained(rng)
+    change = ChangeOfUnits(np.array([1.0, 0.0, 1.0]), np.zeros(3))
+    learner.rules.change_units(change)
+    rules = learner.rules
+    assert not rules.W[:, :, :, 1].any() and not rules.center[:, 1].any()
+    assert not rules.G[:, :, :, 1].any() and not rules.B[:, :, :, 1].any()
+    for joint in rules.joint:
+        S = np.linalg.inv(whole(joint.copy()))
+        assert_allclose(S[1], np.eye(5)[1] * rules.S_0[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("change", [SHIFT, BOTH])
 def test_cases_say_the_same_at_their_rows(rng, change):
-    learner, _ = trained(rng, cases=6, case_width=0.05)
-    arrays, n = learner.cases.arrays, learner.cases.n_cases
-    old = learner.cases.state()
-    said, spread = old["kernel"] @ old["weights"], old["kernel"] @ old["covariance"] @ old["kernel"]
-    cases = changed(learner, change).cases
-    new = cases.state()
-    kept = np.flatnonzero(np.isin(arrays.age[:n], new["age"]))
-    assert_allclose(new["kernel"] @ new["weights"], said[kept], atol=1e-9)
-    again = new["kernel"] @ new["covariance"] @ new["kernel"]
-    assert_allclose(again, spread[np.ix_(kept, kept)], atol=1e-9)
-    assert_allclose(new["kernel"] @ new["inverse"], np.eye(len(kept)), atol=1e-9)
-    assert_allclose(new["rows"], change.rows(old["rows"])[kept])
+    X, errors = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    stage = CaseStage(3, 2, 10)
+    stage.begin(X, np.zeros((20, 2)), errors, np.ones(20))
+    old, said = stage.arrays.rows[: stage.n_cases].copy(), stage.copy()
+    values = said.similarity_unclipped(old) @ said.arrays.weights[: len(old)]
+    stage.change_units(change)
+    n = stage.n_cases
+    kept = np.flatnonzero(np.isin(said.arrays.age[: len(old)], stage.arrays.age[:n]))
+    assert_allclose(stage.arrays.rows[:n], change.rows(old)[kept])
+    K = stage.similarity_unclipped(stage.arrays.rows[:n])
+    assert_allclose(K @ stage.arrays.weights[:n], values[kept], atol=1e-9)
+    assert_allclose(K @ whole(stage.arrays.inverse[:n, :n].copy()), np.eye(n), atol=1e-8)
+    empty = CaseStage(3, 2, 10)
+    empty.change_units(change)
+    assert empty.n_cases == 0
 
 
-def test_cases_that_come_too_near_to_newer_ones_go(rng):
-    cases = CaseBase(1, 1, 8, 0.25, 1.0)
-    cases.fill(np.array([[-2.0], [0.0], [2.0], [2.8]]), np.ones((4, 1)))
-    before = cases.n_cases
-    ages = cases.arrays.age[:before].copy()
-    units.move_cases(cases.arrays, ChangeOfUnits(np.array([0.05]), np.zeros(1)))
-    assert cases.n_cases < before
-    assert ages.max() in cases.arrays.age[: cases.n_cases]
-    for field in CASE_FIELDS:
-        if field.name != "count":
-            assert not getattr(cases.arrays, field.name)[cases.n_cases :].any(), field.name
-    assert np.abs(cases.arrays.weights).max() < 30.0
+def test_cases_that_come_too_near_to_newer_ones_go():
+    stage = CaseStage(1, 1, 8)
+    X = np.array([[-2.0], [0.0], [2.0], [2.8]])
+    stage.begin(X, np.zeros((4, 1)), np.ones((4, 1)), np.ones(4))
+    newest = stage.arrays.age.max()
+    stage.change_units(ChangeOfUnits(np.array([0.05]), np.zeros(1)))
+    assert stage.n_cases < 4 and newest in stage.arrays.age[: stage.n_cases]
+    assert not stage.arrays.weights[stage.n_cases :].any()
 
 
-def test_cases_are_kept_that_are_new_beside_newer_ones(rng):
-    rows, age, kept = rng.normal(size=(12, 2)), rng.permutation(12), []
-    K = units.similarities(rows, 0.5)
-    for case in np.argsort(-age).tolist():
-        k = K[kept, case]
-        if 1.0 - k @ np.linalg.solve(K[np.ix_(kept, kept)], k) > 0.05:
-            kept.append(case)
-    assert units.find_apart(K, age).tolist() == sorted(kept)
-    assert 2 < len(kept) < 12
+# The watch
 
 
-@pytest.mark.parametrize("model", ["plain", "all"])
-def test_what_follows_from_others_is_derived_anew(rng, model):
-    """Every field by its definition, as the twin has it."""
-    learner, _ = trained(rng, **MODELS[model])
-    old, new = learner.rules, changed(learner, BOTH).rules
-    T, a = BOTH.matrix, np.concatenate([A, np.ones(K_)])
-    for r in range(new.n_rules):
-        S = np.linalg.inv(old.joint_precision[r]) * np.outer(a, a)
-        assert_allclose(np.linalg.inv(new.joint_precision[r]), S, rtol=1e-8)
-        S_x = np.linalg.inv(old.input_precision[r]) * np.outer(A, A)
-        assert_allclose(np.linalg.inv(new.input_precision[r]), S_x, rtol=1e-8)
-        expected = naive.log_determinant(S), naive.log_determinant(S_x)
-        assert_allclose(new.log_det[r], expected, atol=1e-8)
-        assert_allclose(new.center[r, :P_], A * old.center[r, :P_] + B)
-        assert_allclose(new.B[r], old.B[r] @ T.T, atol=1e-12)
-        for g in range(new.n_groups):
-            assert_allclose(new.G[r, g], T @ old.G[r, g] @ T.T, rtol=1e-9, atol=1e-9)
-            H = new.G[r, g] + np.diag(new.Delta[r, g])
-            assert_allclose(new.P[r, g] @ H, np.eye(P_ + 1), atol=1e-8)
-            assert_allclose(new.curvature[r, g], np.linalg.eigvalsh(H)[-1])
-            v = new.curvature_direction[r, g]
-            assert_allclose(H @ v, new.curvature[r, g] * v, atol=1e-7 * new.curvature[r, g])
-        planes = [part[r].T for part in (new.B, new.W, new.W_prior)]
-        D = naive.gradient(new.G[r], planes[0], new.Delta[r], planes[1], planes[2])
-        assert_allclose(new.D[r].T, D, atol=1e-7)
-    assert not new.stale.any()
-    assert not new.unchecked.any()
+def watch_slowly(X, clip, asleep, lively):
+    """The row at which doubt begins, by the formulas, or None."""
+    p = X.shape[1]
+    level, square, unfit, last = np.zeros(p), np.ones(p), np.zeros(p), np.zeros(p)
+    for t, x in enumerate(X):
+        for j in np.flatnonzero(~np.isnan(x)):
+            level[j] += (x[j] - level[j]) / 100.0
+            square[j] += (x[j] ** 2 - square[j]) / 100.0
+            misfit = 1.0 if abs(x[j]) >= (1e-14 if asleep[j] else clip) else -0.25
+            if misfit < 0.0 and lively[j] and abs(x[j] - last[j]) < 0.05:
+                misfit = 0.5
+            unfit[j], last[j] = max(0.0, unfit[j] + misfit), x[j]
+        variance = square - level**2
+        off = (np.abs(level) > 1.5) | (variance > 9.0) | (variance < 0.125**2)
+        if (np.where(asleep, False, off) | (unfit >= UNFIT)).any():
+            return t
+    return None
 
 
-@pytest.mark.parametrize("share", [1.0, 0.6])
-def test_fields_change_with_units_as_their_lines_say(rng, share):
-    learner, _ = trained(rng, cases=12, share=share)
-    learner.rules.arrays.unchecked[:], learner.rules.arrays.stale[:] = 3, 1
-    other = changed(learner, BOTH)
-    for field in FIELDS:
-        old, new = (getattr(one.rules, field.name) for one in (learner, other))
-        assert np.array_equal(old, new) == (field.units == "same"), field.name
-    for field in CASE_FIELDS:
-        old, new = (one.cases.state()[field.name] for one in (learner, other))
-        assert share < 1.0 or not np.array_equal(old, new), field.name
+@pytest.mark.parametrize("what", ["stays", "moves", "widens", "rests", "wakes", "far", "missing"])
+def test_when_doubt_begins(rng, what):
+    X = rng.normal(size=(400, 2))
+    if what == "wakes":
+        X[:, 1] = 0.0
+    watch = ScaleWatch.from_rows(X[:50], X[:50], 1)
+    change = {"moves": lambda x: x + 3.0, "widens": lambda x: 5.0 * x, "rests": lambda x: 0.0 * x,
+              "wakes": lambda x: x + 1e-3, "far": lambda x: x + 100.0}.get(what)  # fmt: skip
+    if change:
+        X[200:, 1] = change(X[200:, 1])
+    if what == "missing":
+        X[100:, 1] = np.nan
+    X, Y = np.clip(X, -6.0, 6.0), np.zeros((400, 1))
+    done, event = watch.watch(X, X, Y, np.ones(400), 6.0)
+    found = watch_slowly(X, 6.0, watch.arrays.asleep, watch.arrays.lively)
+    assert event == (what not in ("stays", "missing"))
+    assert (done - 1 if event else None) == found
 
 
-def test_of_an_unknown_feature_nothing_is_left(rng):
-    learner, X = trained(rng, cases=6)
-    change = ChangeOfUnits(np.array([1.0, 0.0, 1.0]), np.zeros(P_))
-    other = changed(learner, change)
-    rules, S_0 = other.rules, other.start_variance
-    assert np.array_equal(S_0, learner.start_variance)
-    assert not rules.W[:, :, 1].any()
-    assert not rules.G[:, :, 1].any()
-    assert not rules.center[:, 1].any()
-    for r in range(rules.n_rules):
-        S = np.linalg.inv(rules.input_precision[r])
-        assert_allclose(S[1], [0.0, S_0[1], 0.0], atol=1e-12)
-        S_old = np.linalg.inv(learner.rules.input_precision[r])
-        assert_allclose(S[np.ix_([0, 2], [0, 2])], S_old[np.ix_([0, 2], [0, 2])], rtol=1e-9)
-        assert_allclose(rules.log_det[r, 1], naive.log_determinant(S), atol=1e-9)
-    other.learn(*random_rows(rng, 30, P_, K_))
-    assert np.isfinite(other.score(X)).all()
-
-
-def test_a_larger_start_variance_is_not_taken_off_twice(rng):
-    learner, _ = trained(rng)
-    rules, old = learner.rules, learner.start_variance
-    share = rules.prior_share.copy()
-    assert renew_start_variance(rules, old, old / 4.0) is not None
-    assert np.array_equal(rules.prior_share, share)
-    renew_start_variance(rules, old, old * np.append(4.0, np.ones(len(old) - 1)))
-    assert_allclose(rules.prior_share, share / 4.0)
-
-
-def linear_stream(n=1000, p=5, K=3, seed=0):
-    """Rows and labels that are linear in them, a little noisy."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    V = rng.normal(size=(p, K))
-    latent = X @ (V / np.linalg.norm(V, axis=0)) + 0.15 * rng.normal(size=(n, K))
-    return X, (latent > 0.0).astype(float)
-
-
-def shifted(X, what="all"):
-    """The same rows, measured otherwise from some row on."""
-    X, later = X.copy(), slice(INITIAL + AT, None)
-    if what == "all":
-        X[later] += 20.0
-    elif what == "one":
-        X[later, 0] -= 20.0
-    elif what == "narrower":
-        X[later] /= 1000.0
-    elif what == "far":
-        X[later] += 1e9
-    return X
-
-
-def fitted(X, Y, **more):
-    return Learner(Params(**(QUICK | more)), X.shape[1], Y.shape[1]).fit(X[:INITIAL], Y[:INITIAL])
-
-
-def run(X, Y, **more):
-    """Learn the stream; return the learner and which answers were right (n, K)."""
-    learner = fitted(X, Y, **more)
-    trace = Trace.for_rows(len(X) - INITIAL, Y.shape[1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learner.learn(X[INITIAL:], Y[INITIAL:], trace)
-    return learner, (trace.scores >= 0.5) == Y[INITIAL:]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_watch_is_the_one_of_the_twin(seed):
-    rng = np.random.default_rng(seed)
-    kinds = [0.0, 2.0, 8.0, 0.0, 0.0, -1.0]
-    n, p = 260, 3
-    X = rng.normal(size=(n, p))
-    X[90:, 1] += kinds[seed]
-    if seed == 3:
-        X[60:, 2] *= 5.0
-    elif seed == 4:
-        X[60:, 0] /= 100.0
-    Y = (rng.uniform(size=(n, 2)) > 0.5).astype(float)
-    Y[::7] = np.nan
-    following = FollowingScale(p, 2)
-    following.arrays.asleep[:], following.arrays.lively[:] = (False, False, seed == 5), True
-    scaled = np.clip(X, -6.0, 6.0)
-    done, event = following.watch(X, scaled, Y, 6.0)
-    arrays = following.arrays
-    expected = scale_watch.first_doubt(scaled, Y, 6.0, arrays.asleep, arrays.lively)
-    assert event == (expected is not None)
-    assert done == (n if expected is None else expected + 1)
-    seen = scaled[:done][~np.isnan(Y[:done]).all(axis=1)]
-    for j in range(p):
-        assert_allclose(arrays.level[j], scale_watch.recent_mean(seen[:, j], 0.0), atol=1e-12)
-        assert_allclose(arrays.square[j], scale_watch.recent_mean(seen[:, j] ** 2, 1.0), atol=1e-12)
-        unfit = scale_watch.misfit(seen[:, j], 6.0, arrays.asleep[j], arrays.lively[j])
-        assert_allclose(arrays.unfit[j], unfit, atol=1e-12)
-
-
-def test_muted_and_missing_features_say_nothing():
-    following = FollowingScale(2, 1)
-    following.arrays.muted[0] = 40
-    X = np.column_stack([np.full(41, 6.0), np.full(41, np.nan)])
-    Y = np.ones((41, 1))
-    assert following.watch(X[:40], X[:40], Y[:40], 6.0) == (40, False)
-    assert following.arrays.muted[0] == 0
-    assert (following.arrays.level[1], following.arrays.square[1]) == (0.0, 1.0)
-    assert following.watch(X[40:], X[40:], Y[40:], 6.0) == (1, True)
+STREAM = {"prior": 1.0, "split_share": 0.3, "cases": 20}
+EVENTS = {
+    "stays": lambda X: X,
+    "a sensor moves": lambda X: X + [0.0, 40.0, 0.0],
+    "units change": lambda X: X * [1.0, 1.0, 1000.0],
+    "everything": lambda X: 25.0 * X - 7.0,
+    "one wild row": lambda X: np.vstack([X[:1] * 1e9, X[1:]]),
+}
 
 
 @pytest.mark.slow
-def test_rows_are_held_until_there_are_enough():
-    X, Y = linear_stream()
-    learner = fitted(X, Y)
-    rows, labels = shifted(X)[INITIAL:], Y[INITIAL:]
-    learner.learn(rows[: AT + 30], labels[: AT + 30])
-    assert learner.following.in_doubt
-    n = 30 - int(UNFIT)  # the first ones raise the doubt
-    held, known = learner.following.held
-    assert np.array_equal(held, rows[AT + 30 - n : AT + 30])
-    assert np.array_equal(known, labels[AT + 30 - n : AT + 30])
-    assert learner.rows_seen == INITIAL + AT + 30 - n
-    waiting = int(learner.sequel.arrays.waiting[0])
-    learner.pass_rows(3)
-    assert learner.sequel.arrays.waiting[0] == waiting + 3
-    learner.learn(rows[AT + 30 : AT + 60], labels[AT + 30 : AT + 60])
-    assert not learner.following.in_doubt
-    assert learner.rows_seen == INITIAL + AT + 60
-    assert_allclose(learner.scaler.mean, 20.0 + X[:INITIAL].mean(axis=0), atol=0.6)
-
-
-@pytest.mark.slow
-def test_nothing_happens_to_a_stream_that_stays():
-    X, Y = linear_stream()
-    follow, frozen = (fitted(X, Y, scaling=scaling) for scaling in ("follow", "frozen"))
-    for learner in (follow, frozen):
-        learner.learn(X[INITIAL:], Y[INITIAL:])
-    assert follow.following.changes == (0, 0)
-    assert frozen.following is None
-    assert np.array_equal(follow.score(X), frozen.score(X))
-
-
-@pytest.mark.slow
-def test_a_burst_of_wild_rows_passes():
-    X, Y = linear_stream()
-    X[INITIAL + AT : INITIAL + AT + 9] = 1e9
-    learner, _ = run(X, Y)
-    assert learner.following.changes == (0, 0)
-    assert not learner.following.in_doubt
-    assert learner.rows_seen == len(X)  # what was held is learned
-    assert learner.following.arrays.muted.all()
-
-
-# What becomes of the model
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["one", "narrower", "far"])
+@pytest.mark.parametrize("what", EVENTS)
 def test_accuracy_comes_back(what):
-    X, Y = linear_stream()
-    X = shifted(X, what)
-    learner, right = run(X, Y)
-    _, still = run(X, Y, scaling="frozen")
-    assert sum(learner.following.changes) == 1
-    assert right[AT + 150 :].mean() > right[:AT].mean() - 0.03
-    assert still[AT + 150 :].mean() < right[AT + 150 :].mean() - 0.02
-    if what == "one":
-        first = Scaler.from_rows(X[:INITIAL], 6.0)
-        assert np.array_equal(learner.scaler.mean[1:], first.mean[1:])
-        assert np.array_equal(learner.scaler.scale[1:], first.scale[1:])
+    rng = np.random.default_rng(11)
+    X, Y = random_rows(rng, 900, 3, 3)
+    X[400:] = EVENTS[what](X[400:])
+    learner = Learner(Params(**STREAM), 3, 3).fit(X[:300], Y[:300])
+    trace = Trace.for_rows(600, 3)
+    learner.learn(X[300:], Y[300:], trace)
+    right = ((trace.scores >= 0.5) == (Y[300:] == 1.0)).mean(axis=1)
+    assert right[250:].mean() > right[:100].mean() - 0.05
+    moved = what not in ("stays", "one wild row")
+    assert learner.watch.changes == (0, int(moved))
+    rows = learner.latest[0][60:]  # before, they were clipped in the old scale
+    assert_allclose(rows, learner.scaler.transform(X[460:]), atol=1e-6)
+    frozen = Learner(Params(scaling="frozen", **STREAM), 3, 3).fit(X[:300], Y[:300])
+    assert frozen.learn(X[300:], Y[300:]).watch is None
+
+
+def test_rows_from_elsewhere_move_the_state(rng):
+    """The labels say that the planes of before hold there too: nothing that measures has moved."""
+    X = rng.normal(size=(500, 3))
+    X[300:, 0] += 5.0
+    Y = np.column_stack([X[:, 0] + X[:, 1] > 2.0, X[:, 1] > 0.0]).astype(float)
+    learner = Learner(Params(clip=20.0, **STREAM), 3, 2).fit(X[:200], Y[:200])
+    learner.learn(X[200:], Y[200:])
+    assert learner.watch.changes == (1, 0)
+
+
+def test_rows_are_held_and_answered(rng):
+    X, Y = random_rows(rng, 400, 3, 2)
+    X[200:] += 50.0
+    learner = Learner(make_params(scaling="follow", time=True), 3, 2).fit(X[:150], Y[:150])
+    for t in range(150, 400):
+        learner.learn(X[t : t + 1], Y[t : t + 1])
+        if learner.watch.in_doubt:
+            break
+    assert 200 <= t < 230
+    before, held = learner.rows_seen, learner.watch.held
+    assert len(held[0]) == 0
+    Y[t + 1 : t + 4] = np.nan
+    learner.learn(X[t + 1 : t + 30], Y[t + 1 : t + 30])
+    assert learner.rows_seen == before and learner.waiting == 29
+    learner.pass_rows(2)
+    assert learner.waiting == 31
+    learner.add_labels(1)
+    held = learner.watch.held
+    assert_array_equal(held[0], X[t + 4 : t + 30])
+    assert held[1].shape == (26, 3)
+    rest = slice(t + 30, t + 30 + MOST_HELD - 26)
+    learner.learn(X[rest], np.insert(Y[rest], 2, 0.0, axis=1))
+    assert not learner.watch.in_doubt and learner.waiting == 0
+    assert learner.rows_seen == before + MOST_HELD
+    assert sum(learner.watch.changes) == 1
 
 
 @pytest.mark.slow
-def test_a_shift_of_the_sensor_leaves_the_state_and_a_move_re_expresses_it():
-    X, Y = linear_stream(600)
-    learner, _ = run(shifted(X), Y)
-    assert learner.following.changes == (0, 1)
-    moved = X.copy()
-    moved[INITIAL + AT :, 0] += 20.0
-    labels = Y.copy()
-    labels[INITIAL + AT :] = [1.0, 0.0, 1.0]  # nothing that the model could have known
-    learner, right = run(moved, labels)
-    assert learner.following.changes == (1, 0)
-    assert right[-80:].mean() > 0.95
-
-
-def test_the_exact_reading_gives_the_scores_of_before():
-    """No row is clipped, so the change of units must not be seen in any answer."""
-    X, Y = linear_stream(INITIAL + MOST_HELD)
-    learner = fitted(X, Y, clip=1e6, cases=0)
-    arrays = learner.following.arrays
-    rows = X[INITIAL:] * 1.1 + 3.0
-    arrays.rows[:], arrays.labels[:] = rows, 1.0 - (learner.score(rows) < 0.5)
-    arrays.count[[DOUBT, HELD]] = 1, MOST_HELD
-    before = learner.score(X)
-    held, _ = decide_scale(learner)
-    assert learner.following.changes == (1, 0)
-    assert np.array_equal(held, rows)
-    assert_allclose(learner.scaler.mean, rows.mean(axis=0))
-    assert_allclose(learner.score(X), before, atol=1e-9)
+def test_a_constant_feature_that_wakes_up_is_learned(rng):
+    n = 900
+    X, Y = rng.normal(size=(n, 2)), np.zeros((n, 1))
+    X[:400, 1] = 3.0
+    Y[:, 0] = X[:, 0] > 0.0
+    Y[400:, 0] = X[400:, 1] > 0.0
+    learner = Learner(Params(**STREAM), 2, 1).fit(X[:300], Y[:300])
+    trace = Trace.for_rows(600, 1)
+    learner.learn(X[300:], Y[300:], trace)
+    assert not learner.watch.arrays.asleep.any()
+    assert ((trace.scores >= 0.5) == (Y[300:] == 1.0))[400:].mean() > 0.8
 
 
 @pytest.mark.slow
-def test_a_constant_feature_that_wakes_up_is_learned():
-    X, Y = linear_stream(1000)
-    Y[INITIAL + AT :, 0] = X[INITIAL + AT :, 0] > 0.0
-    X[: INITIAL + AT, 0] = 0.0
-    X[:, 0] += 1000.0
-    learner, right = run(X, Y)
-    _, still = run(X, Y, scaling="frozen")
-    assert not learner.following.arrays.asleep.any()
-    assert_allclose([learner.scaler.mean[0], learner.scaler.scale[0]], [1000.0, 1.0], atol=0.6)
-    assert right[-200:, 0].mean() > 0.85
-    assert still[-200:, 0].mean() < 0.8
-
-
-@pytest.mark.parametrize(("share", "wakes"), [(0.1, False), (0.5, True)])
-def test_a_constant_wakes_up_if_it_varies_often_enough(rng, share, wakes):
-    following, scaler = FollowingScale(2, 1), Scaler(np.zeros(2), np.ones(2), 6.0)
-    arrays = following.arrays
-    arrays.asleep[0] = True
-    arrays.rows[:] = rng.normal(size=(MOST_HELD, 2))
-    arrays.rows[int(share * MOST_HELD) :, 0] = 0.0
-    arrays.count[HELD] = MOST_HELD
-    assert following.propose(scaler)[1].tolist() == [wakes, False]
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "enough"),
-    [(1, 9e3, True), (1, -2e4, False), (2e4, 0.0, False), (5e-5, 0.0, False), (2e-4, 1.0, True)],
-)
-def test_exact_changes_need_digits(a, b, enough):
-    assert has_digits(np.array([1.0, a]), np.array([0.0, b])) == enough
-
-
-@pytest.mark.slow
-def test_readings_are_judged_by_labels():
-    """A tie is read as a move, and so is a model that says nothing true of the held rows."""
-    X, Y = linear_stream(600)
-    labels = Y.copy()
-    labels[INITIAL + AT :] = 1.0 - labels[INITIAL + AT :]
-    learner, _ = run(shifted(X), labels)
-    assert learner.following.changes == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("a", "stretched"),
-    [(1.0, False), (19.0, False), (21.0, True), (1 / 19, False), (1 / 21, True), (0.0, False)],
-)
-def test_how_much_a_great_stretch_is(a, stretched):
-    """A feature that never varied, with a = 0, has no deviation to compare with."""
-    assert is_stretched(ChangeOfUnits(np.array([1.0, a]), np.zeros(2))) == stretched
-
-
-@pytest.mark.slow
-def test_clipped_values_are_counted_by_feature():
-    X, Y = linear_stream(600)
-    Z = X.copy()
-    Z[INITIAL + 50 : INITIAL + 54, 1] = 1e6
-    for more in ({}, {"learn": False}, {"active": ActiveLearner(budget=0.3)}):
-        clf = EFCMLClassifier(**QUICK).fit(Z[:INITIAL], Y[:INITIAL])
-        result = prequential(clf, Z[INITIAL:], Y[INITIAL:], **more)
-        assert result.clipped.tolist() == [0.0, 4.0, 0.0, 0.0, 0.0]
-
-
-@pytest.mark.slow
-def test_many_clipped_values_are_told_once():
-    X, Y = linear_stream(900)
-    X = shifted(X, "one")
-    clf = EFCMLClassifier(**QUICK, scaling="frozen").fit(X[:INITIAL], Y[:INITIAL])
-    with pytest.warns(ClippingWarning, match=r"of feature 0: .*scaling='follow'") as told:
-        clf.partial_fit(X[INITIAL:600], Y[INITIAL:600])
-        clf.partial_fit(X[600:750], Y[600:750])
-        result = prequential(clf, X[750:], Y[750:])
-    assert len(told) == 1
-    assert result.clipped[0] == 150.0
+def test_a_date_moves_and_nothing_else(rng):
+    """A feature that grows from row to row: what was learned stays where it was."""
+    n = 1200 if COMPILED else 500
+    X, Y = random_rows(rng, n, 3, 2)
+    X[:, 2] = np.arange(n) + rng.random(n)
+    assert go_one_way(X).tolist() == [False, False, True]
+    learner = Learner(Params(**STREAM), 3, 2).fit(X[:150], Y[:150])
+    scale = learner.scaler.scale.copy()
+    learner.learn(X[150:], Y[150:])
+    assert learner.watch.changes[0] + learner.watch.changes[1] >= 1
+    assert_allclose(learner.scaler.scale, scale)
+    assert learner.scaler.mean[2] > 200.0
 
 
 def test_a_doubt_that_ends_mutes_what_was_off_for_nothing():
-    following = FollowingScale(4, 1)
-    arrays = following.arrays
-    arrays.level[:], arrays.square[:] = (5.0, 0.1, 5.0, 0.0), (30.0, 1.0, 30.0, 1.0)
-    arrays.unfit[:], arrays.asleep[2], arrays.muted[:] = (0.0, 0.0, 3.0, 99.0), True, (0, 7, 5, 0)
-    arrays.count[:] = 1, MOST_HELD, 9, 2, 4
-    following.settle(np.array([False, False, True, False]), MOVED)
-    assert arrays.muted.tolist() == [MUTED, 7, 0, MUTED]
-    assert arrays.level.tolist() == [5.0, 0.1, 0.0, 0.0]
-    assert (arrays.square[2], arrays.unfit[2], arrays.asleep[2]) == (1.0, 0.0, False)
-    assert arrays.count.tolist() == [0, 0, 0, 3, 4]
+    watch = ScaleWatch(2, 1)
+    watch.arrays.unfit[:] = UNFIT
+    watch.settle(np.array([True, False]), MOVED)
+    assert watch.arrays.muted.tolist() == [0, rescaling.MUTED]
+    assert watch.changes == (1, 0)
+    watch.settle(np.array([True, True]), KEPT)
+    assert watch.changes == (1, 1)
+    watch.settle(np.array([False, False]), None)
+    assert watch.changes == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("clipped", "rows", "warns"),
-    [
-        ([3.0, 0.0], 100, True),
-        ([2.0, 0.0], 100, False),
-        ([9.0, 9.0], 99, False),
-        (None, 200, False),
-    ],
-)
-def test_more_than_one_value_in_a_hundred_is_told(clipped, rows, warns):
-    clipped = None if clipped is None else np.array(clipped)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert warn_of_clipping(clipped, rows, ["heat", "load"]) == warns
-    assert [str(one.message)[:4] for one in caught] == ["1.5%"] * warns
+CHANGES = [(1.0, 0.0, True, False), (30.0, 0.0, True, True), (0.01, 3.0, True, True)]
+CHANGES += [(1e5, 0.0, False, True), (1.0, 1e5, False, False)]
 
 
-def test_what_goes_one_way():
-    n, no = 40, np.nan
-    rng = np.random.default_rng(0)
-    days, noise = np.arange(n, dtype=float), rng.normal(size=n)
-    columns = {
-        "days": (days, True),
-        "back": (-days, True),
-        "gaps": (np.where(days % 3 == 0, no, days), True),
-        "one step back": (np.where(days == 20, 18.5, days), True),
-        "noise": (noise, False),
-        "wild at the end": (np.where(days == n - 1, 1e9, noise), False),
-        "rest": (np.ones(n), False),
-        "nothing": (np.full(n, no), False),
-    }
-    found = go_one_way(np.column_stack([column for column, _ in columns.values()]))
-    assert dict(zip(columns, found.tolist(), strict=True)) == {
-        name: one_way for name, (_, one_way) in columns.items()
-    }
+@pytest.mark.parametrize("a, b, digits, stretched", CHANGES)
+def test_how_far_a_change_may_go(a, b, digits, stretched):
+    change = ChangeOfUnits(np.array([1.0, a]), np.array([0.0, b]))
+    assert has_digits(change.a, change.b) == digits
+    assert is_stretched(change) == stretched
+    assert ChangeOfUnits(np.ones(2), np.zeros(2)).is_none and change.is_none == (
+        a == 1.0 == 1.0 + b
+    )
 
 
-def growing_stream(n=1200, seed=0):
-    """The first feature is the number of the row; the second decides the label."""
-    x = np.random.default_rng(seed).normal(size=n)
-    return np.column_stack([np.arange(n, dtype=float), x]), (x > 0.0).astype(float)[:, None]
+@pytest.mark.parametrize("broken", [(MOVED,), (MOVED, KEPT)])
+def test_a_change_that_leaves_only_rounding_is_not_read(rng, monkeypatch, broken):
+    X, Y = random_rows(rng, 400, 2, 2)
+    X[200:] = 30.0 * X[200:] + 50.0
+    learner, left = (
+        Learner(make_params(scaling="follow"), 2, 2).fit(X[:150], Y[:150]),
+        [len(broken)],
+    )
+    plain = rescaling.changed_stages
 
-
-@pytest.mark.slow
-def test_rules_stay_where_their_rows_were():
-    X, Y = growing_stream()
-    clf = EFCMLClassifier(forgetting=1.0, merging=False, **QUICK).fit(X[:INITIAL], Y[:INITIAL])
-    spread = clf.learner_.scaler.scale[0]
-    result = prequential(clf, X[INITIAL:], Y[INITIAL:])
-    learner = clf.learner_
-    assert learner.following.changes[0] > 2
-    assert learner.following.changes[1] == 0
-    assert learner.scaler.scale[0] == spread  # forty rows are no measure of it
-    assert result.clipped[0] == 0
-    assert result.pa > 0.95
-    rows = learner.scaler.mean[0] + learner.scaler.scale[0] * learner.rules.center[:, 0]
-    assert_allclose(np.average(rows, weights=learner.rules.support), X[:, 0].mean(), atol=20.0)
-
-
-def test_a_shift_that_leaves_only_rounding_is_not_read(monkeypatch):
-    X, Y = growing_stream(400)
-    learner = fitted(X, Y, cases=0)
-    real, failed = following_scale.changed_state, []
-
-    def fails(learner, change):
-        if change.b.any():
-            failed.append(change)
+    def rounding(*given):
+        left[0] -= 1
+        if left[0] >= 0:
             raise np.linalg.LinAlgError
-        return real(learner, change)
+        return plain(*given)
 
-    monkeypatch.setattr(following_scale, "changed_state", fails)
-    learner.learn(np.repeat(X[INITIAL:], 2, axis=0) * 3.0, np.repeat(Y[INITIAL:], 2, axis=0))
-    assert failed
-    assert learner.following.changes[0] == 0
-    assert learner.following.changes[1] > 0
+    monkeypatch.setattr(rescaling, "changed_stages", rounding)
+    learner.learn(X[150:], Y[150:])
+    assert learner.watch.changes == (0, 1)

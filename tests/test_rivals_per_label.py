@@ -153,7 +153,7 @@ def test_events_name_label_and_rule(make):
     Y[-30:] = hide(Y[-30:])
     clf = make(**SMALL | {"vigilance": 0.2}).fit(X[:N_INITIAL], Y[:N_INITIAL])
     X, Y = X[N_INITIAL:], Y[N_INITIAL:]
-    counts, rules = clf.learner_.counts, clf.n_rules_
+    before, rules = [model.rules.counts.copy() for model in clf.learner_.models], clf.n_rules_
     alive = [set(model.rules.uid.tolist()) for model in clf.learner_.models]
     result = prequential(clf, X, Y)
     changes = np.zeros(len(X), dtype=int)
@@ -165,8 +165,9 @@ def test_events_name_label_and_rule(make):
     assert_array_equal(np.cumsum(changes) + rules, result.rules)
     assert result.births > 0
     assert result.merges + result.drops > 0
-    for kind in ("births", "merges", "drops"):
-        assert getattr(result, kind) == clf.learner_.counts[kind] - counts[kind]
+    for kind in ("birth", "merge", "drop"):
+        now = sum(model.rules.counts[kind] for model in clf.learner_.models)
+        assert result.count(kind) == now - sum(counts[kind] for counts in before)
     rows = [row for row, _, _ in result.events]
     assert rows == sorted(rows)
 

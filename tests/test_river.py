@@ -15,8 +15,7 @@ from efcml import EFCMLClassifier, load, save
 from efcml.cli import main
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.saving import expected, pack, unpack
-from efcml.support.probability import squash
+from efcml.saving import pack, unpack, write_archive
 
 pytest.importorskip("river")
 
@@ -71,7 +70,9 @@ def test_checks_of_river_pass(monkeypatch):
     for check in found:
         check(model.clone())
     changed = RiverEFCML(**EVERYTHING).clone({"vigilance": 0.7})
-    assert changed._get_params() == vars(Params(**EVERYTHING | {"vigilance": 0.7}))
+    expected = vars(Params(**EVERYTHING | {"vigilance": 0.7})) | {"stages": []}  # no tuple
+    assert changed._get_params() == expected
+    assert changed.clone().stages == ()
     assert changed.learner.params.vigilance == 0.7
 
 
@@ -94,13 +95,13 @@ def test_equal_to_the_estimator_bit_for_bit(options):
     assert model.n_rules == clf.n_rules_ > 1
 
 
-def test_a_warm_up_answers_label_frequencies_in_plain_python():
+def test_a_warm_up_answers_in_plain_python():
     X, Y = stream(WARM)
-    model = RiverEFCML(**QUICK, provisional=False)
+    model = RiverEFCML(**QUICK)
     assert model.predict_one({"a": 1.0}) == model.predict_proba_one({}) == {}
     for t, (x, y) in enumerate(dicts(X[:-1], Y[:-1]), start=1):
         model.learn_one(x, y)
-        assert chances(model, {"z": 1.0}) == squash(Y[:t].mean(axis=0)).tolist()
+        np.testing.assert_allclose(chances(model, {"z": 1.0}), Y[:t].mean(axis=0), atol=0.1)
         assert model.n_rules == 0
     model.learn_one(*next(dicts(X[-1:], Y[-1:])))
     assert model.n_rules > 0
@@ -287,7 +288,7 @@ def test_a_file_goes_on_bit_for_bit(rows, tmp_path):
 
 
 def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_path, capsys):
-    path, model = tmp_path / "model.npz", RiverEFCML(**QUICK, weight_limit=np.inf)
+    path, model = tmp_path / "model.npz", RiverEFCML(**QUICK)
     model.learn_one({1: 2.0}, {7: True})
     model.learn_one({1: 1.0, "late": 3.0}, {7: False, "late": True})
     copy = unpack(*pack(model))
@@ -295,7 +296,7 @@ def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_pat
     assert freeze(copy.learner) == freeze(model.learner)
     assert np.isnan(copy.learner.held[0][0][1])
     model.learn_one({("a", 1): 2.0}, {"u": True})
-    with pytest.raises(ValueError, match="features must be words or whole numbers"):
+    with pytest.raises(ValueError, match="features must be 3 words or whole numbers"):
         save(model, path)
     assert not path.exists()
     model = learned(WARM + 8)
@@ -306,21 +307,18 @@ def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_pat
     copy = unpack(facts, arrays)
     copy.learn_one(x | {"new": 1.0}, y)  # told before: no second warning
     assert copy.unknown_features_ == {"new": 2}
-    expected(facts)
-    for place, change in [
-        ("params", {"vigilance": -1.0}),
-        ("params", {"vigilance": 0.123}),
-        ("learned", {"more": 1}),
-        ("learned", {"features": ["a", "b"]}),
-        ("learned", {"labels": ["u", "u", "v"]}),
-        ("learned", {"labels": ["u", True, "v"]}),
-        ("learned", {"unknown": ["new"]}),
-        ("learned", {"unknown": [["new", -1]]}),
-        ("learned", {"unknown": [["n", 1], ["n", 2]]}),
-        ("learned", {"learner": None}),
-    ]:
-        with pytest.raises(ValueError):
-            expected(facts | {place: facts[place] | change})
+    for change in (
+        {"params": facts["face"]["params"] | {"vigilance": -1.0}},
+        {"params": {"more": 1}},
+        {"features": ["a", "b"]},
+        {"labels": ["u", "u", "v"]},
+        {"labels": ["u", True, "v"]},
+        {"unknown": ["new"]},
+    ):
+        lie = facts | {"face": facts["face"] | change}
+        write_archive(path, {"kind": "model", "content": lie}, arrays)
+        with pytest.raises(ValueError, match=r"cannot be loaded: "):
+            load(path)
     arrays["learner/rules/center"] = arrays["learner/rules/center"] * np.nan
     with pytest.raises(ValueError, match="center holds NaN"):
         unpack(facts, arrays)

@@ -2,7 +2,6 @@
 
 from dataclasses import FrozenInstanceError, replace
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ from efcml import EFCMLClassifier
 from efcml.explain import read_rules
 from efcml.explain.columns import is_partition
 from efcml.explain.landscape import Exchange, Landscape, draw_rows
-from efcml.explain.learner_rules import mean_row
 from efcml.explain.sparse import thin_out
+from efcml.kernels.linalg import whole
 
 ONE_RULE = TWO_RULES | {"vigilance": 1e9}
 BLOCKS = [[0], [1, 3], [2], [4]]
@@ -41,12 +40,13 @@ def test_every_rule_is_there_once_by_what_it_decides(several):
     assert sum(rule.decides for rule in rules) == pytest.approx(1.0, abs=1e-12)
     assert sum(rule.share for rule in rules) == pytest.approx(1.0, abs=1e-12)
     assert sorted(rule.uid for rule in rules) == sorted(arrays.uid.tolist())
-    for rule in rules:
+    for i, rule in enumerate(rules):
         r = arrays.uid.tolist().index(rule.uid)
         assert (rule.place, rule.support, rule.born) == (r, arrays.support[r], arrays.born[r])
         assert rule.weight == arrays.weight[r]
         assert rule.share == pytest.approx(rule.weight / arrays.weight.sum(), rel=1e-12)
-        assert rule.decides == pytest.approx(arrays.decided[r] / arrays.decided.sum())
+        assert rule.decided == (several.activations(stream(60)[0]).argmax(axis=1) == i).sum()
+        assert rule.decides == pytest.approx(rule.decided / 60)
 
 
 def test_the_list_is_a_sequence_that_later_learning_does_not_reach():
@@ -67,7 +67,6 @@ def test_the_list_is_a_sequence_that_later_learning_does_not_reach():
         expected = [by_uid[rule.uid] for rule in clf.rules_]
         assert_allclose(clf.activations(X[:1])[0], expected, atol=1e-12)
     assert_array_equal([rule.weights for rule in rules], before)
-    assert clf.rules_.trust is None and "trust" not in str(clf.rules_)
 
 
 def test_before_there_are_rules_there_is_nothing_to_read():
@@ -76,7 +75,7 @@ def test_before_there_are_rules_there_is_nothing_to_read():
     warm = EFCMLClassifier(warmup_rows=50).partial_fit(X, Y)
     assert len(warm.rules_) == len(warm.rules_.to_frame()) == 0
     note = "no rules yet: label frequencies of 5 rows answer"
-    assert str(warm.rules_) == warm.rules_._repr_html_() == note
+    assert str(warm.rules_) == warm.rules_._repr_html_() == note and warm.rules_.trust is None
     assert_array_equal(warm.rules_.importance(), np.zeros((3, 3)))
     assert_array_equal(warm.rules_.background.label_means, Y.mean(axis=0))
     for method in ("activations", "effective_rules", "trust"):
@@ -115,7 +114,7 @@ def test_rules_are_those_of_the_learner_in_units_of_the_data(several):
     importance = np.zeros((3, 3))
     for i, rule in enumerate(rules):
         r = arrays.uid.tolist().index(rule.uid)
-        covariance = np.linalg.inv(arrays.input_precision[r]) * np.outer(scale, scale)
+        covariance = np.linalg.inv(whole(arrays.marginal[r].copy())) * np.outer(scale, scale)
         for found in (rule.covariance, rules.covariances[i]):
             assert_allclose(found, covariance, rtol=1e-9, atol=1e-12)
         assert_allclose(rule.sigma**2, np.diagonal(covariance), rtol=1e-9)
@@ -124,7 +123,7 @@ def test_rules_are_those_of_the_learner_in_units_of_the_data(several):
         for x, distance in zip(X, rules.squared_distances(X)[:, i], strict=True):
             gap = x - rule.center
             assert distance == pytest.approx(gap @ np.linalg.inv(covariance) @ gap)
-        assert_array_equal(rule.scaled_weights, arrays.W[r])
+        assert_array_equal(rule.scaled_weights, arrays.planes[r])
         assert_allclose(rule.effects, rule.slopes * rule.sigma / scale)
         importance += rule.share * np.abs(rule.effects).T
     assert_allclose(rules.importance(), importance, atol=1e-12)
@@ -157,28 +156,38 @@ def test_activations_are_those_of_the_formula(bandwidth, activation):
 
 
 def test_what_a_reader_is_told_is_true_of_the_last_rows():
-    """Shares of rows, of labels, and the usual ones, by rows that fade, after labels drift."""
+    """Shares of rows, of labels, and the usual ones, by the last 500 rows, after labels drift."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(1000, 2)) + np.where(rng.random((1000, 1)) < 0.5, -6.0, 6.0)
+    X[:200] -= 30.0 * (rng.random((200, 1)) < 0.2)  # rows of which none come later
     Y = (rng.random((1000, 2)) < np.where(X > 0, 0.8, 0.3)).astype(float)
     Y[500:, 1] = 1.0 - Y[500:, 1]
     Y[rng.random(Y.shape) < 0.1] = np.nan
-    params = {"splitting": "off", "prior": 1.0, "max_rules": 4, "cases": 10}
-    clf = EFCMLClassifier(**params).fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
-    rules, known, strongest = clf.rules_, ~np.isnan(Y), clf.activations(X).argmax(axis=1)
-    counted = known.any(axis=1)  # rows without any label are not
-    after = counted[::-1].cumsum()[::-1] - counted
-    of_late = counted * 0.998 ** np.minimum(after, after[199])  # rows of `fit` count alike
-    assert_allclose(rules.background.label_means, of_late @ np.nan_to_num(Y) / (of_late @ known))
-    assert_allclose(rules.background.usual_center, of_late @ X / of_late.sum(), atol=1e-9)
+    params = {"splitting": "off", "prior": 1.0, "scaling": "frozen", "product_space": False}
+    clf = (
+        EFCMLClassifier(**params, vigilance=0.3).fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    )
+    late = np.flatnonzero(~np.isnan(Y).all(axis=1))[-500:]  # rows without any label do not count
+    rules, X, Y = clf.rules_, X[late], Y[late]
+    strongest = clf.activations(X).argmax(axis=1)
+    assert_allclose(rules.background.label_means, np.nanmean(Y, axis=0))
+    assert_allclose(rules.background.usual_center, X.mean(axis=0))
     assert rules.background.feature_spreads.max() <= 1.0
-    for r, rule in enumerate(rules):  # but for rows that another rule would decide by now
-        rows = of_late * (strongest == r)
-        assert rule.decides == pytest.approx(rows.sum() / of_late.sum(), abs=0.02)
-        assert_allclose(rule.label_rows, rows @ known, atol=12.0)
-        if rule.decides > 0.05:
-            assert_allclose(rule.mean, rows @ X / rows.sum(), atol=0.15)
-            assert_allclose(rule.label_shares, rows @ np.nan_to_num(Y) / (rows @ known), atol=0.05)
+    assert rules.trust.rows == 500
+    for r, rule in enumerate(rules):
+        own = strongest == r
+        assert (rule.decided, rule.decides) == (own.sum(), own.mean())
+        if own.sum() >= 5:
+            assert_array_equal(rule.label_rows, (~np.isnan(Y[own])).sum(axis=0))
+            assert_allclose(rule.mean, X[own].mean(axis=0))
+            assert_allclose(rule.label_shares, np.nanmean(Y[own], axis=0))
+        else:
+            assert_array_equal(rule.label_rows, rule.label_weights)
+            assert_array_equal(rule.label_shares, rule.label_means)
+            assert_array_equal(rule.scaled_mean, rule.scaled_center)
+    silent = [rule for rule in rules if rule.decided == 0 and rule.weight > 10.0]
+    assert silent and all(rule.decides == 0.0 for rule in silent)
+    assert all(rule.consequent.endswith(", but hardly any row of late") for rule in silent)
 
 
 def land(seed=0, rules=3, p=5):
@@ -304,19 +313,15 @@ def test_tables_and_pictures_get_what_the_rules_say(two, several):
     assert several.rules_.telling(2) == np.argsort(-counts)[:2].tolist()
 
 
-def test_rows_that_stand_for_rules_are_the_last_that_are_remembered(two):
+def test_rows_that_stand_for_rules_are_the_last_that_they_decide(two):
     for n in (40, 160):  # of each rule 20, which is just enough, and more than are taken
-        clf = EFCMLClassifier(**TWO_RULES, cases=200).fit(*blocks(n))
-        rows = clf.learner_.cases.arrays.rows[: clf.learner_.cases.n_cases]
-        samples = clf.rules_.background.landscape.samples
-        for own, second in zip(samples, (False, True), strict=True):
-            won = rows[(rows[:, 0] > 0) == second]
-            assert len(won) == 20 if n == 40 else len(won) > 60
-            assert_allclose(own, won[-60:], rtol=1e-12)
-    rules = SimpleNamespace(decided=np.array([5.0, 4.9]), decided_sum=np.array([[10.0], [10.0]]))
-    assert [mean_row(rules, r, np.zeros(1)).tolist() for r in range(2)] == [[2.0], [0.0]]
-    for rows, one in (([[1, 0], [0, 1]], True), ([[1, 1], [0, 1]], False), ([[0, 0]], False)):
-        assert is_partition(np.array(rows, float), np.full(2, 0.5), [0, 1]) == one
+        clf = EFCMLClassifier(**TWO_RULES).fit(*blocks(n))
+        rows = clf.learner_.scaler.transform(blocks(n)[0])
+        for own, first in zip(clf.rules_.background.landscape.samples, (0, n // 2), strict=True):
+            assert_array_equal(own, rows[first : first + n // 2][-60:])
+    for flags, one in (([[1, 0], [0, 1]], True), ([[1, 1], [0, 1]], False), ([[0, 0]], False)):
+        assert is_partition(np.array(flags, float)) == one
+    assert is_partition(np.array([[1, 0], [np.nan, 1]])) and not is_partition(np.zeros((0, 2)))
     spreads = {"feature_means": two[0].scaled_center, "feature_spreads": two[0].scaled_sigma}
     usual = replace(two[0], background=replace(two.background, **spreads))
     assert_allclose(usual.distinctness, 0.0, atol=1e-12)  # where all rows are: still named

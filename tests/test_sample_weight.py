@@ -1,60 +1,19 @@
-"""Weights of rows: what they do to rules, against a slow twin, repeated rows and refits."""
+"""Weights of rows: what faces make of them (what learners do with them: test_twins.py)."""
 
 import numpy as np
 import pytest
 from helpers.models import freeze
-from helpers.streams import (
-    COMPILED,
-    assert_identical,
-    naive_learner,
-    random_rows,
-    state_of,
-    unscaled_learner,
-    with_gaps,
-)
+from helpers.streams import assert_identical, state_of
 from helpers.study_files import model, rows
-from helpers.twins import SHARED, SPLIT, assert_same
-from numpy.testing import assert_allclose
 
 from efcml import EFCMLClassifier, OneVsRestEFC
-from efcml.model import batch
-from efcml.model.honest_errors import HeldErrors
 
 X, Y = rows()
 W = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
 START = 20
-ONE = {"prior": 1.0, "max_rules": 1, "cases": 0, "alpha": 0.0, "beta": 0.0, "forgetting": 1.0}
-TWINS = {
-    "base": {},
-    "forgetting, partial": {"forgetting": 0.9, "share": 0.7},
-    "seldom corrected, no floors": {"step_interval": 0.8, "variance_floor": 0.0},
-    "follows, cases, partial, splits": {**SPLIT, "forgetting": "auto", "cases": 6, "share": 0.6},
-    "shared planes, many merges": {**SHARED, "vigilance": 0.5, "merge_overlap": 0.5},
-    "caution and time": {"caution": True, "time": True, "cases": 6},
-    "gaps, follows": {"gaps": True, "forgetting": "auto", "cases": 6},
-}
 
 
-@pytest.mark.parametrize(
-    "variant", [pytest.param("base", marks=pytest.mark.uncompiled), *list(TWINS)[1:]]
-)
-def test_weights_of_a_stream_are_those_of_the_twin(variant):
-    changes = dict(TWINS[variant])
-    rng, n = np.random.default_rng(0), 80 if COMPILED else 20
-    table, labels = random_rows(rng, n, 2, 3, changes.pop("share", 1.0))
-    gaps = changes.pop("gaps", False)
-    table = with_gaps(rng, table) if gaps else table
-    learner, twin = unscaled_learner(2, 3, **changes), naive_learner(2, 3, gaps=gaps, **changes)
-    weights = np.append(0.5, rng.uniform(0.2, 3.0, n - 1))
-    for x, y, w in zip(table, labels, weights, strict=True):
-        twin.weigh(w)
-        twin.learn_row(x, y)
-        learner.learn(x[None], y[None], None, np.array([w]))
-        assert_same(learner, twin)
-    assert learner.rules.n_rules > 1
-
-
-@pytest.mark.filterwarnings("ignore::efcml.model.clipping.ClippingWarning")
+@pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning")
 def test_chunks_do_not_matter_while_rows_are_held():
     """A stream moves so far that rows are held until the scale is clear."""
     table = np.tile(X, (8, 1)) + 0.1 * np.random.default_rng(2).normal(size=(8 * len(X), 2))
@@ -62,11 +21,11 @@ def test_chunks_do_not_matter_while_rows_are_held():
     labels, w = np.tile(Y, (8, 1)), np.random.default_rng(3).uniform(0.2, 3.0, len(table))
     w[::9] = 0.0
     whole = model().fit(X, Y).partial_fit(table, labels, sample_weight=w)
-    assert sum(whole.learner_.following.changes) == 1
+    assert sum(whole.learner_.watch.changes) == 1
     parts, held = model().fit(X, Y), []
     for low, high in [(0, 1), (1, 140), (140, 165), (165, 180), (180, len(table))]:
         parts.partial_fit(table[low:high], labels[low:high], sample_weight=w[low:high])
-        held.append(parts.learner_.following.held_amounts)
+        held.append(parts.learner_.watch.held[2])
     assert any(len(set(some)) > 1 for some in held)
     assert_identical(state_of(parts.learner_), state_of(whole.learner_))
     alike = model().fit(X, Y).partial_fit(table, labels)
@@ -83,59 +42,6 @@ def test_rows_of_no_weight_are_left_out():
     found.partial_fit(X, Y, sample_weight=some)
     wanted.partial_fit(X, hidden, sample_weight=W)
     assert freeze(found.learner_) == freeze(wanted.learner_)
-
-
-@pytest.fixture(scope="module")
-def single():
-    """A model of one rule that has learned a weighted batch."""
-    return EFCMLClassifier(**ONE).fit(X, Y, W)
-
-
-def solve(R, labels, w, prior=1.0):
-    """Planes of weighted ridge regression, held to flat planes at the weighted means."""
-    flat = np.zeros((R.shape[1], labels.shape[1]))
-    flat[-1] = w @ labels / w.sum()
-    Delta = np.diag([prior] * (R.shape[1] - 1) + [0.01 * prior])
-    return np.linalg.solve(
-        (w[:, None] * R).T @ R + Delta, (w[:, None] * R).T @ labels + Delta @ flat
-    )
-
-
-@pytest.mark.uncompiled
-def test_a_batch_is_weighted_ridge_regression(single):
-    R = batch.extended(single.learner_.scaler.transform(X))
-    rules = single.learner_.rules
-    assert_allclose(rules.W[0].T, solve(R, Y, W), rtol=1e-9, atol=1e-10)
-    assert_allclose(rules.weight[0], W.sum())
-    assert_allclose(rules.label_mean[0, 0], W @ Y / W.sum())
-
-
-def test_errors_without_the_own_row_are_those_of_refits(single):
-    learner = single.learner_
-    rows = learner.scaler.transform(X)
-    facts = learner.rules, rows, Y, learner.settings
-    found = batch.errors_without_own_row(*facts, amounts=W)
-    R, flat = batch.extended(rows), learner.rules.W_prior[0].T
-    Delta = np.diag([1.0] * 2 + [0.01])
-    for t in range(0, len(X), 7):
-        w = np.where(np.arange(len(X)) == t, 0.0, W)
-        weighed = w[:, None] * R
-        planes = np.linalg.solve(weighed.T @ R + Delta, weighed.T @ Y + Delta @ flat)
-        assert_allclose(found[t], Y[t] - R[t] @ planes, rtol=1e-8, atol=1e-9)
-
-
-@pytest.mark.uncompiled
-def test_shared_planes_without_the_own_row(single):
-    """Planes that rules are held to, fitted without the row; its weight counts in how far."""
-    learner = single.learner_
-    rows = learner.scaler.transform(X)
-    held = HeldErrors(learner.rules, 1.0, rows, Y, len(X), W)
-    R = batch.extended(rows)
-    left = Y - R @ learner.rules.W_prior[0].T
-    P = np.linalg.inv((W[:, None] * R).T @ R + np.diag([1.0] * 2 + [0.01]))
-    leverage = W * np.einsum("ti,ij,tj->t", R, P, R)
-    assert_allclose(held.errors, left / (1.0 - leverage)[:, None], rtol=1e-9)
-    assert_allclose(held.moves[0], W[:, None] * (R @ P), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.study_files import N_INITIAL, keep_method, model, rows, same, small_set
+from numba import njit
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
@@ -412,6 +413,15 @@ def test_what_tells_notes_apart():
     assert len(set(texts)) == len(texts)
     again = [holding(rows), partial(weights, 2)]
     assert [describe_note(note) for note in again] == [texts[3], texts[10]]
+
+
+def test_functions_of_ones_own_are_told_apart_by_what_they_do():
+    first, other = (lambda S, p: np.eye(p)[0]), (lambda S, p: np.eye(p)[1])
+    told = [Variant(model(splitting=own)).describe() for own in (first, other, first)]
+    assert told[0] == told[2] != told[1]
+    birth = njit(lambda distance, *_: distance > 9.0)
+    text = Variant(model(vigilance=birth)).describe()["model"]["parameters"]["vigilance"]
+    assert text.startswith("<lambda> ") and "0x" not in text
 
 
 @pytest.mark.parametrize(

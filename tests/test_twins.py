@@ -1,378 +1,249 @@
-"""Whole learners against their slow twins, row by row, every field."""
-
-import itertools
-import os
+"""The compiled learner against its slow twin: scores, decisions, probabilities, events."""
 
 import numpy as np
 import pytest
 from helpers.streams import (
     COMPILED,
-    assert_balanced,
-    assert_identical,
+    NaiveLearner,
     make_params,
     naive_learner,
     random_rows,
-    state_of,
     unscaled_learner,
     with_gaps,
 )
-from helpers.twins import SHARED, SPLIT, assert_same
-from naive import active as naive_active
+from naive.learner import minimise, objective
+from naive.rules import Memory, penalty_of
 from numpy.testing import assert_allclose
 
-from efcml.active import ActiveLearner
-from efcml.active.asked_stream import run_stream
-from efcml.active.draws import draws_for
-from efcml.model.divergence import DivergenceWarning
-from efcml.model.fields import FIELDS
+from efcml.kernels.linalg import whole
+from efcml.model import fit as fit_module
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
-from efcml.support import pacing
 
 pytestmark = pytest.mark.uncompiled
 
-ROWS = 60 if COMPILED else 45
-# Of the ways to run this, the one that users run has other rows than the others.
-SEED = 1 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK") else 0
 
-AUTO, FEW = {"forgetting": "auto"}, {"cases": 6}
-PARTIAL, WEIGHTED = {"share": 0.6}, {"weights": True}  # labels that are known; weights of rows
-INPUT = {"product_space": False}
-MANY_MERGES = {"vigilance": 0.5, "merge_overlap": 0.5, "merge_volume": 1.5}
-NO_BIRTH_ROW = {"birth_learning": False, "bandwidth": 1.0, "cases": 6}
-BOTH = {"caution": True, "time": True}
-SELDOM, NO_PENALTY = {"step_interval": 0.8}, {"alpha": 0.0, "beta": 0.0}
-TAKES_IN = {"least_share": 0.2, "vigilance": 0.4}
-CASES = {"cases": 8, "case_width": 0.1, "case_noise": 0.3}
-NO_FLOORS = {"variance_floor": 0.0, "activation_floor": 0.0, "rows": ROWS + 20}
-LARGE_FLOORS = {"variance_floor": 0.5, "activation_floor": 0.05}
-VARIANTS = {
-    "base": {},
-    "weighted": {**WEIGHTED, **FEW},
-    "three steps, raw": {"n_steps": 3, "correlation": "paper"},
-    "laplacian, seldom, forgetting": {**SELDOM, "correlation": "laplacian", "forgetting": 0.97},
-    "signed, input, distance": {**INPUT, "correlation": "signed", "activation": "distance"},
-    "no correction": {"correlation": "none", "cases": 12},
-    "no penalties, narrow": {**NO_PENALTY, "bandwidth": 0.5},
-    "only L1, large floors": {**LARGE_FLOORS, "beta": 0.0},
-    "only correlation, no floors": {**NO_FLOORS, "alpha": 0.0},
-    "forgetting": {"forgetting": 0.9},
-    "forgetting, partial, cases": {**PARTIAL, **CASES, **WEIGHTED, "forgetting": 0.8},
-    "partial, two steps, seldom": {**PARTIAL, **SELDOM, "n_steps": 2},
-    "partial, born with all planes": {**PARTIAL, "birth_plane": "blend"},
-    "partial, input space": {**PARTIAL, **INPUT},
-    "printed merge test": {"merge_volume": "paper", "vigilance": 0.3},
-    "printed merge of weights": {"merge_consequents": "paper", "merge_overlap": 0.5},
-    "many merges": MANY_MERGES,
-    "nobody learns a birth row": NO_BIRTH_ROW,
-    "splits, cases": {**SPLIT, **FEW},
-    "splits, partial, forgetting": {**SPLIT, **PARTIAL, "forgetting": 0.95},
-    "splits, input space": {**SPLIT, **INPUT, "merging": False},
-    "splits along the axis": {**SPLIT, "splitting": "axis", "split_share": 0.2},
-    "shared planes, partial, forgetting": {**SHARED, **PARTIAL, "forgetting": 0.95},
-    "follows, cases": {**AUTO, "cases": 12, "beta": 0.0},
-    "follows, partial, splits, weighted": {**SPLIT, **AUTO, **FEW, **PARTIAL, **WEIGHTED},
-    "follows, shared planes, splits": {**SPLIT, **SHARED, **AUTO},
-    "follows, many merges": {**AUTO, **MANY_MERGES, "merge_volume": 1.1},
-    "follows, nobody learns a birth row": {**AUTO, **NO_BIRTH_ROW},
-    "caution": {"caution": True},
-    "caution and time, weighted": {**BOTH, **FEW, **WEIGHTED},
-    "time, partial": {**PARTIAL, "time": True},
-    "follows, caution and time, partial": {**AUTO, **BOTH, **FEW, "share": 0.3},
-    # In the first hundred rows nobody is taken in.
-    "takes in": {**TAKES_IN, "merging": False, "rows": 120},
-    "follows, takes in, partial": {**AUTO, **TAKES_IN, **PARTIAL},
-    "one feature, one label": {"p": 1, "K": 1},
-    "one label, partial": {**PARTIAL, "p": 4, "K": 1},
-    "one feature, partial": {**PARTIAL, "p": 1},
-    "wider, partial": {**PARTIAL, "p": 6, "K": 5, "bandwidth": 6.0, "rows": 40},
-}
-# Of rows that lack features (how_it_works.md 11).
-GAPPED = {
-    "base": {},
-    "hardly any feature": {**WEIGHTED, "gaps": 0.9},
-    "one feature": {"p": 1},
-    "partial, time, caution": {**BOTH, **PARTIAL, **FEW},
-    "distance alone, input space": {**INPUT, "activation": "distance"},
-    "forgetting, nobody learns a birth row": {**NO_BIRTH_ROW, "forgetting": 0.9},
-    "born with all planes, splits": {**SPLIT, "birth_plane": "blend"},
-    "shared planes": SHARED,
-    "follows": {**AUTO, **BOTH, **FEW, "beta": 0.0},
-    "follows, partial, weighted": {**AUTO, **PARTIAL, **WEIGHTED, "cases": 4},
-    "follows, many merges": {**AUTO, "vigilance": 0.5, "merge_overlap": 0.5},
-}
-# What must happen in some of the streams.
-EVENTS = {
-    "births": ["base", "one feature, one label"],
-    "merges": ["many merges", "printed merge of weights", "follows, many merges", "takes in"],
-    "repairs": ["forgetting", "splits, partial, forgetting"],
-    "splits": ["splits, cases", "splits along the axis", "follows, shared planes, splits"],
-}
-PRINTED = {"lipschitz": "paper", "correlation": "paper", "beta": 10.0, "weight_limit": 1e3}
-
-
-def run_both(
-    seed,
-    p=2,
-    K=3,
-    share=1.0,
-    rows=ROWS,
-    moves=None,
-    gaps=0.0,
-    weights=False,
-    chunks=(1, 3, 10),
-    **changes,
-):
-    """Learn a stream with both, compare after every chunk; return learner and twin.
-
-    From row ``moves`` on rows come from elsewhere. ``gaps`` is the share of missing features.
-    """
+def rows_for(seed, n, p, K, *, known=1.0, weights=False, drift=False):
     rng = np.random.default_rng(seed)
-    X, Y = random_rows(rng, rows, p, K, share)
-    X[moves:] += 0.0 if moves is None else 40.0
-    X = with_gaps(rng, X, gaps) if gaps else X
-    amounts = rng.uniform(0.2, 3.0, rows) if weights else np.ones(rows)
-    learner = unscaled_learner(p, K, **changes)
-    twin = naive_learner(p, K, gaps=gaps > 0.0, **changes)
-    first, sizes = 0, itertools.cycle(chunks)
-    while first < rows:
-        chunk = slice(first, first := min(first + next(sizes), rows))
-        for x, y, amount in zip(X[chunk], Y[chunk], amounts[chunk], strict=True):
-            twin.weigh(amount)
-            twin.learn_row(x, y)
-        learner.learn(X[chunk], Y[chunk], None, amounts[chunk] if weights else None)
-        assert_same(learner, twin)
-        assert_balanced(learner)
-    assert learner.counts["births"] == twin.births
-    assert learner.counts["merges"] == twin.merges
-    assert learner.counts["splits"] == twin.splits
-    assert learner.rows_seen == twin.row
-    assert learner.renewal == twin.renewal
-    assert learner.rules.n_groups == twin.groups
-    expected = [twin.score(x, ahead) for ahead, x in enumerate(X[:5])]
-    assert_allclose(learner.score(X[:5]), expected, rtol=1e-6, atol=1e-7)
-    return learner, twin
+    X, Y = random_rows(rng, n, p, K, known)
+    if drift:
+        Y[n // 2 :] = 1.0 - Y[n // 2 :]
+    w = rng.uniform(0.3, 3.0, size=n) if weights else np.ones(n)
+    if weights:
+        w[::17] = 0.0
+    return X, Y, w
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_learner_is_the_naive_learner(variant):
-    learner, _ = run_both(SEED, **VARIANTS[variant])
-    for event, variants in EVENTS.items():
-        if COMPILED and variant in variants:
-            assert learner.counts[event] > (event == "births"), event
+def assert_same_rules(rules, twin):
+    """Compare all that the two remember of rules."""
+    assert rules.n_rules == len(twin.rules)
+    for i, rule in enumerate(twin.rules):
+        near = {"rtol": 1e-7, "atol": 1e-9, "err_msg": f"rule {i}"}
+        assert rules.uid[i] == rule.uid
+        assert rules.updates[i] == rule.updates
+        assert_allclose(rules.center[i], rule.center, **near)
+        p = rules.p
+        assert_allclose(np.linalg.inv(whole(rules.joint[i].copy())), rule.S, **near)
+        assert_allclose(np.linalg.inv(whole(rules.marginal[i].copy())), rule.S[:p, :p], **near)
+        assert_allclose(rules.log_det[i], np.linalg.slogdet(rule.S)[1], **near)
+        assert_allclose(rules.log_det_x[i], np.linalg.slogdet(rule.S[:p, :p])[1], **near)
+        names = ("support", "prior_share", "weight", "use", "unstepped", "penalty_age")
+        for name in names if twin.corrects else names[:-1]:
+            assert_allclose(getattr(rules, name)[i], getattr(rule, name), **near)
+        assert_allclose(rules.label_sums[i], rule.labels, **near)
+        assert_allclose(rules.planes[i], rule.planes, **near)
+        for m, memory in enumerate(rule.memories):
+            for c, g in enumerate(rules.arrays.group):
+                G, P = (whole(a[i, m, g].copy()) for a in (rules.G, rules.P))
+                assert_allclose(G, memory.G[c], **near)
+                assert_allclose(P, memory.P(c), rtol=1e-6, atol=1e-9)
+                assert_allclose(rules.Delta[i, m, g], memory.Delta[c], **near)
+            assert_allclose(rules.B[i, m], memory.B, **near)
+            assert_allclose(rules.W[i, m], memory.W, **near)
+            assert_allclose(rules.W_0[i, m], memory.W_0, **near)
 
 
-@pytest.mark.parametrize("variant", GAPPED)
-def test_rows_that_lack_features(variant):
-    learner, _ = run_both(4, **({"p": 4, "gaps": 0.3, "rows": ROWS - 20} | GAPPED[variant]))
-    assert learner.n_rules > 1 or not COMPILED  # fewer rows
+def follow_both(learner, twin, X, Y, w):
+    trace = Trace.for_rows(*Y.shape)
+    learner.learn(X, Y, trace, w)
+    scores, decisions, probabilities = twin.learn(X, Y, w)
+    assert_allclose(trace.scores, scores, rtol=1e-8, atol=1e-8)
+    assert_allclose(trace.probabilities, probabilities, rtol=1e-8, atol=1e-8)
+    assert np.array_equal(trace.decisions, decisions)
+    told = [(kind, uid) for _, kind, uid in trace.events]
+    assert told == [(kind, uid) for _, kind, uid in twin.rules.events]
+    assert_same_rules(learner.rules, twin.rules)
+    return {kind for kind, _ in told}
 
 
-def test_printed_formulas_are_stopped_alike():
-    with pytest.warns(DivergenceWarning):
-        learner, _ = run_both(1, **PRINTED)
-    assert learner.rules.stopped.any()
+UNKNOWN = {"known": 0.7, "weights": True}
+STREAMS = {
+    "as it is": {},
+    "labels are unknown": {"known": 0.7},
+    "weights": {"weights": True},
+    "laplacian": {"correlation": "laplacian"} | UNKNOWN,
+    "signed": {"correlation": "signed", "beta": 2.0},
+    "none": {"correlation": "none"} | UNKNOWN,
+    "printed penalty": {"correlation": "paper", "beta": 0.05},
+    "no penalty": {"alpha": 0.0, "beta": 0.0},
+    "sparse": {"alpha": 2.0, "beta": 0.0},
+    "forgetting": {"forgetting": 0.97, "known": 0.8},
+    "two memories": {"forgetting": "auto", "drift": True},
+    "two memories, unknown": {"forgetting": "auto", "drift": True} | UNKNOWN,
+    "splits": {"splitting": "labels", "vigilance": 1.5, "n": 200},
+    "splits along axes": {"splitting": "axis", "vigilance": 1.5, "n": 200} | UNKNOWN,
+    "halves drift": {"splitting": "labels", "vigilance": 1.5, "forgetting": "auto", "n": 200},
+    "shared planes": {"shared": 2.0},
+    "shared, two memories": {"shared": 2.0, "forgetting": "auto"} | UNKNOWN,
+    "cap": {"max_rules": 4, "vigilance": 0.3},
+    "cap without merges": {"max_rules": 4, "vigilance": 0.3, "merging": False},
+    "one rule": {"max_rules": 1, "splitting": "labels"},
+    "printed merges": {"merge_consequents": "paper", "merge_overlap": 0.5},
+    "printed volume": {"merge_volume": "paper", "merge_overlap": 0.5},
+    "features only": {"product_space": False, "bandwidth": "dimension"} | UNKNOWN,
+    "distance": {"activation": "distance", "vigilance": 0.9},
+    "printed update": {"update": "paper", "activation_floor": 0.0},
+    "no floor": {"variance_floor": 0.0, "forgetting": "auto"},
+    "cases": {"cases": 8},
+    "recent cases": {"cases": 8, "forgetting": "auto", "drift": True} | UNKNOWN,
+    "time": {"time": True} | UNKNOWN,
+    "f1": {"decision": "f1", "time": True, "cases": 5},
+    "subset": {"decision": "subset", "time": True, "known": 0.9},
+    "one feature": {"p": 1, "K": 2},
+    "one label": {"p": 2, "K": 1, "cases": 5, "time": True, "splitting": "labels"},
+}
+DATA = ("known", "weights", "drift")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("forgetting", [1.0, "auto"])
-def test_what_fell_silent_holds_no_share(forgetting):
-    """Ninety rows are less than .4 of all, but all of late: older rules are silent after 67."""
-    silent = {"least_share": 0.15, "forgetting": forgetting}
-    learner, _ = run_both(1, rows=290, moves=200, chunks=[29], **SPLIT, **silent)
-    here = learner.rules.center[:, 0] > 20.0
-    assert here.sum() > 1
-    assert (learner.rules.updates[here] + 1).sum() == 90
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_from_nothing(name):
+    changes = dict(STREAMS[name])
+    seed, n = list(STREAMS).index(name), changes.pop("n", 90)
+    p, K = changes.pop("p", 3), changes.pop("K", 3)
+    data = {part: changes.pop(part) for part in DATA if part in changes}
+    X, Y, w = rows_for(seed, n, p, K, **data)
+    kinds = follow_both(unscaled_learner(p, K, **changes), naive_learner(p, K, **changes), X, Y, w)
+    if name.startswith(("splits", "halves")):
+        assert "split" in kinds
+    if "cap" in name:
+        assert ("drop" if "without" in name else "merge") in kinds
 
 
-# Scores on the way, and several pairs (alpha, beta) in one pass
+@pytest.mark.parametrize("seed", range(6 if COMPILED else 2))
+def test_streams_with_any_parameters(seed):
+    rng = np.random.default_rng(100 + seed)
+    changes = {
+        "vigilance": rng.uniform(0.3, 1.5),
+        "alpha": rng.choice([0.0, 0.1]),
+        "beta": rng.uniform(0.0, 1.0),
+        "correlation": rng.choice(["shift", "laplacian", "signed"]).item(),
+        "bandwidth": rng.uniform(0.3, 3.0),
+        "activation": rng.choice(["density", "distance"]).item(),
+        "forgetting": "auto" if rng.random() < 0.5 else 0.98,
+        "prior": 10.0 ** rng.uniform(-1.0, 1.0),
+        "variance_floor": rng.uniform(0.05, 0.3),
+        "merge_overlap": rng.uniform(0.4, 0.9),
+        "product_space": bool(rng.random() < 0.7),
+        "splitting": rng.choice(["labels", "axis", "off"]).item(),
+        "max_rules": int(rng.integers(3, 20)),
+        "cases": int(rng.integers(0, 8)),
+        "time": bool(rng.random() < 0.5),
+        "shared": 3.0 if rng.random() < 0.5 else None,
+        "decision": rng.choice(["hamming", "f1", "subset"]).item(),
+    }
+    p, K = (int(size) for size in rng.integers(1, 5, size=2))
+    X, Y, w = rows_for(seed, 120, p, K, known=rng.choice([1.0, 0.7]), weights=True, drift=True)
+    follow_both(unscaled_learner(p, K, **changes), naive_learner(p, K, **changes), X, Y, w)
 
 
-@pytest.mark.parametrize(("fitted", "others"), [(True, False), (True, True), (False, False)])
-def test_rows_are_scored_before_the_next_is_learned(rng, fitted, others):
-    n = 50 if COMPILED else 25
-    X, Y = random_rows(rng, n + 20, 2, 2)
-    learner = Learner(make_params(vigilance=0.3, warmup_rows=13, **BOTH), 2, 2)
-    if fitted:
-        learner.fit(X[:20], Y[:20])
-    X, Y = X[20:], Y[20:]
-    twin, trace = learner.copy(), Trace.for_rows(n, 2)
-    rows = rng.normal(size=X.shape) if others else X
-    trace.rows = rows if others else None
-    learner.learn(X, Y, trace=trace)
-    for t in range(n):
-        assert np.array_equal(trace.scores[t], twin.score(rows[t : t + 1])[0]), t
-        twin.learn(X[t : t + 1], Y[t : t + 1])
-    assert_identical(state_of(learner), state_of(twin))
+def four_clusters(rng, n, centers):
+    at = np.array([[3.0, 3.0], [-3.0, -3.0], [3.0, -3.0], [-3.0, 3.0]])
+    which = rng.choice(centers, size=n)
+    X = at[which] + 0.5 * rng.normal(size=(n, 2))
+    return X, np.column_stack([which % 2, X[:, 0] + 0.3 * rng.normal(size=n) > at[which, 0]]) * 1.0
 
 
-PAIRS = [(0.0, 0.0), (0.1, 0.0), (0.0, 5.0), (0.02, 0.5), (10.0, 100.0)]
-WIDE = [field.name for field in FIELDS if "L" in field.dims]
-# Rounded in the products of each pair, or left behind by the first pair's last step.
-APART = {*WIDE, "curvature", "curvature_direction"}
-WAYS = {
-    "merges, forgetting": {**MANY_MERGES, "merge_overlap": 0.4, "forgetting": 0.9},
-    "printed merge of weights": {"merge_consequents": "paper", "merge_overlap": 0.4},
-    "cap, two steps": {"max_rules": 4, "merging": False, "n_steps": 2, "cases": 5},
-    "prior by cross-validation": {**INPUT, "prior": "auto", "correlation": "signed"},
+def test_idle_and_silent_rules():
+    """Rules at places where rows no longer come: kept, until the cap needs the room."""
+    rng = np.random.default_rng(3)
+    changes = {"splitting": "labels", "vigilance": 1.2, "max_rules": 5, "forgetting": "auto"}
+    changes |= {"bandwidth": 0.5, "split_share": 0.3, "merge_overlap": 0.9}
+    learner, twin = unscaled_learner(2, 2, **changes), naive_learner(2, 2, **changes)
+    learner.rules._settings = lambda: learner.rules.settings
+    learner.rules.settings = learner.rules.settings._replace(least_share=0.1)  # silent after 100
+    twin.rules.least_share = 0.1
+    parts = [four_clusters(rng, 120, [0, 1, 2, 3]), four_clusters(rng, 220, [0, 2])]
+    X, Y = (np.concatenate(part) for part in zip(*parts, strict=True))
+    X[5] = [20.0, 20.0]  # nobody comes there again
+    kinds = follow_both(learner, twin, X, Y, np.ones(len(X)))
+    assert {"merge", "drop", "split"} <= kinds
+
+
+def test_drift_is_noted():
+    changes = {"forgetting": "auto", "max_rules": 1, "correlation": "none"}
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(160, 2))
+    Y = (X > 0.0).astype(float)
+    Y[80:] = 1.0 - Y[80:]
+    learner, twin = unscaled_learner(2, 2, **changes), naive_learner(2, 2, **changes)
+    assert follow_both(learner, twin, X, Y, np.ones(160)) == {"birth", "drift"}
+
+
+BATCHES = {
+    "as it is": {},
+    "unknown": {"known": 0.8, "weights": True},
+    "everything": {"correlation": "none", "cases": 10, "time": True, "forgetting": "auto"}
+    | {"known": 0.9, "weights": True},
+    "missing features": {"gaps": 0.2, "cases": 10},
+    "prior and share": {"prior": "auto", "split_share": "auto", "splitting": "labels"},
+    "sorted": {"prior": "auto", "sorted": True, "known": 0.9, "weights": True},
+    "subset": {"decision": "subset", "cases": 10, "time": True, "gaps": 0.1},
+    "f1": {"decision": "f1", "alpha": 0.5, "correlation": "signed", "known": 0.9},
 }
 
 
-def fit_and_learn(params, X, Y, pairs=None):
-    half = len(X) // 2
-    learner = Learner(params, 3, 3, pairs=pairs).fit(X[:half], Y[:half])
-    trace = Trace.for_rows(len(X) - half, 3 * learner.n_pairs)
-    learner.learn(X[half:], Y[half:], trace=trace)
-    return learner, trace
+@pytest.mark.parametrize("name", BATCHES)
+def test_batch_and_stream(name, monkeypatch):
+    monkeypatch.setattr(fit_module, "RESIDUAL", 1e-13)
+    monkeypatch.setattr(fit_module, "MOST_STEPS", 100_000)
+    changes, seed = dict(BATCHES[name]), list(BATCHES).index(name)
+    gaps, is_sorted = changes.pop("gaps", 0.0), changes.pop("sorted", False)
+    data = {part: changes.pop(part) for part in DATA if part in changes}
+    X, Y, w = rows_for(seed, 90, 3, 3, **data)
+    w = np.maximum(w, 0.1)
+    if gaps:
+        X = with_gaps(np.random.default_rng(seed), X, gaps)
+    first, then = slice(0, 50), slice(50, None)
+    if is_sorted:
+        order = np.argsort(np.nan_to_num(Y[first]) @ [4.0, 2.0, 1.0], kind="stable")
+        X[first], Y[first] = X[first][order], Y[first][order]
+    params = make_params(**changes)
+    learner = Learner(params, 3, 3).fit(X[first], Y[first], w[first])
+    twin = NaiveLearner(params, 3, 3).fit(X[first], Y[first], w[first])
+    assert tuple(learner.rules.prior) == twin.rules.prior
+    assert_same_rules(learner.rules, twin.rules)
+    assert_allclose(learner.labels.arrays.covariance, twin.labels.covariance, atol=1e-9)
+    assert_allclose(learner.labels.arrays.curve[:-1], twin.labels.own, atol=0.01)
+    assert_allclose(learner.labels.arrays.curve[-1], twin.labels.shared, atol=0.02)
+    twin.labels.take_curves(learner.labels.arrays)
+    follow_both(learner, twin, X[then], Y[then], w[then])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_pairs_learn_as_if_alone(rng, way):
-    changes = {"vigilance": 0.4} | WAYS[way]
-    X, Y = random_rows(rng, 100, 3, 3)
-    wide, wide_trace = fit_and_learn(make_params(**changes), X, Y, PAIRS)
-    for index, (alpha, beta) in enumerate(PAIRS):
-        params = make_params(**(changes | {"alpha": alpha, "beta": beta}))
-        alone, trace = fit_and_learn(params, X, Y)
-        columns = slice(index * 3, (index + 1) * 3)
-        assert_allclose(wide_trace.scores[:, columns], trace.scores, rtol=1e-9, atol=1e-9)
-        assert wide_trace.events == trace.events
-        assert_allclose(wide.score(X)[:, columns], alone.score(X), rtol=1e-9, atol=1e-9)
-        for field in FIELDS:
-            actual, expected = getattr(wide.rules, field.name), getattr(alone.rules, field.name)
-            if field.name in WIDE:
-                assert_allclose(actual[:, columns], expected, rtol=1e-8, atol=1e-9)
-            elif field.name not in APART and not field.name.startswith("penalty"):
-                assert np.array_equal(actual, expected), field.name
-    assert wide.counts["births"] > 3
-    assert wide.counts["drops" if "max_rules" in changes else "merges"] > 0
-    scores = wide_trace.scores.reshape(-1, len(PAIRS), 3)
-    assert (np.abs(np.diff(scores, axis=1)).max(axis=(0, 2)) > 1e-6).all()
-
-
-# The active learner
-
-START, P, K = 15, 2, 3
-EVERY = ("novelty", "ambiguity", "instability")
-QUESTIONS = [
-    ("samples", EVERY, "quantile", 0.3),
-    ("labels", EVERY, "quantile", 1.0),
-    ("samples", EVERY, "multiplicative", 1.0),
-    ("labels", EVERY, "none", 0.3),
-    ("samples", ("novelty",), "quantile", 1.0),
-    ("labels", ("novelty",), "quantile", 0.3),
-    ("samples", ("ambiguity",), "multiplicative", 0.3),
-    ("labels", ("ambiguity",), "quantile", 0.3),
-    ("samples", ("instability",), "quantile", 0.3),
-    ("labels", ("instability",), "multiplicative", 1.0),
-    ("samples", ("random",), "quantile", 0.3),
-    ("labels", ("ambiguity", "random"), "none", 1.0),
-    ("labels", ("all",), "quantile", 0.3),
-    ("samples", ("all",), "quantile", 1.0),
-]
-KINDS = ["trace"] * len(QUESTIONS) + ["determinant"] * 2
-QUESTIONS += [("samples", EVERY, "quantile", 0.3), ("labels", ("instability",), "quantile", 1.0)]
-
-
-def started(rng, n=40):
-    """A learner that knows some rows, its twin, and the rest of the stream."""
-    X, Y = random_rows(rng, START + n, P, K)
-    learner, twin = unscaled_learner(P, K), naive_learner(P, K)
-    learner.learn(X[:START], Y[:START])
-    for x, y in zip(X[:START], Y[:START], strict=True):
-        twin.learn_row(x, y)
-    return learner, twin, X[START:], Y[START:]
-
-
-def run(active, learner, X, Y):
-    trace = Trace.for_rows(*Y.shape)
-    queried = np.zeros(Y.shape if active.unit == "labels" else len(Y), dtype=np.bool_)
-    run_stream(active, learner, X, Y, trace, queried, after_block=lambda rows: None)
-    return trace, queried
-
-
-@pytest.mark.parametrize(("question", "kind"), [*zip(QUESTIONS, KINDS, strict=True)])
-def test_every_row_as_the_twin_decides(rng, question, kind):
-    unit, criteria, adaptation, budget = question
-    options = {"unit": unit, "criteria": criteria, "adaptation": adaptation, "instability": kind}
-    n = 40 if COMPILED else 25
-    learner, twin_learner, X, Y = started(rng, n)
-    active = ActiveLearner(budget, random_state=3, **options)
-    twin = naive_active.NaiveActive(budget, **options)
-    draws = naive_active.random_numbers(3, 0, n)
-    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
-        reasons, labels = twin.row(twin_learner, x, draws[t])
-        thresholds = active.thresholds
-        question = active.ask(learner, x)
-        assert question.row == t
-        assert (question.reasons, np.flatnonzero(question.labels).tolist()) == (reasons, labels)
-        assert bool(question) == bool(labels)
-        assert question.thresholds == thresholds
-        assert_allclose(question.scores, twin_learner.score(x), rtol=1e-6, atol=1e-7)
-        told = np.where(question.labels, y, np.nan)
-        active.tell(learner, x, told if question else None)
-        if labels:
-            twin_learner.learn_row(x, told)
-        assert active.spent == twin.spent
-        assert_allclose([*active.thresholds.values()], [twin.t2, twin.t3], rtol=1e-9)
-    assert active.spent > 0
-
-
-@pytest.mark.parametrize("first", [1, 7])
-@pytest.mark.parametrize("unit", ["samples", "labels"])
-def test_blocks_and_single_rows_ask_the_same(rng, unit, first, monkeypatch):
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", first)
-    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
-    learner, _, X, Y = started(rng, 30)
-    single, once = learner.copy(), learner.copy()
-    asks, tells = (ActiveLearner(0.3, unit, (*EVERY, "random"), random_state=3) for _ in range(2))
-    trace, queried = run(asks, once, X, Y)
-    before, state = state_of(single), tells.state.copy()
-    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
-        question = tells.ask(single, x)
-        if t == 0:  # asking changes nothing
-            assert_identical(state_of(single), before)
-            assert np.array_equal(tells.state, state) and tells.log == ()
-        assert np.array_equal(question.scores, trace.scores[t])
-        expected = question.labels if unit == "labels" else bool(question)
-        assert np.array_equal(queried[t], expected)
-        told = np.where(question.labels, y, np.nan)
-        tells.tell(single, question, told if question else None)
-        assert single.n_rules == trace.rules[t]
-    assert_identical(state_of(once), state_of(single))
-    assert asks.log and len(asks.log) == len(tells.log)
-    for one, other in zip(asks.log, tells.log, strict=True):
-        assert np.array_equal(one.labels, other.labels)
-        assert one[:2] + one[3:] == other[:2] + other[3:]
-    plain, asked = learner.copy().learn(X, Y), learner.copy()
-    run(ActiveLearner.all(unit), asked, X, Y)  # every label is asked for
-    assert_identical(state_of(asked), state_of(plain))
-
-
-def test_random_numbers_are_splitmix():
-    for seed in (0, 1, 2**64 - 1):
-        assert draws_for(seed, 5, 20).tolist() == naive_active.random_numbers(seed, 5, 20)
-
-
-def test_an_interrupted_block_is_undone(rng, monkeypatch):
-    learner, _, X, Y = started(rng)
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", 30)
-    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
-    expected, expected_active = learner.copy(), ActiveLearner(0.5)
-    run(expected_active, expected, X[:30], Y[:30])
-    active, learn, calls = ActiveLearner(0.5), Learner.learn, []
-
-    def learn_until_stopped(*args, **options):
-        calls.append(1)
-        if len(calls) > len(expected_active.log) + 3:
-            raise KeyboardInterrupt
-        return learn(*args, **options)
-
-    monkeypatch.setattr(Learner, "learn", learn_until_stopped)
-    with pytest.raises(KeyboardInterrupt):
-        run(active, learner, X, Y)
-    assert active.rows == 30
-    assert np.array_equal(active.state, expected_active.state)
-    assert len(active.log) == len(expected_active.log)
-    assert_identical(state_of(learner), state_of(expected))
+@pytest.mark.parametrize("mode", ["shift", "laplacian", "signed"])
+def test_the_least_of_the_objective(rng, mode):
+    """Accelerated steps find what many plain ones find; nothing nearby is better."""
+    X, Y = random_rows(rng, 40, 3, 4)
+    params = make_params(alpha=1.0, beta=2.0, correlation=mode)
+    R, memory = np.insert(X, 3, 1.0, axis=1), Memory(np.zeros((4, 4)), np.array([1, 1, 1, 0.1]))
+    memory.G[:], memory.B[:] = R.T @ R, Y.T @ R
+    memory.solve()
+    ones = np.ones((4, 4)) * Y[:, :, None].sum(axis=0)
+    penalty = penalty_of(np.stack([np.full((4, 4), 40.0), ones, Y.T @ Y]), mode)
+    arguments = memory.G[:1], memory.B, memory.Delta[:1], memory.W_0, [np.arange(4)], params
+    found = fit_module.minimise(*arguments, penalty, memory.W)
+    best = minimise(memory, penalty, 1.0, 2.0)
+    assert_allclose(found, best, atol=1e-6)
+    least = objective(memory, best, penalty, 1.0, 2.0)
+    for scale in (1e-3, 0.1):
+        other = best + scale * rng.normal(size=best.shape)
+        assert objective(memory, other, penalty, 1.0, 2.0) > least

@@ -80,18 +80,6 @@ def moved_scales_table(records=None):
     return markdown(head, lines)
 
 
-def short_grid_table(records=None):
-    """Return what the short grid finds, beside a wide one and the defaults, inside and later."""
-    lines = []
-    for record in read("short-grid.jsonl") if records is None else records:
-        for title, point in record["points"].items():
-            chosen = ", ".join(f"{point[name]:g}" for name in ("vigilance", "alpha", "beta"))
-            scores = (f"{point[part]:.4f}" for part in ("pa", "pa_later"))
-            lines.append([record["set"], title, chosen, *scores])
-    head = ["rows", "taken from", "vigilance, alpha, beta", "PA where it was chosen", "PA later"]
-    return markdown(head, lines)
-
-
 def named_features_table():
     """Return for each set how many rules name features that matter more than others."""
     records = read("named-features.jsonl")

@@ -451,27 +451,6 @@ def active_part(root):
     )
 
 
-def tuning_part(root):
-    """Return what a search takes, for docs/tuning.md."""
-    record = read_record("tuning_speed", root)
-    if record is None:
-        return not_yet("tuning_speed")
-    part, short = record["sub_grid"], record["short"]
-    some = len(part["vigilance"]) * part["pairs"]
-    wide = sum(part["wide_seconds"]) / len(part["wide_seconds"])
-    return markdown(
-        [f"{record['data']}, {part['rows']} rows, compiled, one process", "seconds"],
-        [
-            [
-                f"the short grid, {short['points']} points, {short['folds']} folds",
-                digits(short["seconds"]),
-            ],
-            [f"{some} points of the paper's grid, one fold, in wide passes", digits(wide)],
-            ["the same, one classifier for each point", digits(part["points_seconds"])],
-        ],
-    )
-
-
 PARTS = {  # by name: the benchmark whose record it is made of, and how
     "rows": ("update_phases", rows_part),
     "phases": ("update_phases", phases_part),

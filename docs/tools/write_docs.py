@@ -17,7 +17,6 @@ from decision_tables import (
     named_features_table,
     parts_table,
     rivals_table,
-    short_grid_table,
     synthetic_table,
 )
 from folded_tables import fold
@@ -27,7 +26,7 @@ from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
 from peer_tables import PARTS as PEER_PARTS
 from record_age import age_note
 from soak_tables import LONG_STREAMS, drift_cycles_table, long_streams_table
-from speed_tables import PARTS, active_part, speed_part, tuning_part
+from speed_tables import PARTS, active_part, speed_part
 from together_tables import PARTS as TOGETHER_PARTS
 from together_tables import by_label_table, filled_table
 
@@ -56,10 +55,6 @@ RECORDS = {  # by page: the records it was made from; what of them is not new is
     "docs/results/parts.md": (RESULTS + "parts.jsonl",),
     "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
     "docs/results/synthetic.md": (RESULTS + "synthetic.json",),
-    "docs/tuning.md": (
-        RESULTS + "short-grid.jsonl",
-        "experiments/results/benchmarks/tuning_speed.json",
-    ),
     "docs/decisions/0001-defaults.md": (
         RESULTS + "defaults-[1-3].jsonl",
         RESULTS + "inside-rivals.jsonl",
@@ -117,8 +112,9 @@ def sequel_table():
 
 def label_table(fields):
     """Return some arrays of what errors teach of the labels, by the name of their table."""
-    from efcml.model import label_fields
     from efcml.model.fields import markdown_table
+
+    from efcml.model import label_fields
 
     return markdown_table(getattr(label_fields, fields))
 
@@ -321,10 +317,6 @@ TABLES = {
     "docs/results/peers.md": dict(PEER_PARTS),
     "docs/results/rivals.md": {"rivals": rivals_table},
     "docs/results/synthetic.md": {"synthetic": synthetic_table},
-    "docs/tuning.md": {
-        "short-grid": short_grid_table,
-        "tuning-time": partial(tuning_part, ROOT),
-    },
     "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
     "docs/results/paper.md": {
         "verdicts": partial(paper_part, "verdict_part"),

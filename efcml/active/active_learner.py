@@ -13,6 +13,7 @@ from efcml.active.answers import find_learner, label_names_of, read_answer, read
 from efcml.active.asked_stream import run_stream
 from efcml.active.criteria import ADAPTED, CRITERIA, USUAL
 from efcml.active.draws import draws_for
+from efcml.active.finding import find_question
 from efcml.active.question import Asker, Query, Question
 from efcml.active.store import OpenQuestions
 from efcml.kernels import querying
@@ -223,11 +224,10 @@ class ActiveLearner:
         return question
 
     def _question(self, learner: Learner, X: Floats) -> Question:
-        """Return the question about the next row; only scratch arrays are written."""
-        state = self.state.copy()
-        scores, wanted = np.empty((1, learner.n_labels)), np.zeros(learner.n_labels, dtype=np.bool_)
+        """Return the question about the next row; nothing is changed."""
+        state, wanted = self.state.copy(), np.zeros(learner.n_labels, dtype=np.bool_)
         scaled, draws = learner.scaler.transform(X), draws_for(self.seed, self.rows, 1)
-        _, bits = learner.find_question(scaled, draws, 0, self.steering, state, scores, wanted)
+        _, bits, scores = find_question(learner, scaled, draws, self.steering, state, wanted)
         reasons = options.reasons_of(bits)
         wanted.flags.writeable = scores.flags.writeable = False
         thresholds = options.read_thresholds(state, "USED_")

@@ -22,7 +22,7 @@ def find_learner(model: Any) -> Learner:
         learner = getattr(model, "learner_", None)
         if learner is None:
             raise ValueError(f"{type(model).__name__} is not fitted: fit an initial part first.")
-    if not isinstance(learner, Learner) or learner.pairs is not None:
+    if not isinstance(learner, Learner):
         raise TypeError(
             f"active learning needs the rules of an EFCMLClassifier; got {type(model).__name__}."
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.active.draws import draws_for
+from efcml.active.finding import find_question
 from efcml.active.options import reasons_of
 from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
@@ -58,21 +59,18 @@ def run_block(
     begin = time.perf_counter()
     rows = learner.scaler.transform(X[block])
     draws = draws_for(active.seed, active.rows, len(rows))
-    scores, wanted = trace.scores[block], np.zeros(Y.shape[1], dtype=np.bool_)
-    n = len(rows)
-    row = 0
+    n, row, wanted = len(rows), 0, np.zeros(Y.shape[1], dtype=np.bool_)
     while row < n:
-        first = row
-        row, bits = learner.find_question(
-            rows, draws, first, active.steering, active.state, scores, wanted
+        count, bits, scores = find_question(
+            learner, rows[row:], draws[row:], active.steering, active.state, wanted
         )
-        trace.rules[block.start + first : block.start + row] = learner.n_rules
-        seen = slice(block.start + first, block.start + min(row + 1, n))
-        trace.take_answer(learner.answer_scores(trace.scores[seen]), seen)
-        learner.pass_rows(row - first)
+        at = block.start + row
+        trace.rules[at : at + count] = learner.n_rules
+        trace.take_answer(learner.answer_scores(scores), slice(at, at + len(scores)))
+        learner.pass_rows(count)
+        row, at = row + count, at + count
         if row == n:
             break
-        at = block.start + row
         queried[at] = wanted if queried.ndim == 2 else wanted.any()
         scaler = learner.scaler
         learn_row(learner, X, Y, at, wanted, trace)
@@ -86,7 +84,7 @@ def run_block(
 
 def learn_row(learner: Learner, X: Floats, Y: Floats, at: int, wanted: Bools, trace: Trace) -> None:
     """Learn the wanted labels of one row; the row has been scored already."""
-    part = Trace(np.empty((1, Y.shape[1])), np.zeros(1, dtype=np.int64), rows=X[:0])
+    part = Trace.for_rows(1, Y.shape[1])
     answer = np.where(wanted, Y[at], np.nan)
     learner.learn(X[at : at + 1], answer[None], trace=part)
     trace.rules[at] = learner.n_rules

@@ -1,7 +1,7 @@
 """The criteria of active learning, each once. Nothing slow is imported: the command line reads it.
 
-A criterion has a switch, which is its field of ``Ask`` (model/arguments.py). In capitals it is its
-bit in kernels/querying.py; so are the places of its threshold in the state, if it has one.
+A criterion has a switch, which is its field of ``Ask`` (kernels/querying.py). In capitals it is its
+bit there; so are the places of its threshold in the state, if it has one.
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml.active.criteria import ADAPTED, CRITERIA
 from efcml.kernels import querying
-from efcml.model.arguments import Ask
+from efcml.kernels.querying import Ask
 from efcml.support.checks import check_choice, check_number, check_whole
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from efcml.active.active_learner import ActiveLearner
 from efcml.active.criteria import ADAPTED
 from efcml.active.question import Query, Question
 from efcml.kernels import querying
+from efcml.support.facts import WHOLE, check_all, check_numbers, take
 from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
@@ -22,6 +24,45 @@ OPTIONS = (
     *("budget", "unit", "criteria", "instability", "adaptation", "step", "window"),
     *("open_questions", "random_state"),
 )
+COUNTS = ("n_labels", "n_features", "n_asked", "n_open", "n_expired")
+
+
+class ActiveState:
+    """The members by which an active learner is saved, as learners have them (saving)."""
+
+    @staticmethod
+    def state(active: ActiveLearner) -> State:
+        """Return facts and arrays of an active learner."""
+        return active_state(active)
+
+    @staticmethod
+    def state_shapes(facts: Facts) -> Shapes:
+        """Return type and shape of every array of a state with these facts, or refuse them."""
+        kinds: Facts = dict.fromkeys(OPTIONS, str) | {"criteria": list}
+        kinds |= dict.fromkeys(("window", "open_questions", *COUNTS), WHOLE)
+        kinds |= {"budget": (WHOLE, float), "step": (WHOLE, float), "seed": range(2**64)}
+        take(facts, "the active learner", **kinds | {"random_state": (int, NoneType)})
+        if facts["n_open"] > facts["open_questions"]:
+            raise ValueError("more questions are open than may be")
+        return state_shapes(facts)
+
+    @staticmethod
+    def check_state(facts: Facts, arrays: Arrays) -> None:
+        """Refuse values that no active learner can have; features may be missing."""
+        check_numbers(arrays, gaps=("open/x",))
+        rows, opened = arrays["asked/row"], arrays["open/row"]
+        for part in (rows, opened, arrays["expired"]):
+            check_all(np.diff(part) > 0, "the rows of questions are out of order")
+            check_all(np.isin(part, rows), "a question waits or expired that was not asked")
+        check_all(~np.isin(opened, arrays["expired"]), "a question is open and expired")
+        every = np.bitwise_or.reduce([*options.BITS.values()])
+        for bits in (arrays["asked/reasons"], arrays["open/reasons"]):
+            check_all((bits > 0) & (bits <= every), "a question has unknown reasons")
+
+    @staticmethod
+    def from_state(facts: Facts, arrays: Arrays) -> ActiveLearner:
+        """Build an active learner from what :meth:`state` returned."""
+        return active_from_state(facts, arrays)
 
 
 def active_state(active: ActiveLearner) -> State:

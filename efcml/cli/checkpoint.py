@@ -39,9 +39,7 @@ class Checkpoint:
 
     def take_up(self) -> bool:
         """Go on from the file, if it is there; return whether it is."""
-        from efcml.saving import read_archive, unpack
-        from efcml.saving.archive import refusing
-        from efcml.support.states import pick
+        from efcml.saving import pick, read_archive, refusing, unpack
 
         if self.path is None or not self.path.exists():
             return False
@@ -61,8 +59,7 @@ class Checkpoint:
 
     def write(self) -> None:
         """Write the file, as a whole or not at all."""
-        from efcml.saving import pack, write_archive
-        from efcml.support.states import nest
+        from efcml.saving import nest, pack, write_archive
 
         if self.path is None:
             return
@@ -78,8 +75,7 @@ class Checkpoint:
 
     def _expect(self, header: Facts) -> Shapes:
         """Return the arrays that the file must hold; refuse one of another run."""
-        from efcml.saving import expected, take
-        from efcml.support.states import nest
+        from efcml.saving import expected, nest, take
 
         if header["kind"] != KIND:
             raise ValueError(f"it is the file of a {header['kind']}, not a checkpoint of a run")

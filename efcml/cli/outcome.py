@@ -89,34 +89,25 @@ def show(value: float | None, digits: int) -> str:
 # -- files ----------------------------------------------------------------------------------
 
 
-def write_results(
-    folder: Path, summary: Facts, ds: Dataset, run: StreamRun, row_numbers: Ints
-) -> list[str]:
-    """Write all files and return their names; those that matter most are there first."""
-    result = run.result()
-    return [
-        *write_numbers(folder, summary, ds, run, result, row_numbers),
-        *write_pictures(folder, summary, ds, run, result),
-    ]
-
-
 def write_numbers(
-    folder: Path,
-    summary: Facts,
-    ds: Dataset,
-    run: StreamRun,
-    result: PrequentialResult,
-    row_numbers: Ints,
-) -> list[str]:
-    """Write summary, predictions and model; return the names of the files."""
+    folder: Path, summary: Facts, ds: Dataset, run: StreamRun, row_numbers: Ints
+) -> None:
+    """Write summary and predictions, before anything else can fail."""
+    with whole_files(folder) as place:
+        with (place / "predictions.csv").open("w", encoding="utf-8", newline="") as file:
+            write_predictions(file, run.result(), ds.label_names, row_numbers, asked=run.active)
+        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
+
+
+def write_rest(folder: Path, summary: Facts, ds: Dataset, run: StreamRun) -> list[str]:
+    """Write the model with the names of its columns, figures and the page; name all files."""
     from efcml.saving import save
 
-    with whole_files(folder) as place:
-        save(run.model, place / "model.npz", table=ds.table)
-        with (place / "predictions.csv").open("w", encoding="utf-8", newline="") as file:
-            write_predictions(file, result, ds.label_names, row_numbers, asked=run.active)
-        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
-        return ["summary.json", "model.npz", "predictions.csv"]
+    groups = None if ds.table is None else ds.table.groups
+    run.model.name_columns(ds.feature_names, ds.label_names, groups)
+    save(run.model, folder / "model.npz", table=ds.table)
+    pictures = write_pictures(folder, summary, ds, run, run.result())
+    return ["summary.json", "model.npz", "predictions.csv", *pictures]
 
 
 def write_pictures(

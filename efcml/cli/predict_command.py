@@ -26,7 +26,7 @@ from efcml.support.json_text import to_text
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from efcml.model.answers_of_rows import Answer
+    from efcml.model.labels import Answer
 
 
 def add_command(commands: Any) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.cli.outcome import describe, summarise, write_results
+from efcml.cli.outcome import describe, summarise, write_numbers, write_rest
 from efcml.cli.settings import (
     add_settings,
     check_asking,
@@ -72,7 +72,7 @@ def run(options: Namespace) -> None:
     check_parts(ds, options)
     from efcml.cli.checkpoint import Checkpoint  # not before: these take seconds to import
     from efcml.cli.stream_run import StopLater, StreamRun
-    from efcml.model.clipping import warn_of_clipping
+    from efcml.model.warnings_of import warn_of_clipping
 
     model, active = make_estimator(options, given), make_asker(options)
     folder = options.out or Path("runs") / name_run(ds.name, options, active)
@@ -85,11 +85,10 @@ def run(options: Namespace) -> None:
         warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.wanted and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
-        checkpoint.write()
-        groups = None if ds.table is None else ds.table.groups
-        stream.model.name_columns(ds.feature_names, ds.label_names, groups)
         summary = summarise(options, ds, stream)
-        files = write_results(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
+        write_numbers(folder, summary, ds, stream, rows[ds.n_initial :][: stream.done])
+        checkpoint.write()
+        files = write_rest(folder, summary, ds, stream)
         if options.json:
             print(to_text(summary))
         else:

@@ -1,9 +1,7 @@
-"""``efcml tune``: choose vigilance, alpha and beta on the initial part of a data set."""
+"""``efcml tune``: whether other values of vigilance, alpha and beta are better."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +20,13 @@ if TYPE_CHECKING:
 
 SHOWN = 10  # points in the table
 GRIDS = ("short", "paper")
+SEARCHED = ("vigilance", "alpha", "beta")
 
 
 def add_command(commands: Any) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(
-        "tune", help="choose vigilance, alpha and beta by cross-validation on the initial part"
+        "tune", help="compare values of vigilance, alpha and beta on the initial part"
     )
     add_source(parser)
     add_backend(parser)
@@ -36,27 +35,29 @@ def add_command(commands: Any) -> None:
         choices=GRIDS,
         default="short",
         help="points that are searched:"
-        " short (default: 30 points, a minute on some hundred rows) or paper (the"
-        " paper's 1360, which take several times as long)",
+        " short (default: 20 points, about a minute on some hundred rows) or paper (the"
+        " paper's 1360, which take hours)",
     )
     parser.add_argument("--folds", type=int, default=5, metavar="N")
     parser.add_argument(
+        "--measure", default="pa", metavar="NAME", help="what decides (default: pa)"
+    )
+    parser.add_argument(
         "--rows", type=int, metavar="N", help="only the last N rows of the initial part"
     )
-    for name in ("vigilance", "alpha", "beta"):
+    for name in SEARCHED:
         parser.add_argument(
             f"--{name}", metavar="A,B", help=f"values of {name} (those of the grid if not given)"
         )
-    parser.add_argument("--checkpoint", metavar="FILE", help="keep what is done; go on from it")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write all points as JSON")
     parser.add_argument("--json", action="store_true", help="print the choice as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> None:
-    """Search and print the choice; after Ctrl-C, the one among what was finished."""
-    from efcml.tuning import SearchInterrupted, tune
-    from efcml.tuning.inputs import check_folds
+    """Search, print what was found and write all points."""
+    from efcml.tuning import tune
 
     grid = read_grid(options)
     jobs = read_jobs(options)
@@ -68,92 +69,66 @@ def run(options: Namespace) -> None:
         if options.rows < 1:
             raise ValueError(f"--rows is {options.rows}: choose at least 1.")
         X, Y = X[-options.rows :], Y[-options.rows :]
-    check_folds(options.folds, Y)
+    where = {"jobs": jobs, "dask": options.dask, "checkpoint": options.checkpoint}
     try:
-        result = tune(
-            X,
-            Y,
-            grid=grid,
-            folds=options.folds,
-            jobs=jobs,
-            dask=options.dask,
-            checkpoint=options.checkpoint,
-            say=say,
-        )
-    except SearchInterrupted as interrupt:
-        if interrupt.partial is not None:
-            tell(options, ds.name, len(X), interrupt.partial, interrupted=True)
-        raise
+        result = tune(X, Y, grid=grid, folds=options.folds, measure=options.measure, **where)
     except RuntimeError as error:  # of a worker; it says what to do
         raise ValueError(str(error)) from None
-    tell(options, ds.name, len(X), result, interrupted=False)
-
-
-def say(line: str) -> None:
-    """Print a line besides the result."""
-    print(f"efcml: {line}", file=sys.stderr, flush=True)
-
-
-def tell(
-    options: Namespace, name: str, n_rows: int, result: TuningResult, *, interrupted: bool
-) -> None:
-    """Print the choice and write all points."""
     choice = {
-        "dataset": name,
-        "rows": n_rows,
+        "dataset": ds.name,
+        "rows": len(X),
         "folds": options.folds,
-        "points": len(result.grid),
-        "best": result.best_params,
-        "pa": result.best_pa,
-        "ap": result.best_ap,
-        "interrupted": interrupted,
+        "measure": result.measure,
+        "points": len(result.table),
+        "default": result.default,
+        "top": result.top,
+        "tied": len(result.tied),
+        "chosen": result.chosen,
         "version": __version__,
     }
     if options.out:
         write_target(options.out, to_text(choice | {"all": result.rows()}) + "\n")
-    if options.json:
-        print(to_text(choice))
-    else:
-        print("\n".join(describe(result, choice)))
+    print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
 def read_grid(options: Namespace) -> Grid:
     """Return the grid that is named, with the values that the arguments replace."""
     from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
 
-    named = {"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid]
-    values: dict[str, Sequence[float]] = {}
-    for name in ("vigilance", "alpha", "beta"):
+    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid].axes)
+    for name in SEARCHED:
         text = getattr(options, name)
         try:
-            values[name] = (
-                getattr(named, name) if text is None else [float(part) for part in text.split(",")]
-            )
+            if text is not None:
+                axes[name] = tuple(float(part) for part in text.split(","))
         except ValueError:
             raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
-    return Grid(**values)
+    return Grid(**axes)
 
 
 def describe(result: TuningResult, choice: Facts) -> list[str]:
-    """Return the lines for a terminal: the best points and the choice."""
-    best = sorted(result.rows(), key=lambda row: (-row["pa"], -row["ap"]))[:SHOWN]
-    rows = [
+    """Return the lines for a terminal: the best points, the default, and what was found."""
+    rows = result.rows()
+    default = [row for row in rows[SHOWN:] if result.default.items() <= row.items()]
+    measured = list(dict.fromkeys([result.measure, "pa", "ap"]))
+    lines = [
         [
-            f"{r['vigilance']:g}",
-            f"{r['alpha']:g}",
-            f"{r['beta']:g}",
-            f"{r['pa']:.4f}",
-            f"{r['ap']:.4f}",
-            f"{r['rules']:.1f}",
+            *(f"{row[name]:g}" for name in result.names),
+            *("-" if row[name] is None else f"{row[name]:.4f}" for name in measured),
+            f"{row['rules']:.1f}",
+            f"{row['gain']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]",
+            "yes" if row["tied"] else "no",
         ]
-        for r in best
+        for row in rows[:SHOWN] + default
     ]
-    header = ["vigilance", "alpha", "beta", "PA", "AP", "rules"]
-    call = ", ".join(f"{name}={value!r}" for name, value in choice["best"].items())
+    titles = [name.upper() if len(name) == 2 else name for name in measured]
+    header = [*result.names, *titles, "rules", "gain on the default", "tied with the best"]
+    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
     return [
         f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
-        f" {choice['rows']} rows, the best {len(rows)}:",
-        *format_table(header, rows),
+        f" {choice['rows']} rows, the best {min(len(rows), SHOWN)}:",
+        *format_table(header, lines),
         "",
+        f"{result}.",
         f"EFCMLClassifier({call})",
     ]

@@ -9,10 +9,9 @@ import numpy as np
 
 from efcml.compat.dicts import check_weight, in_order, read_features, read_labels
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
-from efcml.model.answers_of_rows import plain_answer
+from efcml.model.labels import plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
-from efcml.model.scratch import ALL_ALIKE
 from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
@@ -22,7 +21,7 @@ with extra_for("RiverEFCML"):
     from river import base
 
 if TYPE_CHECKING:
-    from efcml.model.answers_of_rows import Answer
+    from efcml.model.labels import Answer
     from efcml.support.aliases import Floats
 
 
@@ -34,9 +33,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     bit.
 
     - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held. Label
-      frequencies answer, and with them what similar rows had, as far as that is better (not with
-      ``provisional=False``). Then they are fitted, rules exist, and every further row is learned
-      as it comes. Before the first row the answer is ``{}``.
+      frequencies answer, and with them what similar rows had, as far as that is better. Then
+      they are fitted, rules exist, and every further row is learned as it comes. Before the
+      first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row, or None or NaN there, is what each rule expects of it given the
       others. New features are taken in until the warm-up ends. Later ones are left out, with one
@@ -73,6 +72,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     counts_unlabelled = True  # for `prequential`: time passes with rows without labels too
 
     def __post_init__(self) -> None:
+        if isinstance(self.stages, list):
+            self.stages = tuple(self.stages)
         params = Params(**vars(self))
         params.check_together()
         self.learner = Learner(params, 0, 0)
@@ -84,6 +85,10 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"warmup_rows": 20, "prior": 1.0}  # the checks of river bring 50 rows
         yield {}
+
+    def _get_params(self) -> dict[str, Any]:
+        """Return the parameters; river takes a tuple for a class and its parameters."""
+        return super()._get_params() | {"stages": list(self.stages)}
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -117,7 +122,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
         for name, value in labels.items():
             target[0, self._labels[name]] = value
-        self.learner.learn(row, target, None, ALL_ALIKE if w == 1.0 else np.array([float(w)]))
+        self.learner.learn(row, target, None, None if w == 1.0 else np.array([float(w)]))
 
     def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""

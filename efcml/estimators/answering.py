@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from efcml.model.answers_of_rows import plain_answer
 from efcml.support.probability import squash
 
 if TYPE_CHECKING:
-    from efcml.model.answers_of_rows import Answer
+    from efcml.model.labels import Answer
     from efcml.support.aliases import Floats
 
 
@@ -21,6 +20,8 @@ def answer_checked(
     bent score as its probability, because its likelier class must be the one that is predicted.
     """
     if not hasattr(learner, "answer"):
+        from efcml.model.labels import plain_answer  # not above: it loads numba
+
         return plain_answer(learner.score(rows))
     answer = learner.answer(rows, known)
     return answer._replace(probabilities=squash(answer.scores)) if flat else answer

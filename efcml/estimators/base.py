@@ -34,7 +34,7 @@ from efcml.support.interrupts import interrupts_held
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from efcml.model.answers_of_rows import Answer
+    from efcml.model.labels import Answer
     from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 

@@ -1,6 +1,5 @@
 """Reading a model: its rules in words, why it says what it says of a row, how far that holds."""
 
-from efcml.explain.activity import count_effective
 from efcml.explain.background import name_all
 from efcml.explain.columns import ColumnKinds, Group, find_flags
 from efcml.explain.explaining import explain_row
@@ -8,7 +7,7 @@ from efcml.explain.explanation import Explanation
 from efcml.explain.label_answer import LabelAnswer
 from efcml.explain.rule import Rule
 from efcml.explain.rulelist import RuleList, read_activations, read_rules, read_trust
-from efcml.explain.trust import Trust
+from efcml.explain.trust import Trust, count_effective
 
 __all__ = [
     "ColumnKinds",

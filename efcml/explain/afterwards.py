@@ -1,4 +1,4 @@
-"""What is added to a score after rules and cases: caution and time."""
+"""What is added to a score after rules and cases: trust, time, and stages of one's own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Addends: TypeAlias = dict[str, Floats]
 
+FURTHER = "further stages"
 LEAST_TOLD = 0.005  # of a score; less is not worth a sentence
 USUAL_WORDS = "{name} move {label} most, by {size}"
 WORDS = {  # of addends for which the usual ones would say nothing
@@ -24,12 +25,17 @@ WORDS = {  # of addends for which the usual ones would say nothing
 }
 
 
-def find_addends(learner: Learner, said: Floats) -> Addends:
+def find_addends(learner: Learner, said: Floats, score: Floats) -> Addends:
     """Return what is added to what rules and cases ``said`` (K,) of the next row, by name.
 
-    What adds nothing to any label is left out.
+    What adds nothing to any label is left out. Stages of one's own are one addend: what is left.
     """
-    found = learner.sequel.addends(said) if learner.sequel.is_on else {}
+    from efcml.model.temporal import TemporalStage  # not above: it loads numba
+
+    temporal = learner.stage(TemporalStage)
+    found = {} if temporal is None else temporal.addends(said, learner.waiting)
+    if learner.params.stages:
+        found[FURTHER] = score - said - sum(found.values())
     return {name: added for name, added in found.items() if added.any()}
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # `machine_A`, `machine=A`, `machine is A`: what stands before the last such sign names a group.
 VALUE = re.compile(r"^(?P<group>.+)(?:=|_| is |:)(?P<value>.+?)$", re.S)
 
+NEXT_TO_0 = 1e-9  # rounding
+
 
 class Group(NamedTuple):
     """Columns of 0 and 1 of which one at most is 1: the values of one thing."""
@@ -63,17 +65,17 @@ class ColumnKinds:
                 found.append(Variable(name, (j,), "flag" if self.flags[j] else "number"))
         return tuple(found)
 
-    def with_found_groups(self, rows: Floats, means: Floats) -> ColumnKinds:
+    def with_found_groups(self, rows: Floats, zeros: Floats) -> ColumnKinds:
         """Return the same with groups of flags that share the beginning of their names.
 
-        Exactly one of them must be 1 in every row. ``rows`` are in any units; a flag is 1 where it
-        lies above its mean. Without rows the means must sum to 1.
+        Exactly one of them must be 1 in every row that has them. ``rows`` are in units in which
+        ``zeros`` (p,) stand for 0.
         """
         taken = {column for group in self.groups for column in group.columns}
         found = []
         for name, members in common_beginnings(self.names).items():
             columns = [j for j in members if self.flags[j] and j not in taken]
-            if len(columns) == len(members) > 1 and is_partition(rows, means, columns):
+            if len(columns) == len(members) > 1 and is_partition(rows[:, columns] - zeros[columns]):
                 values = tuple(members[j] for j in columns)
                 found.append(Group(name, tuple(columns), values))
         return ColumnKinds(self.names, self.flags, (*self.groups, *found))
@@ -95,11 +97,10 @@ def common_beginnings(names: Sequence[str]) -> dict[str, dict[int, str]]:
     return {group: members for group, members in found.items() if len(members) > 1}
 
 
-def is_partition(rows: Floats, means: Floats, columns: Sequence[int]) -> bool:
-    """Tell whether exactly one of some flags is 1 in every row."""
-    if not len(rows):
-        return bool(abs(means[columns].sum() - 1.0) < 1e-9)
-    return bool(((rows[:, columns] > means[columns]).sum(axis=1) == 1).all())
+def is_partition(flags: Floats) -> bool:
+    """Tell whether exactly one flag is above 0 in every row, but for rows with gaps (NaN)."""
+    rows = flags[~np.isnan(flags).any(axis=1)]
+    return bool(len(rows) and ((rows > NEXT_TO_0).sum(axis=1) == 1).all())
 
 
 def find_flags(X: Floats) -> Bools:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled, rows_as_taken
 from efcml.explain.afterwards import find_addends
 from efcml.explain.explanation import Explanation
 from efcml.explain.label_answer import answer_labels
@@ -50,39 +49,27 @@ def explain_row(
     Explanation
     """
     background, rules = read_in_order(learner, feature_names, label_names, columns)
-    score = learner.score(x)[0]
+    score, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
     if not rules:
-        shape = 0, learner.n_labels
+        labels = answer_labels(learner, score, score, score, known)
+        nothing, none = RuleList([], background), np.zeros((0, K))
         return Explanation(
-            x[0].copy(),
-            answer_labels(learner, score, score, score, known),
-            RuleList([], background),
-            np.zeros(0),
-            np.zeros(shape),
-            np.zeros((*shape, learner.n_features)),
-            np.zeros(shape),
-            np.zeros(0, dtype=int),
-            np.zeros(0),
-            np.zeros(learner.n_features, dtype=bool),
+            x[0].copy(), labels, nothing, none[:, 0], none, np.zeros((0, K, p)), none
         )
-    scaled = learner.scaler.transform(x)
-    psi, (own, together) = activate_scaled(learner, scaled), rows_as_taken(learner, scaled)
-    order = np.argsort(-psi[0], kind="stable")
-    psi, rules = psi[0, order], [rules[r] for r in order]
-    typical = np.array([share * rule.answer for share, rule in zip(psi, rules, strict=True)])
-    contributions = np.array(
-        [
-            share * rule.slopes * (own[r][0] - rule.scaled_center)
-            for share, rule, r in zip(psi, rules, order, strict=True)
-        ]
-    )
-    clipped = np.abs(scaled[0]) >= learner.scaler.clip
-    cases, case_rows, similarity = remembered_by(learner, together[0])
+    scaled, scaler = learner.scaler.transform(x), learner.scaler
+    taken = learner.fill(scaled)
+    psi = learner.rules.activations(taken)[0]
+    order = np.argsort(-psi, kind="stable")
+    psi, rules = psi[order], [rules[r] for r in order]
+    typical = psi[:, None] * [rule.answer for rule in rules]
+    gaps = [rule.slopes * (taken[0] - rule.scaled_center) for rule in rules]
+    contributions = psi[:, None, None] * gaps
     by_rule = typical + contributions.sum(axis=2)
-    by_rules = by_rule.sum(axis=0)
+    said = by_rule.sum(axis=0)
+    cases, case_rows, similarity = remembered_by(learner, taken)
     return Explanation(
         x[0].copy(),
-        answer_labels(learner, score, by_rule[0] / psi[0], by_rules, known),
+        answer_labels(learner, score, by_rule[0] / psi[0], said, known),
         RuleList(rules, background),
         psi,
         typical,
@@ -90,7 +77,7 @@ def explain_row(
         cases,
         case_rows,
         similarity,
-        clipped,
-        find_addends(learner, by_rules + cases.sum(axis=0)),
-        np.where(np.isnan(x), learner.scaler.mean + learner.scaler.scale * together, x)[0],
+        np.abs(scaled[0]) >= scaler.clip,
+        find_addends(learner, said + cases.sum(axis=0), score),
+        np.where(np.isnan(x), scaler.mean + scaler.scale * taken, x)[0],
     )

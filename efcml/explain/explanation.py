@@ -13,6 +13,7 @@ from efcml.explain.afterwards import tell_addends
 from efcml.explain.label_answer import tell_known, tell_turned
 from efcml.explain.learner_rules import NO_RULE
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
+from efcml.explain.remembered import OLDER
 from efcml.explain.rulelist import RuleList
 from efcml.support.extras import extra_for
 from efcml.support.markup import Safe, bar, faint, join, lines, table
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
 TYPICAL = "typical answer"  # stands for a feature in the table of contributions
 SIMILAR = "similar cases"  # likewise
+OLD = "an earlier row"
 KNOWING = "knowing"  # likewise, before the name of a known label
 LEAST_CORRECTION = 0.05  # of a score by the cases; below, and if no decision turns, none is named
 MOST_CASES = 3  # remembered rows that are named
+THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
 MOST_LABELS = 8
 MOST_RULES = 5
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
@@ -64,13 +67,13 @@ class Explanation:
         What each remembered row adds, the most similar first.
     case_rows : array of shape (m,)
         Their row numbers: rows that `fit` learned, then those of the stream; rows without any
-        known label are not counted.
+        known label are not counted. -1 if it is none of the last 500, or was filled in.
     case_similarity : array of shape (m,)
         Their similarity to the row, 1 if equal.
     clipped : bool array of shape (p,)
-        Features so far from the initial rows that they count as less far.
+        Features so far from the initial rows that they count as less far; empty in the warm-up.
     afterwards : dict
-        What label frequencies and the last rows add, by name, (K,) each.
+        What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
     taken : array of shape (p,), optional
         The row with what the rules expect of missing features (NaN in ``x``); None in the warm-up.
     """
@@ -82,9 +85,9 @@ class Explanation:
     typical: Floats
     contributions: Floats
     cases: Floats
-    case_rows: Ints
-    case_similarity: Floats
-    clipped: Bools
+    case_rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=int))
+    case_similarity: Floats = field(default_factory=lambda: np.zeros(0))
+    clipped: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     afterwards: Mapping[str, Floats] = field(default_factory=dict)
     taken: Floats | None = None
 
@@ -230,9 +233,7 @@ class Explanation:
     @property
     def notes(self) -> list[str]:
         """What else a reader should know, one sentence each."""
-        far = [
-            name for name, clipped in zip(self.feature_names, self.clipped, strict=True) if clipped
-        ]
+        far = [self.feature_names[j] for j in np.flatnonzero(self.clipped)]
         trust = self._tell_trust() if len(self.rules) else []
         return (
             trust
@@ -251,18 +252,24 @@ class Explanation:
         if not self.cases_matter:
             size = short(float(np.abs(self.by_cases).max()))
             return [*told, f"remembered rows change no decision, and no score by more than {size}"]
-        alike = (
-            f"{row} ({percent(likeness)})"
-            for row, likeness in zip(self.case_rows, self.case_similarity, strict=True)
-        )
-        named = ", ".join(text for text, _ in zip(alike, range(MOST_CASES), strict=False))
         largest = int(np.abs(self.by_cases).argmax())
         return [
             *told,
             f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
             f"remembered rows move {self.label_names[largest]} most, by "
-            f"{signed(self.by_cases[largest])}; the most similar are rows {named}",
+            f"{signed(self.by_cases[largest])}; the most similar: {self._name_cases()}",
         ]
+
+    def _name_cases(self) -> str:
+        """Name the most similar remembered rows, each once, and say which is the row itself."""
+        named: dict[object, str] = {}
+        for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
+            how = "this row itself" if likeness >= THE_SAME else percent(likeness)
+            older = row == OLDER
+            named.setdefault(
+                (older, i if older else row), f"{OLD if older else f'row {row}'} ({how})"
+            )
+        return ", ".join([*named.values()][:MOST_CASES])
 
     def _compare(self, decided: Ints) -> str:
         """Say whether others decide as the model does, or where they do not."""

@@ -73,9 +73,7 @@ def answer_labels(
     answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 3, axis=0))
     layer = learner.labels
     kind = "hamming" if layer is None else learner.params.decision
-    thresholds = np.full(len(score), 0.5)
-    if layer is not None and kind == "f1":
-        thresholds = layer.thresholds.find()
+    thresholds = np.full(len(score), 0.5) if layer is None else layer.thresholds()
     given = np.full(len(score), np.nan) if known is None else known[0]
     decision, by_strongest, by_rules = answer.decisions.astype(int)
     return LabelAnswer(
@@ -103,7 +101,7 @@ def add_known(learner: Learner, score: Floats, known: Floats) -> dict[int, Float
     if learner.labels is None:
         columns = np.nan_to_num(gaps)
     else:
-        columns, _ = learner.labels.together.condition(np.zeros_like(gaps), gaps)
+        columns, _ = learner.labels.condition(np.zeros_like(gaps), gaps)
     found = zip(places.tolist(), columns, strict=True)
     return {k: column * (known[k] - score[k]) for k, column in found}
 

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from efcml.model.learner import Learner
     from efcml.support.aliases import Floats, Ints
 
+OLDER = -1  # number of a row that is no longer among the last ones, or had missing features
 
-def remembered_by(learner: Any, x: Floats) -> tuple[Floats, Ints, Floats]:
+
+def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
     """Return what each remembered row adds (m, K), its number and similarity, most similar first.
 
-    A row that is remembered twice adds both. Its similarity is that of the cases, which is the
-    smaller one: recent cases reach further.
+    ``x`` (1, p) is scaled, without gaps. A row that is a case and a recent case is there twice:
+    recent cases reach further.
     """
-    adds, numbers, similar = learner.cases.similar_to(x)
-    if not learner.recent.n_cases:
-        return adds, numbers, similar
-    more, others, alike = learner.recent.similar_to(x)
-    more = learner.recent_share * more
-    for add, number in zip(more, others, strict=True):
-        adds[numbers == number] += add
-    new = ~np.isin(others, numbers)
-    adds, numbers = np.concatenate([adds, more[new]]), np.concatenate([numbers, others[new]])
-    similar = np.concatenate([similar, alike[new]])
-    order = np.argsort(-similar, kind="stable")
-    return adds[order], numbers[order], similar[order]
+    from efcml.model.cases import CaseStage  # not above: it loads numba
+
+    adds, rows, similar = [np.zeros((0, learner.n_labels))], list[bytes](), [np.zeros(0)]
+    for stage in learner.stages:
+        if isinstance(stage, CaseStage):
+            n = stage.n_cases
+            similar.append(stage.similarity(x)[0])
+            adds.append(stage.share * similar[-1][:, None] * stage.arrays.weights[:n])
+            rows += [row.tobytes() for row in stage.arrays.rows[:n]]
+    numbers, likeness = number_rows(learner), np.concatenate(similar)
+    found = np.array([numbers.get(row, OLDER) for row in rows], dtype=int)
+    order = np.argsort(-likeness, kind="stable")
+    return np.concatenate(adds)[order], found[order], likeness[order]
+
+
+def number_rows(learner: Learner) -> dict[bytes, int]:
+    """Return the numbers of the last rows, by what a case would hold of them."""
+    from efcml.kernels.cases import FAR  # not above: it loads numba
+
+    rows = np.clip(learner.latest[0], -FAR, FAR)
+    return {row.tobytes(): learner.rows_seen - len(rows) + i for i, row in enumerate(rows)}

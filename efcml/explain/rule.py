@@ -35,7 +35,7 @@ MOST_FEATURES = 5  # of the planes for reading
 MOST_ON_CARD = 12  # labels
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between the share of a label in a rule and the usual one
-FEW_ROWS = 5  # that a rule decided of late; of fewer nothing is told
+FEW_ROWS = 5  # of fewer nothing is told
 MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
 MOST_PUSHES = 3
 LEAST_PUSH = 0.01  # of the score, per standard deviation of the feature in the rule
@@ -57,8 +57,8 @@ class Rule:
         Its place in the learner's arrays, and in the landscape of the background.
     support : float
         Rows the rule has won, as far as they are not forgotten.
-    decides : float
-        Share of rows in which it is the strongest, of late: the last 500 count most.
+    decided, decides : int and float
+        Of the last 500 learned rows, those in which it is the strongest by now, and their share.
     covers_all : bool
         Whether it is the background: it decides nearly all rows, or no feature sets it apart.
     weight, share : float
@@ -67,7 +67,7 @@ class Rule:
     scaled_center, scaled_covariance : arrays of shape (p,) and (p, p)
     scaled_mean : array of shape (p,)
         Mean of the rows that it decided of late. Rules are formed by features and labels together,
-        so it is not quite the center; where it decided next to nothing of late, it is.
+        so it is not quite the center; where it decided fewer than five, it is.
     scaled_weights : array of shape (K, p + 1)
         Slopes and, last, the intercept of every label's plane.
     label_means : array of shape (K,)
@@ -76,7 +76,7 @@ class Rule:
         Activation over the rows in which the label was known.
     label_shares, label_rows : array of shape (K,)
         Share of each label in the rows that it decided of late, NaN without any, and how many
-        rows that is from.
+        rows that is from. If it decided fewer than five, `label_means` and `label_weights`.
     label_correlation : array of shape (K, K)
     background : Background
         What all rules have in common.
@@ -86,6 +86,7 @@ class Rule:
     born: int
     place: int
     support: float
+    decided: int
     decides: float
     covers_all: bool
     weight: float
@@ -263,8 +264,9 @@ class Rule:
         if not (self.label_weights > 0.0).any():
             return "nothing learned yet"
         if self.label_rows.max() < FEW_ROWS:
-            return "too few rows of late to tell"
-        return ", ".join(map(str, self.label_tendencies)) or "labels as usual"
+            return "too few rows to tell"
+        said = ", ".join(map(str, self.label_tendencies)) or "labels as usual"
+        return said if self.decided >= FEW_ROWS else f"{said}, but hardly any row of late"
 
     @cached_property
     def trends(self) -> list[str]:

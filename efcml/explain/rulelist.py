@@ -8,13 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled, remembered_rows
 from efcml.explain.background import Background
 from efcml.explain.columns import ColumnKinds
 from efcml.explain.learner_rules import read_in_order, reading_order
 from efcml.explain.phrases import count, percent
 from efcml.explain.rule import Rule
-from efcml.explain.trust import GIVEN, REMEMBERED, Trust, measure_trust
+from efcml.explain.trust import GIVEN, LEARNED, Trust, measure_trust
 from efcml.support.blas import one_blas_thread
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
@@ -36,7 +35,7 @@ class RuleList(Sequence[Rule]):
     """Rules by what they decide: a sequence of `Rule` that prints as text and shows as a table.
 
     The background, a rule that covers everything, stands last. ``trust`` says how far the reading
-    is what the model does, by the rows that the model remembers; None if it remembers none.
+    is what the model does, by the last rows that it has learned; None before there are rules.
     """
 
     def __init__(
@@ -101,7 +100,10 @@ class RuleList(Sequence[Rule]):
         At most so many features: those of `telling`.
         """
         columns, n = self.telling(most), len(self)
+        flags = self.background.columns.flags[columns]
+        shares = np.reshape([np.clip(rule.mean[columns], 0.0, 1.0) for rule in self], (n, -1))
         return {
+            "shares": np.where(flags, shares, np.nan),
             "positions": np.reshape([rule.position[0][columns] for rule in self], (n, -1)),
             "widths": np.reshape([rule.position[1][columns] for rule in self], (n, -1)),
             "feature_names": [self.feature_names[column] for column in columns],
@@ -210,8 +212,8 @@ def read_rules(
     RuleList
     """
     background, rules = read_in_order(learner, feature_names, label_names, columns)
-    remembered = remembered_rows(learner)
-    trust = measure_trust(learner, rules, remembered, REMEMBERED) if len(remembered) else None
+    late = learner.latest[0]
+    trust = measure_trust(learner, rules, late, LEARNED) if rules and len(late) else None
     return RuleList((rules[r] for r in reading_order(rules)), background, trust)
 
 
@@ -224,7 +226,7 @@ def read_activations(learner: Learner, X: Floats) -> Floats:
     if known != stamp:
         order = reading_order(read_in_order(learner, None, None)[1])
         _orders[learner] = stamp, order
-    return activate_scaled(learner, learner.scaler.transform(X))[:, order]
+    return learner.activations(learner.scaler.transform(X))[:, order]
 
 
 @one_at_a_time
@@ -232,4 +234,4 @@ def read_activations(learner: Learner, X: Floats) -> Floats:
 def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
     """Return how far the reading of a fitted learner holds for rows that are not scaled."""
     _, rules = read_in_order(learner, None, None, columns)
-    return measure_trust(learner, rules, X, GIVEN)
+    return measure_trust(learner, rules, learner.scaler.transform(X), GIVEN)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.activity import activate_scaled, count_effective, rows_as_taken
+from efcml.explain.afterwards import find_addends
 from efcml.explain.phrases import count, percent, short
+from efcml.explain.remembered import remembered_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from efcml.explain.rule import Rule
+    from efcml.model.learner import Learner
     from efcml.support.aliases import Floats
 
-REMEMBERED = "remembered row"
+LEARNED = "learned row"
 GIVEN = "row"
 
 
@@ -29,7 +31,7 @@ class Trust:
     rows : int
         Rows that were looked at.
     source : str
-        "remembered row", if these are the cases of the model, which it has learned; else "row".
+        "learned row", if these are the last that the model has learned, 500 at most; else "row".
     strongest : float
         Share of decisions that the strongest rule of the row would take alone.
     sparse : float
@@ -41,7 +43,7 @@ class Trust:
     effective : float
         Effective number of rules per row, median.
     taught : bool
-        Whether errors taught anything that moves scores: caution or time.
+        Whether errors taught anything that moves scores: trust, time or stages of one's own.
     """
 
     rows: int
@@ -61,10 +63,11 @@ class Trust:
     @property
     def sentences(self) -> list[str]:
         """The same in words, one sentence each."""
-        seen = " that it has learned" if self.source == REMEMBERED else ""
+        rows = count(self.rows, "row")
+        rows = f"the last {rows} that it has learned" if self.source == LEARNED else rows
         after = "cases and what errors taught turn" if self.taught else "cases turn"
         return [
-            f"by {count(self.rows, self.source)}{seen}: {share(self.strongest)} of all decisions "
+            f"by {rows}: {share(self.strongest)} of all decisions "
             f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
             f"its slopes",
             f"{share(self.rules)} are those of all rules without cases; {after} the rest, and "
@@ -87,43 +90,47 @@ def share(value: float) -> str:
     return "99.9 %" if 0.995 < value < 1.0 else percent(value)
 
 
-def measure_trust(learner: Any, rules: Sequence[Rule], X: Floats, source: str) -> Trust:
-    """Return how well simpler readings agree with a fitted learner at some rows.
+def measure_trust(learner: Learner, rules: Sequence[Rule], rows: Floats, source: str) -> Trust:
+    """Return how well simpler readings agree with a fitted learner at some scaled rows.
 
     ``rules`` are in the order of the learner's arrays.
     """
-    scores, scaled = learner.score(X), learner.scaler.transform(X)
-    psi, (taken, _) = activate_scaled(learner, scaled), rows_as_taken(learner, scaled)
+    scores, taken = learner.score_scaled(rows), learner.fill(rows)
+    psi = learner.rules.activations(taken)
     winner = psi.argmax(axis=1)
     blended, alone, thin = (np.zeros_like(scores) for _ in range(3))
     for r, rule in enumerate(rules):
-        heights = taken[r] @ rule.slopes.T + rule.scaled_weights[:, -1]
+        heights = taken @ rule.slopes.T + rule.scaled_weights[:, -1]
         blended += psi[:, [r]] * heights
         own = winner == r
         alone[own] = heights[own]
-        thin[own] = rule.answer + (taken[r][own] - rule.scaled_center) @ rule.sparse.slopes.T
+        thin[own] = rule.answer + (taken[own] - rule.scaled_center) @ rule.sparse.slopes.T
     # All are decided as the model decides, by its thresholds or as whole sets.
-    decided, alone, thin, blended_decided = (
-        learner.answer_scores(part).decisions for part in (scores, alone, thin, blended)
+    decided = learner.answer_scores(scores).decisions
+    strongest, sparse, together = (
+        float((learner.answer_scores(part).decisions == decided).mean())
+        for part in (alone, thin, blended)
     )
+    said = blended[0] + remembered_by(learner, taken[:1])[0].sum(axis=0)
     return Trust(
-        len(X),
+        len(rows),
         source,
-        agreement(alone, decided),
-        agreement(thin, decided),
-        agreement(blended_decided, decided),
+        strongest,
+        sparse,
+        together,
         float(np.abs(scores - blended).mean()),
         float(np.median(count_effective(psi))),
-        taught=has_taught(learner, scores[0]),
+        bool(find_addends(learner, said, scores[0])),
     )
 
 
-def has_taught(learner: Any, score: Floats) -> bool:
-    """Tell whether caution or time move a score."""
-    sequel = learner.sequel
-    return sequel.is_on and any(added.any() for added in sequel.addends(score).values())
+def count_effective(activations: Floats) -> Floats:
+    """Return how many rules share each answer: exp of the entropy of the activations (n,).
 
-
-def agreement(decisions: Floats, decided: Floats) -> float:
-    """Return the share of decisions that are the same."""
-    return float((decisions == decided).mean())
+    Examples
+    --------
+    >>> count_effective(np.array([[1.0, 0.0], [0.5, 0.5]])).round(6).tolist()
+    [1.0, 2.0]
+    """
+    logs = np.log(np.where(activations > 0.0, activations, 1.0))
+    return np.exp(-(activations * logs).sum(axis=1))

@@ -1,100 +1,117 @@
-"""Products and distances: the few operations that everything else is made of."""
+"""The few operations that everything is made of.
+
+Of symmetric matrices the compiled code reads and writes the lower triangle alone: half of the
+memory is gone through. `whole` fills in the other half for everybody else.
+"""
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from efcml._jit import kernel, kernel_fast, kernel_fused, kernel_numpy
+from efcml._jit import driver, leaf
 
-
-@kernel_numpy
-def multiply_into(A, B, out):
-    """Write the product of two matrices, or of a matrix and a vector."""
-    np.dot(A, B, out)
+# Compiled; vectors may be longer than the first n entries that count
 
 
-@kernel_fast
-def dot(a, b):
-    """Return the inner product of two vectors."""
+@leaf
+def dot(a, b, n):
+    """Return a'b."""
     total = 0.0
-    for i in range(a.shape[0]):
+    for i in range(n):
         total += a[i] * b[i]
     return total
 
 
-@kernel
-def find_least(values, n):
-    """Return the index of the smallest of the first ``n`` values, the lowest index on ties."""
-    best = 0
-    for i in range(1, n):
-        if values[i] < values[best]:
-            best = i
-    return best
-
-
-@kernel_fused
-def last_rows_of_form(A, e, first):
-    """Return what the rows from ``first`` on, at most three, add to ``e' A e``.
-
-    Not `kernel_fast`: sums of so few rows were put together in one way by the compiler, and in
-    another where the code was compiled into a caller.
-    """
-    n = e.shape[0]
-    if first == n:
-        return 0.0
-    second, third = min(first + 1, n - 1), min(first + 2, n - 1)
-    r0, r1, r2 = A[first], A[second], A[third]
-    below0 = below1 = below2 = 0.0
-    for j in range(first):
-        below0 += r0[j] * e[j]
-        below1 += r1[j] * e[j]
-        below2 += r2[j] * e[j]
-    total = e[first] * (2.0 * below0 + r0[first] * e[first])
-    if second > first:
-        below1 += r1[first] * e[first]
-        total += e[second] * (2.0 * below1 + r1[second] * e[second])
-    if third > second:
-        below2 += r2[first] * e[first]
-        below2 += r2[second] * e[second]
-        total += e[third] * (2.0 * below2 + r2[third] * e[third])
-    return total
-
-
-@kernel_fast
-def quadratic_form(A, e):
-    """Return ``e' A e`` of a symmetric matrix, reading its lower triangle only.
-
-    Four rows at a time: alone, each would load all of ``e`` again.
-    """
-    n, total = e.shape[0], 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        r0, r1, r2, r3 = A[i], A[i + 1], A[i + 2], A[i + 3]
-        e0, e1, e2, e3 = e[i], e[i + 1], e[i + 2], e[i + 3]
-        below0 = 0.0
-        below1 = r1[i] * e0
-        below2 = r2[i] * e0 + r2[i + 1] * e1
-        below3 = r3[i] * e0 + r3[i + 1] * e1 + r3[i + 2] * e2
+@leaf
+def multiply(A, n, v, out):
+    """Write A v."""
+    for i in range(n):
+        total, factor = 0.0, v[i]
         for j in range(i):
-            below0 += r0[j] * e[j]
-            below1 += r1[j] * e[j]
-            below2 += r2[j] * e[j]
-            below3 += r3[j] * e[j]
-        total += e0 * (2.0 * below0 + r0[i] * e0) + e1 * (2.0 * below1 + r1[i + 1] * e1)
-        total += e2 * (2.0 * below2 + r2[i + 2] * e2) + e3 * (2.0 * below3 + r3[i + 3] * e3)
-    return total + last_rows_of_form(A, e, whole)
+            total += A[i, j] * v[j]
+            out[j] += A[i, j] * factor
+        out[i] = total + A[i, i] * factor
 
 
-@kernel
-def measure_distance(z, center, precision, e):
-    """Return the squared Mahalanobis distance of ``z`` to one rule; ``e`` is a workspace."""
-    n = z.shape[0]
-    for j in range(n):
-        e[j] = z[j] - center[j]
-    return quadratic_form(precision, e[:n])
+@leaf
+def add_outer(A, n, keep, amount, v):
+    """Replace A by ``keep A + amount v v'``."""
+    for i in range(n):
+        factor = amount * v[i]
+        for j in range(i + 1):
+            A[i, j] = keep * A[i, j] + factor * v[j]
 
 
-@kernel
+@leaf
+def shrink_twice(A, n, scale, a, v, b, u):
+    """Replace A by ``scale (A - a v v') - b u u'``."""
+    for i in range(n):
+        for j in range(i + 1):
+            A[i, j] = scale * (A[i, j] - a * v[i] * v[j]) - b * u[i] * u[j]
+
+
+@driver
 def mirror(A):
-    """Copy the lower triangle of a matrix to its upper one."""
+    """Fill in the upper triangle."""
     for i in range(A.shape[0]):
         for j in range(i):
             A[j, i] = A[i, j]
+
+
+@leaf
+def squared_distance(x, center, precision, e):
+    """Return ``(x - c)' S^-1 (x - c)``; ``e`` is a workspace.
+
+    The size of the matrix tells the space: x may be a joint row of which the features count.
+    """
+    total = 0.0
+    for i in range(precision.shape[0]):
+        e[i] = x[i] - center[i]
+        below = 0.0
+        for j in range(i):
+            below += precision[i, j] * e[j]
+        total += e[i] * (2.0 * below + precision[i, i] * e[i])
+    return max(total, 0.0)
+
+
+# From outside: LAPACK counts columns first, so that its upper triangle is the lower one here
+
+
+def whole(A):
+    """Return a symmetric matrix, of which the lower triangle is given, with both triangles."""
+    mirror(A)  # nobody minds: above the diagonal may stand anything
+    return A
+
+
+def factor(A):
+    """Return the upper Cholesky factor of a lower triangle; below it may stand anything."""
+    upper, info = dpotrf(A.T, lower=0, clean=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("matrix is not positive definite")
+    return upper
+
+
+def invert(A):
+    """Return the inverse of a positive definite matrix, exactly symmetric."""
+    return invert_factor(factor(A))
+
+
+def invert_factor(upper):
+    """Return the inverse of the matrix that ``upper`` is the factor of."""
+    return whole(dpotri(upper, lower=0)[0].T)
+
+
+def solve(upper, B):
+    """Return ``A^-1 B`` of the matrix that ``upper`` is the factor of."""
+    return dpotrs(upper, B, lower=0)[0]
+
+
+def log_det(upper):
+    """Return ``log|A|`` of the matrix that ``upper`` is the factor of."""
+    return 2.0 * np.log(np.diagonal(upper)).sum()
+
+
+def add_diagonal(A, diagonal):
+    """Return A + diag(diagonal)."""
+    A = A.copy()
+    A.flat[:: len(A) + 1] += diagonal
+    return A

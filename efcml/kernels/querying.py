@@ -6,14 +6,14 @@ but this array and the outputs is written: the rules are only read.
 Amounts are counted in units: rows, or single labels.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from efcml._jit import kernel
-from efcml.kernels.antecedent import is_novel
-from efcml.kernels.firing import INPUT, find_likeliest
-from efcml.kernels.linalg import dot
-from efcml.kernels.scoring import score_row
-from efcml.kernels.triangle import multiply
+from efcml._jit import driver, kernel
+from efcml.kernels.gaussian import activate
+from efcml.kernels.linalg import dot, multiply
+from efcml.kernels.planes import SLOW
 
 ROWS = 0  # rows seen
 ROOM = 1  # units that could have been asked
@@ -31,6 +31,21 @@ RELATIVE_STEP = 10.0  # steps of the instability threshold, in steps of the othe
 LEAST_INSTABILITY = 1e-9  # of the threshold, so that relative steps can lift it again
 MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pick worse rows
 CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
+
+
+class Ask(NamedTuple):
+    """What an active learner wants; the words behind the numbers are above."""
+
+    budget: float
+    by_label: bool
+    window: float
+    step: float
+    adaptation: int
+    novelty: bool
+    ambiguity: bool
+    instability: int
+    chance: bool
+    always: bool
 
 
 @kernel
@@ -64,44 +79,53 @@ def instability_of(kind, activation, P, row, v):
     Of the trace over the slopes, or of the determinant; closed forms of the rank-one update
     without forgetting. ``v`` is a workspace.
     """
-    multiply(P, row, v)
-    height = activation * dot(row, v)
+    d = row.shape[0]
+    multiply(P, d, row, v)
+    height = activation * dot(row, v, d)
     if kind == DETERMINANT:
         return height / (1.0 + height)
-    squared, trace = 0.0, 0.0
-    for j in range(row.shape[0] - 1):
-        squared += v[j] * v[j]
+    trace = 0.0
+    for j in range(d - 1):
         trace += P[j, j]
-    return activation * squared / ((1.0 + height) * trace)
+    if not trace > 0.0:  # an update of one's own may leave P alone
+        return 0.0
+    return activation * dot(v, v, d - 1) / ((1.0 + height) * trace)
 
 
 @kernel
-def least_known(label_weight):
-    """Return the label group that a rule has learned least; ``label_weight`` is (g, K)."""
+def least_known(label_sums, group):
+    """Return the group of labels that a rule has learned least; ``label_sums`` is (3, K, K)."""
     least = 0
-    for group in range(1, label_weight.shape[0]):
-        if label_weight[group, group] < label_weight[least, least]:
-            least = group
-    return least
+    for c in range(1, group.shape[0]):
+        if label_sums[0, c, c] < label_sums[0, least, least]:
+            least = c
+    return group[least]
 
 
-@kernel
-def largest_instability(kind, floor, n_rules, rules, scratch):
-    """Return the largest instability over the rules whose activation reaches ``floor``.
+@driver
+def look_at_rows(X, n_rules, kind, floor, rules, s, likeliest, distance, instability):
+    """Write for every row its likeliest rule, the squared distance to it, and the instability.
 
-    Where every label has a P of its own, a rule counts by the label that it has learned least:
-    every row takes something away from P, so that one has most left. To look at all of them would
-    cost as much as several full updates.
+    That is the largest over the rules whose activation reaches ``floor``; of kind 0 there is none.
+    Where labels have a P of their own, a rule counts by those that it has learned least: every row
+    takes something away from P, so that theirs has most left. To look at all of them would cost as
+    much as several full updates.
     """
-    largest = 0.0
-    for rule in range(n_rules):
-        activation = scratch.activation[rule]
-        if activation >= floor:
-            P = rules.P[rule, least_known(rules.label_weight[rule])]
-            row = scratch.own[rule] if scratch.gaps[0] > 0 else scratch.row
-            found = instability_of(kind, activation, P, row, scratch.image)
-            largest = max(largest, found)
-    return largest
+    center, marginal, facts, d = rules.center, rules.marginal, rules.facts, X.shape[1] + 1
+    work, by_rule, row = np.zeros((2, d)), np.zeros((2, n_rules)), np.ones(d)
+    distances, psi = by_rule[0], by_rule[1]
+    for t in range(X.shape[0]):
+        row[: d - 1] = X[t]
+        activate(
+            X[t], n_rules, center, marginal, facts, s.bandwidth, s.density, work[0], distances, psi
+        )
+        likeliest[t], instability[t] = np.argmax(psi), 0.0
+        distance[t] = distances[likeliest[t]]
+        for i in range(n_rules if kind != 0 else 0):
+            if psi[i] >= floor:
+                P = rules.P[i, SLOW, least_known(rules.label_sums[i], rules.group)]
+                found = instability_of(kind, psi[i], P, row, work[1])
+                instability[t] = max(instability[t], found)
 
 
 @kernel
@@ -115,27 +139,17 @@ def count_ambiguous(scores, threshold):
 
 
 @kernel
-def find_reasons(x, scores, n_ambiguous, draw, n_rules, model, ask, state):
-    """Return the bits of all criteria that fire for a row that was just scored."""
-    rules, settings, scratch = model.rules, model.settings, model.scratch
+def find_reasons(K, n_ambiguous, novel, instability, draw, ask, state):
+    """Return the bits of all criteria that fire for a row."""
     reasons = ALWAYS if ask.always else 0
-    if ask.novelty:
-        nearest = find_likeliest(scratch.distances, INPUT, n_rules, rules, settings)
-        support = rules.support[nearest]
-        gapped, present = scratch.gaps[0] > 0, float(x.shape[0] - scratch.gaps[0])
-        distance = scratch.marginal[nearest] if gapped else scratch.distances[nearest]
-        if is_novel(distance, present, support, settings.vigilance):
-            reasons |= NOVELTY
+    if ask.novelty and novel:
+        reasons |= NOVELTY
     if ask.ambiguity and n_ambiguous > 0:
         reasons |= AMBIGUITY
-    if ask.instability != 0:
-        floor = settings.activation_floor
-        found = largest_instability(ask.instability, floor, n_rules, rules, scratch)
-        if found > state[INSTABILITY_THRESHOLD]:
-            reasons |= INSTABILITY
-    if ask.chance:
-        if draw < ask.budget + saved_rows(ask, state, scores.shape[0]) / CATCH_UP:
-            reasons |= CHANCE
+    if ask.instability != 0 and instability > state[INSTABILITY_THRESHOLD]:
+        reasons |= INSTABILITY
+    if ask.chance and draw < ask.budget + saved_rows(ask, state, K) / CATCH_UP:
+        reasons |= CHANCE
     return reasons
 
 
@@ -145,13 +159,11 @@ def choose_labels(scores, allowed, radius, wanted):
 
     Of equally ambiguous labels the lower index comes first. Returns how many were marked.
     """
-    K = scores.shape[0]
-    for c in range(K):
-        wanted[c] = False
+    wanted[:] = False
     count = 0
     while count < allowed:
         best, least = -1, radius
-        for c in range(K):
+        for c in range(scores.shape[0]):
             gap = abs(scores[c] - 0.5)
             if not wanted[c] and gap < least:
                 best, least = c, gap
@@ -198,38 +210,30 @@ def count_row(ask, state, K, asked):
     state[RECENT] = state[RECENT] * (ask.window - 1.0) / ask.window + asked / size
 
 
-@kernel
-def scan_rows(X, draws, start, n_rules, model, asking, scores):
-    """Score rows ``start..`` until one is worth a question; return its index and the reasons.
+@driver
+def scan_rows(scores, novel, instability, draws, ask, state, wanted):
+    """Count rows until one is worth a question; return its index and the reasons.
 
-    The row that is returned has been counted; ``asking.wanted`` marks the labels to ask. When no
-    row is left, the index is the number of rows and the reasons are 0. ``draws`` are random
-    numbers in [0, 1), one per row.
+    ``wanted`` marks the labels to ask. When no row is left, the index is the number of rows and
+    the reasons are 0. ``draws`` are random numbers in [0, 1), one per row.
     """
-    ask, state, wanted, K = asking.ask, asking.state, asking.wanted, scores.shape[1]
-    for t in range(start, X.shape[0]):
-        score_row(X, t, t - start, n_rules, model, scores[t])  # nothing was learned since
-        allowed = allowance(ask, state, K)
-        state[USED_AMBIGUITY_THRESHOLD] = state[AMBIGUITY_THRESHOLD]
+    n, K = scores.shape
+    for t in range(n):
+        allowed, threshold = allowance(ask, state, K), state[AMBIGUITY_THRESHOLD]
+        state[USED_AMBIGUITY_THRESHOLD] = threshold
         state[USED_INSTABILITY_THRESHOLD] = state[INSTABILITY_THRESHOLD]
         asked, reasons = 0.0, 0
         if allowed > 0.0:
-            threshold = state[AMBIGUITY_THRESHOLD]
             n_ambiguous = count_ambiguous(scores[t], threshold)
-            reasons = find_reasons(
-                X[t], scores[t], n_ambiguous, draws[t], n_rules, model, ask, state
-            )
-            if reasons != 0:
-                if ask.by_label:
-                    radius = threshold - 0.5 if reasons == AMBIGUITY else np.inf
-                    asked = choose_labels(scores[t], allowed, radius, wanted)
-                else:
-                    asked = 1.0
-                    for c in range(K):
-                        wanted[c] = True
+            reasons = find_reasons(K, n_ambiguous, novel[t], instability[t], draws[t], ask, state)
+            if reasons != 0 and ask.by_label:
+                radius = threshold - 0.5 if reasons == AMBIGUITY else np.inf
+                asked = choose_labels(scores[t], allowed, radius, wanted)
+            elif reasons != 0:
+                asked, wanted[:] = 1.0, True
             share = n_ambiguous / K if ask.by_label else float(min(n_ambiguous, 1))
             adapt(ask, state, saved_rows(ask, state, K), share, reasons)
         count_row(ask, state, K, asked)
         if asked > 0.0:
             return t, reasons
-    return X.shape[0], 0
+    return n, 0

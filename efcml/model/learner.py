@@ -2,147 +2,287 @@
 
 Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. The scikit-learn face
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
+
+    scale -> rules -> cases -> recent cases -> temporal -> stages of one's own -> labels
+
+Rules come first; each stage sees of a row only what the stages before answered there.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from efcml._jit import on_first_compilation
-from efcml.kernels.querying import scan_rows
-from efcml.kernels.scoring import score_rows
-from efcml.model.answers_of_rows import Answer, plain_answer
-from efcml.model.arguments import Asking, Watch
-from efcml.model.batch_learner import BatchLearner
-from efcml.model.clipping import warn_of_clipping
-from efcml.model.following_scale import decide_scale
-from efcml.model.learner_state import PARTS, copy_learner, restore_learner, save_learner
-from efcml.model.params import DECISIONS, Params
-from efcml.model.scratch import ALL_ALIKE
+from efcml._jit import FOLDER, quick_compiling
+from efcml.kernels.missing import fill_row
+from efcml.model import seams
+from efcml.model.cases import CaseStage, RecentStage
+from efcml.model.labels import LabelLayer, plain_answer
+from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state
+from efcml.model.params import Params
+from efcml.model.rescaling import ScaleWatch, decide_scale
+from efcml.model.rulebase import RuleBase
+from efcml.model.scaler import Scaler
+from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
+from efcml.model.warm_start import WarmStart
+from efcml.model.warnings_of import warn_of_clipping, warn_of_divergence
 from efcml.support.blas import one_blas_thread
+from efcml.support.declared import facts_of
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.label_means import label_means
 from efcml.support.progress import tell
-from efcml.support.states import from_plain
+from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Facts, Floats, State
+    from efcml.model.labels import Answer
+    from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
 
-on_first_compilation(lambda: tell("efcml compiles, once on this machine: about 20 s"))
-
-NOTHING = np.empty((0, 0))
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "warned_of_clipping")
 
 
-class Learner(Guarded, BatchLearner):
-    """One evolving rule base: ``fit`` a batch, ``learn`` a stream, ``score`` rows."""
+class Learner(Guarded):
+    """One evolving rule base and what follows it: ``fit``, ``learn`` a stream, ``score`` rows."""
+
+    def __init__(
+        self, params: Params, n_features: int, n_labels: int, *, layered: bool = True
+    ) -> None:
+        self.params, self.n_features, self.n_labels = params, n_features, n_labels
+        self.layered = layered  # whether errors teach of the labels
+        self.scaler: Any = None
+        self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
+        self.stages: list[Any] = []
+        self.labels: LabelLayer | None = None
+        self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.warm_start = WarmStart(params.clip)
+        self.waiting = 0  # rows that were answered, and are held until the scale is decided
+        self.warned = self.warned_of_clipping = False
+        self.latest = np.empty((0, n_features)), np.empty((0, n_labels))
+
+    # -- parts ------------------------------------------------------------------------------
+
+    @property
+    def fitted(self) -> bool:
+        """Whether rules exist; before, the rows that are held answer."""
+        return bool(self.stages)
+
+    @property
+    def rules(self) -> RuleBase:
+        """The first stage."""
+        return self.stages[0]
+
+    def stage(self, kind: type) -> Any:
+        """Return the first stage of a kind, or None."""
+        return next((stage for stage in self.stages if type(stage) is kind), None)
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules now."""
+        return self.rules.n_rules if self.fitted else 0
+
+    @property
+    def rows_seen(self) -> int:
+        """Number of learned rows; those without any known label do not count."""
+        return self.rules.rows_seen if self.fitted else 0
+
+    @property
+    def frequencies(self) -> Floats:
+        """Label frequencies of the rows that are held."""
+        return label_means(np.array([y for _, y in self.held]).reshape(-1, self.n_labels))
+
+    @property
+    def latest(self) -> tuple[Floats, Floats]:
+        """The last rows with a known label, scaled, and their labels."""
+        if len(self._latest) > 1:
+            rows, labels = map(np.concatenate, zip(*self._latest, strict=True))
+            known = ~np.isnan(labels).all(axis=1)
+            self.latest = rows[known][-LATEST:], labels[known][-LATEST:]
+        return self._latest[0]
+
+    @latest.setter
+    def latest(self, latest: tuple[Floats, Floats]) -> None:
+        self._latest = [latest]  # and those that came later; the list is replaced, never written to
+
+    def take_features(self, n_features: int) -> None:
+        """Change the number of features, as long as no row is fitted."""
+        self.n_features, self.latest = n_features, (np.empty((0, n_features)), self.latest[1])
+
+    def _make_stages(self) -> list[Any]:
+        params, sizes = self.params, (self.n_features, self.n_labels)
+        stages: list[Any] = [RuleBase(params, *sizes)]
+        if params.cases > 0:
+            stages.append(CaseStage(*sizes, params.cases))
+            if params.follows:
+                stages.append(RecentStage(*sizes))
+        if params.time:
+            stages.append(TemporalStage(*sizes))
+        return stages + [seams.function_of("stage", own)(*sizes) for own in params.stages]
+
+    # -- batch ------------------------------------------------------------------------------
+
+    @one_at_a_time
+    @quick_compiling()
+    @one_blas_thread()
+    def fit(self, X: Floats, Y: Floats, weights: Floats | None = None) -> Self:
+        """Learn an initial batch from nothing (Algorithm 1); if that breaks off, nothing changed.
+
+        ``weights`` are those of the rows, above 0.
+        """
+        if not FOLDER.exists():
+            tell("efcml compiles, once on this machine: about 20 s")
+        other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
+        other._fit(X, Y, np.ones(len(X)) if weights is None else weights)
+        vars(self).update(vars(other))
+        return self
+
+    def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
+        labelled = ~np.isnan(Y).all(axis=1)
+        X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
+        self.scaler = Scaler.from_rows(X, self.params.clip)
+        rows = self.scaler.transform(X)
+        if self.params.scaling == "follow":
+            self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
+        self.stages = self._make_stages()
+        whole = rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
+        scores = None
+        for stage in self.stages:
+            scores = stage.begin(whole, scores, Y, weights)
+        if self.layered:
+            self.labels = LabelLayer(self.n_labels, self.params.decision)
+            self.labels.begin(whole, scores, Y, weights)
+        self.latest = rows[-LATEST:].copy(), Y[-LATEST:].copy()
+        self._warn_of_divergence()
+
+    def _fill_batch(self, rows: Floats, Y: Floats, weights: Floats) -> Floats:
+        """Return rows with what rules that are formed from them expect of missing features."""
+        whole = np.nan_to_num(rows)
+        for _ in range(2):
+            self.rules.try_rules(whole, Y, weights)
+            whole = self.fill(rows)
+        return whole
 
     # -- stream -----------------------------------------------------------------------------
 
     @one_at_a_time
+    @quick_compiling()
     @one_blas_thread()
     def learn(
-        self, X: Floats, Y: Floats, trace: Trace | None = None, amounts: Floats = ALL_ALIKE
+        self, X: Floats, Y: Floats, trace: Trace | None = None, weights: Floats | None = None
     ) -> Self:
         """Learn rows in order; any split into calls gives the same state.
 
-        ``amounts`` are weights above 0, one for each row; rows of a warm-up cannot have any.
+        ``weights`` are above 0, one for each row; rows of a warm-up cannot have any.
 
-        A trace gets the scores of every row before it is learned, or those of the other rows that
-        it brings. An interrupt takes effect between two rows: those before it are learned.
+        A trace gets what is said of every row before it is learned, or of the other rows that it
+        brings. An interrupt takes effect between two blocks of rows.
         """
         start = 0 if self.fitted else self._hold(X, Y, trace)
-        clipped: list[Floats] = []
-        learn_in_blocks(partial(self._learn_block, clipped), X, Y, trace, start, amounts)
-        if self.fitted:
-            self._warn_of_divergence()
+        weights = np.ones(len(X)) if weights is None else weights
+        clipped = np.zeros(self.n_features)
+
+        def learn(X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
+            self._learn_block(X, Y, trace, weights, clipped)
+
+        learn_in_blocks(learn, X, Y, trace, start, weights)
+        self._warn_of_divergence()
         if trace is None and start < len(X):
-            self.warn_of_clipping(np.sum(clipped, axis=0), len(X) - start)
+            self.warn_of_clipping(clipped, len(X) - start)
         return self
 
     def _learn_block(
-        self,
-        clipped: list[Floats],
-        X: Floats,
-        Y: Floats,
-        trace: Trace | None,
-        amounts: Floats = ALL_ALIKE,
+        self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats, clipped: Floats
     ) -> None:
-        """Learn rows; while the scale is in doubt they are only answered, and held.
-
-        How many values of each feature were clipped is added to a list.
-        """
+        """Learn rows; while the scale is in doubt they are only answered, and held."""
+        X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
         first = 0
         while first < len(X):
             rest, last, event, doubt = slice(first, None), len(X), False, False
             rows = self.scaler.transform(X[rest])
-            if self.following is not None:
-                doubt = self.following.in_doubt
-                done, event = self.following.watch(
-                    X[rest], rows, Y[rest], self.scaler.clip, amounts[rest]
-                )
+            if self.watch is not None:
+                doubt, clip = self.watch.in_doubt, self.scaler.clip
+                done, event = self.watch.watch(X[rest], rows, Y[rest], weights[rest], clip)
                 last = first + done
-            block = slice(first, last)
-            part = None if trace is None else trace.part(block)
-            clipped.append(self.scaler.count_clipped(rows[: last - first]))
-            if part is not None:
-                part.add_clipped(clipped[-1])
-            if not doubt:
-                self._learn_scaled(rows[: last - first], Y[block], part, amounts[block])
+            block, rows = slice(first, last), rows[: last - first]
+            part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
+            part.add_clipped(self.scaler.count_clipped(rows))
+            clipped += self.scaler.count_clipped(rows)
+            if doubt:
+                self._answer(rows, part)
             else:
-                self._answer(rows[: last - first], part)
+                self._learn_scaled(rows, Y[block], part, weights[block])
             if doubt and event:
                 self._learn_held(part)
-            if trace is not None and part is not None:
+            if trace is not None:
                 trace.take_events(part, first)
             first = last
 
+    def _answer(self, rows: Floats, trace: Trace) -> None:
+        """Note what is said of rows that are not learned yet."""
+        seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
+        trace.take_answer(self.answer_scores(self.score_scaled(seen, ahead=trace.ahead)))
+        trace.rules[:] = self.n_rules
+        self.waiting += len(rows)
+
+    def _learn_held(self, trace: Trace) -> None:
+        """Decide about the scale and learn the rows that were held for that."""
+        X, Y, weights = decide_scale(self)
+        waited, self.waiting = self.waiting, 0
+        self.pass_rows(waited - len(X))  # the others between them have no labels
+        part = Trace.for_rows(len(X), self.n_labels)
+        self._learn_scaled(self.scaler.transform(X), Y, part, weights)
+        trace.rules[-1] = self.n_rules
+        trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
+
+    def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
+        """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
+        self._remember(rows, Y)
+        cuts = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
+        if trace.rows is not None:  # others are answered in between
+            cuts = list(range(len(rows)))
+        edges = sorted({0, *cuts, len(rows)})
+        for first, last in zip(edges[:-1], edges[1:], strict=True):
+            part = slice(first, last)
+            if trace.rows is not None:
+                seen = self.scaler.transform(trace.rows[part])
+                shown = self.answer_scores(self.score_scaled(seen, ahead=trace.ahead))
+                trace.take_answer(shown, part)
+            filled = self.fill(rows[part]) if cuts else rows[part]
+            answer = self._follow(filled, Y[part], weights[part])
+            if trace.rows is None:
+                trace.take_answer(answer, part)
+            trace.rules[part] = self.rules.n_rules_by_row
+            trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
+
+    def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:
+        """Go through all stages with a block of rows."""
+        scores: Any = None
+        kept = np.ones(len(rows))
+        for stage in self.stages:
+            scores = stage.follow(rows, scores, Y, weights, kept)
+        if self.labels is None:
+            return plain_answer(scores)
+        return self.labels.follow(rows, scores, Y, weights, kept)
+
+    def _remember(self, rows: Floats, Y: Floats) -> None:
+        """Keep the last rows with a known label, for readers."""
+        self._latest = [*self._latest, (rows, Y.copy())]
+        if len(self._latest) * len(rows) > LATEST:
+            _ = self.latest  # puts them together
+
     def warn_of_clipping(self, clipped: Any, rows: int) -> None:
         """Warn if many values of some rows were clipped, once."""
-        self.told_of_clipping = self.told_of_clipping or warn_of_clipping(clipped, rows)
+        self.warned_of_clipping = self.warned_of_clipping or warn_of_clipping(clipped, rows)
 
-    def _answer(self, rows: Floats, trace: Trace | None) -> None:
-        """Note what is said of rows that are not learned yet."""
-        if trace is not None:
-            seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-            scores = self._score_scaled(seen, trace.ahead)
-            trace.take_answer(self.answer_scores(scores), slice(len(seen)))
-            trace.rules[:] = self.n_rules
-        self.sequel.wait(len(rows))
+    def _warn_of_divergence(self) -> None:
+        if self.fitted and self.rules.diverged is not None and not self.warned:
+            self.warned = True
+            uid, row = self.rules.diverged
+            warn_of_divergence(uid, row, self.params)
 
-    def _learn_held(self, trace: Trace | None) -> None:
-        """Decide about the scale and learn the rows that were held for that."""
-        following: Any = self.following
-        amounts = following.held_amounts
-        X, Y = decide_scale(self)
-        self.sequel.stop_waiting(len(X))
-        part = Trace.for_rows(len(X), self.n_planes)
-        part.rows = X[:0]  # they have been answered already
-        self._learn_scaled(self.scaler.transform(X), Y, part, amounts)
-        if trace is not None:
-            trace.rules[-1] = self.n_rules
-            trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
-
-    def _learn_scaled(
-        self, rows: Floats, Y: Floats, trace: Trace | None, amounts: Floats = ALL_ALIKE
-    ) -> None:
-        seen, scores, own, ahead = NOTHING, NOTHING, False, 0
-        if trace is not None:
-            seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-            scores, own, ahead = trace.scores, trace.rows is None, trace.ahead
-        n = 0 if self.labels is None else len(rows)
-        learned, kept = np.zeros((n, self.n_planes)), np.ones(n)
-        with self._weighed(amounts):
-            self._run(rows, Y, trace, Watch(seen, scores, own, ahead, learned, kept))
-        if self.labels is not None:
-            shown = learned[:0] if trace is None else scores[: len(seen)]
-            decision, Y = DECISIONS[self.params.decision], np.ascontiguousarray(Y)
-            answer = self.labels.follow(shown, learned, Y, kept, decision)
-            if trace is not None:
-                trace.take_answer(answer, slice(len(shown)))
+    # -- warm-up ----------------------------------------------------------------------------
 
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
@@ -153,25 +293,16 @@ class Learner(Guarded, BatchLearner):
             if not np.isnan(Y[t]).all():
                 row = X[t].copy(), Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
-                    self._keep(row)
+                    with interrupts_held():
+                        self.warm_start.note(self.held, self.frequencies, *row)
+                        self.held.append(row)
                 else:
-                    self._fit_held(row)
+                    self.fit(*(np.array(part) for part in zip(*self.held, row, strict=True)))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
                 return t + 1
         return len(X)
-
-    def _keep(self, row: tuple[Floats, Floats]) -> None:
-        """Hold a row; what was wrong about it counts before. An interrupt waits for both."""
-        with interrupts_held():
-            self.beginning.note(self.held, self.frequencies, *row)
-            self.held.append(row)
-
-    def _fit_held(self, last: tuple[Floats, Floats]) -> None:
-        """Fit the warm-up rows, aside: if that breaks off, they are still held, the last is not."""
-        rows, labels = (np.array(part) for part in zip(*self.held, last, strict=True))
-        vars(self).update(vars(self.copy().fit(rows, labels)))
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -180,9 +311,8 @@ class Learner(Guarded, BatchLearner):
     def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs of rows that follow each other."""
         if self.fitted:
-            return self._score_scaled(self.scaler.transform(X))
-        answer = self.beginning.answer(self.held, self.frequencies, X)
-        return np.tile(answer, (1, self.n_pairs))
+            return self.score_scaled(self.scaler.transform(X))
+        return self.warm_start.answer(self.held, self.frequencies, X)
 
     @one_at_a_time
     def answer(self, X: Floats, known: Floats | None = None) -> Answer:
@@ -193,70 +323,136 @@ class Learner(Guarded, BatchLearner):
         """Return what is said of rows with these scores."""
         if self.labels is None:
             return plain_answer(scores, known)
-        return self.labels.answer(scores, DECISIONS[self.params.decision], known)
+        return self.labels.say(scores, known)
 
-    def _score_scaled(self, X: Floats, ahead: int = 0) -> Floats:
-        scores = np.empty((len(X), self.n_planes))
-        score_rows(X, ahead, self.rules.n_rules, self.model, scores)
-        return scores
+    def score_scaled(
+        self,
+        rows: Floats,
+        stages: list[Any] | None = None,
+        *,
+        ahead: int = 0,
+        timeless: bool = False,
+    ) -> Floats:
+        """Return the scores of scaled rows, the first of them ``ahead`` rows after the next."""
+        stages = self.stages if stages is None else stages
+        rows, scores = self.fill(rows, stages[0]), None
+        for stage in stages:
+            if not (timeless and type(stage) is TemporalStage):
+                scores = stage.answer(rows, scores, ahead + self.waiting)
+        return scores  # type: ignore[return-value]
+
+    def fill(self, rows: Floats, rules: RuleBase | None = None) -> Floats:
+        """Return scaled rows with what the rules expect of missing features (NaN)."""
+        gaps = np.isnan(rows).any(axis=1)
+        if not gaps.any():
+            return np.ascontiguousarray(rows)
+        rules, filled = self.rules if rules is None else rules, np.array(rows)
+        a, s = rules.arrays, rules.settings
+        for t in np.flatnonzero(gaps):
+            known = rules.n_rules, a.center, a.marginal, a.facts, s.bandwidth, s.density
+            fill_row(np.array(rows[t]), *known, filled[t])
+        return filled
+
+    def activations(self, rows: Floats) -> Floats:
+        """Return Psi (n, rules) of scaled rows."""
+        return self.rules.activations(self.fill(rows))
 
     @one_at_a_time
     def pass_rows(self, count: int) -> None:
         """Let rows of the stream go by of which nothing is learned."""
-        if self.following is not None and self.following.in_doubt:
-            self.sequel.wait(count)
-        else:
-            self.sequel.pass_rows(count)
-
-    @one_at_a_time
-    @one_blas_thread()
-    def find_question(
-        self,
-        X: Floats,
-        draws: Floats,
-        start: int,
-        ask: Any,
-        state: Floats,
-        scores: Floats,
-        wanted: Bools,
-    ) -> tuple[int, int]:
-        """Score scaled rows from ``start`` on until one is worth a question (kernels/querying.py).
-
-        Only ``state``, ``scores`` and ``wanted`` are written.
-        """
-        asking = Asking(ask, state, wanted)
-        return scan_rows(X, draws, start, self.rules.n_rules, self.model, asking, scores)
+        if self.watch is not None and self.watch.in_doubt:
+            self.waiting += count
+            return
+        for stage in self.stages:
+            if hasattr(stage, "pass_rows"):
+                stage.pass_rows(count)
 
     @one_at_a_time
     def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
-        self.held = [(x, np.concatenate([y, np.zeros(count)])) for x, y in self.held]
-        if self.fitted:
-            S_0, floor = self.start_variance, self.params.variance_floor
-            for rules in self.memories:
-                self.start_variance = rules.add_labels(count, S_0, floor)
-            self._steer()
-            for name in PARTS:
-                if (part := getattr(self, name)) is not None:
-                    part.add_labels(count)
-        else:
-            self._forget_recent()
+        self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
+        rows, labels = self.latest
+        self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))])
+        for part in (*self.stages, self.labels, self.watch):
+            if part is not None:
+                part.add_labels(count)
+
+    # -- state ------------------------------------------------------------------------------
 
     @one_at_a_time
     def copy(self) -> Learner:
         """Return an independent learner in the same state."""
-        return copy_learner(self, Learner(self.params, self.n_features, self.n_labels))
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        other.held, other.warm_start = list(self.held), self.warm_start.copy()
+        other.stages = [stage.copy() for stage in self.stages]
+        other.labels = None if self.labels is None else self.labels.copy()
+        other.watch = None if self.watch is None else self.watch.copy()
+        return other
+
+    def _parts(self) -> dict[str, Any]:
+        """Return stages and other parts with arrays, by the names that they are saved under."""
+        names = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent"}
+        names |= {TemporalStage: "temporal"}
+        parts = {names.get(type(s), f"stage{i}"): s for i, s in enumerate(self.stages)}
+        parts |= {"labels": self.labels, "watch": self.watch}
+        return {name: part for name, part in parts.items() if part is not None}
 
     @one_at_a_time
     def state(self) -> State:
-        """Return facts and arrays for saving; settings and scratch follow from them."""
-        return save_learner(self)
+        """Return facts and arrays for saving; settings follow from them."""
+        params = asdict(self.params)
+        for name, of in facts_of(Params).items():
+            params[name] = seams.name_of(of.seam, params[name]) if of.seam else params[name]
+        params["stages"] = [seams.name_of("stage", own) for own in self.params.stages]
+        facts: Facts = {name: getattr(self, name) for name in FACTS}
+        facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
+        facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
+        held = np.array([np.concatenate(row) for row in self.held])
+        width = self.n_features + self.n_labels
+        arrays = {"held": held.reshape(-1, width), "evidence": self.warm_start.evidence.copy()}
+        facts |= {"n_latest": len(self.latest[0]), "sizes": []}
+        arrays["latest"] = np.column_stack(self.latest)
+        if self.fitted:
+            facts["sizes"] = list(self.rules.arrays.G.shape[1:3])
+            arrays |= {"mean": self.scaler.mean.copy(), "scale": self.scaler.scale.copy()}
+            arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
+        own = {name: array for name, array in arrays.items() if name.startswith("stage")}
+        facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
+        return facts, arrays
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
         """Build a learner from what :meth:`state` returned."""
-        params = {name: from_plain(value) for name, value in facts["params"].items()}
-        learner = cls(Params(**params), facts["n_features"], facts["n_labels"])
-        restore_learner(learner, facts, arrays)
+        learner = cls(params_of(facts), facts["n_features"], facts["n_labels"])
+        for name in FACTS:
+            setattr(learner, name, facts[name])
+        p = learner.n_features
+        learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
+        learner.warm_start.evidence = arrays["evidence"].copy()
+        learner.latest = arrays["latest"][:, :p].copy(), arrays["latest"][:, p:].copy()
+        if not facts["fitted"]:
+            return learner
+        learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))
+        learner.stages = learner._make_stages()
+        if learner.layered:
+            learner.labels = LabelLayer(learner.n_labels, learner.params.decision)
+        if learner.params.scaling == "follow":
+            learner.watch = ScaleWatch(p, learner.n_labels)
+        for name, part in learner._parts().items():
+            part.restore(pick(arrays, name))
         return learner
+
+    @staticmethod
+    def state_shapes(facts: Facts) -> Shapes:
+        """Return ``{name: (dtype, shape)}`` of the arrays of a state with these facts, or refuse.
+
+        Facts may be anything that JSON can hold: senseless ones raise ValueError or KeyError.
+        """
+        return shapes_of_state(facts)
+
+    @staticmethod
+    def check_state(facts: Facts, arrays: Arrays) -> None:
+        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
+        check_arrays(facts, arrays)

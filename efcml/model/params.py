@@ -4,27 +4,21 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from efcml.kernels import constants
+from efcml.model import seams
 from efcml.support.declared import (
     check_parameters,
     choice,
     flag,
     number,
+    other,
     whole,
     with_parameters,
 )
 
-CORRELATIONS = {
-    "shift": constants.SHIFT,
-    "laplacian": constants.LAPLACIAN,
-    "signed": constants.SIGNED,
-    "paper": constants.RAW,
-    "none": constants.NONE,
-}
-DECISIONS = {"hamming": constants.HAMMING, "f1": constants.F1, "subset": constants.SUBSET}
+CORRELATIONS = ("shift", "laplacian", "signed", "paper", "none")
+DECISIONS = ("hamming", "f1", "subset")
 MOST_CASES = 2000  # time and memory grow with the square
 LEAST, MOST = 1e-9, 1e9  # of numbers that, far beyond, would leave rounding errors alone
-LEAST_CASE_NOISE = 1e-4  # below, rounding outweighs what long streams leave open
 
 
 @with_parameters
@@ -35,12 +29,13 @@ class Parameters:
     estimators, ``paper()``, the command line, tests and pages follow from here.
     """
 
-    vigilance: float = number(
+    vigilance: Any = number(
         "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
-        "raise it if births never end.",
+        "raise it if births never end. Or a birth test of one's own.",
         default=1.7,
         above=0.0,
         paper=0.5,
+        seam="birth",
     )
     alpha: float = number(
         "Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features "
@@ -89,22 +84,6 @@ class Parameters:
         allowed=("exact", "paper"),
         paper="paper",
     )
-    n_steps: int = whole(
-        "Proximal steps at a time. More follow `alpha` and `beta` more closely and cost time.",
-        default=1,
-        least=1,
-        paper=1,
-        kernels=True,
-    )
-    step_interval: float = number(
-        "Activation that a rule gathers before it takes proximal steps again, counted in whole "
-        "rows. 0 takes them with every row (the paper), which costs up to twice the time and "
-        "changes next to nothing.",
-        default=1.0,
-        least=0.0,
-        paper=0.0,
-        kernels=True,
-    )
     forgetting: float | str = number(
         "What a row leaves of the rule that learns it. 1 remembers everything, .99 about the last "
         'hundred rows of a rule. "auto" lets every rule find out, from a second, brief memory; it '
@@ -142,20 +121,18 @@ class Parameters:
         least=0.0,
         most=MOST,
         paper=0.0,
-        kernels=True,
     )
-    merging: bool = flag(
+    merging: Any = flag(
         "Whether rules that have grown together become one. Switch it off to compare, or if "
-        "rules must keep their identity.",
+        "rules must keep their identity. Or a criterion of one's own.",
         default=True,
-        kernels=True,
+        seam="merging",
     )
     merge_overlap: float = number(
         "Least overlap of two rules that are merged. Lower it for fewer rules.",
         default=0.8,
         above=0.0,
         most=1.0,
-        kernels=True,
     )
     merge_volume: float | str = number(
         "How much larger than both together a merged rule may be, per dimension of the "
@@ -175,15 +152,17 @@ class Parameters:
     product_space: bool = flag(
         "Whether labels take part in forming rules. Switch it off if labels are many, or noisy.",
         default=True,
-        kernels=True,
     )
-    splitting: str = choice(
-        "Where a rule that has grown too large is cut in two: across the direction in which its "
-        'features tell most about its labels, across its longest axis, or not at all ("off", the '
-        'paper). Take "off" to compare, or if births alone should make rules.',
+    splitting: Any = choice(
+        "Where a rule that has grown too large is cut in two: across the direction in which "
+        "its features tell most about its labels, across its longest axis, or not at all "
+        '("off", the paper). Unless it is off, a rule that has won less than a hundredth of '
+        "the rows since its birth becomes part of the one that is most alike. Take "
+        '"off" to compare, or if births alone should make rules. Or a direction of one\'s own.',
         default="labels",
         allowed=("labels", "axis", "off"),
         paper="off",
+        seam="split",
     )
     split_share: float | str = number(
         "A rule that holds a larger share of all rows is split. Lower it for more rules. "
@@ -194,16 +173,6 @@ class Parameters:
         most=1.0,
         words=("auto",),
     )
-    least_share: float = number(
-        "A rule that has won a smaller share of the rows since its birth becomes part of its "
-        "neighbour; one that has won none of the last 10 / least_share rows no longer counts when "
-        "others are split. Raise it for fewer rules, 0 keeps them all (the paper).",
-        default=0.01,
-        least=0.0,
-        below=1.0,
-        paper=0.0,
-        kernels=True,
-    )
     max_rules: int = whole(
         "Cap on the number of rules. At the cap a rule that has long won nothing is dropped; else "
         "the most similar pair is merged or the least used rule dropped, and none is split; a "
@@ -211,16 +180,23 @@ class Parameters:
         "that you miss.",
         default=20,
         least=1,
-        kernels=True,
+    )
+    update: Any = choice(
+        'How planes learn a row: "rls" is recursive weighted least squares, by which all rules '
+        'that fire learn every row; "paper" is the same, but for rows that a rule is born '
+        "from, which the others do not learn. Or an update of one's own.",
+        default="rls",
+        allowed=("rls", "paper"),
+        paper="paper",
+        seam="update",
     )
     activation_floor: float = number(
-        "Rules that fire less than this do not learn from a sample. Raise it for speed, 0 lets "
-        "all of them learn.",
+        "Rules that fire less than this do not learn from a sample. Raise it for speed; 0 lets "
+        "all of them learn, and take a proximal step, with every row (the paper).",
         default=1e-4,
         least=0.0,
         below=1.0,
         paper=0.0,
-        kernels=True,
     )
     clip: float = number(
         "Features are standardised and clipped at this many deviations. Raise it if far values "
@@ -244,27 +220,6 @@ class Parameters:
         default=200,
         least=1,
     )
-    provisional: bool = flag(
-        "Whether the rows that ``partial_fit`` holds answer before it fits: similar ones, as far "
-        "as they have been better than label frequencies. False leaves these alone: take it to "
-        "compare, or if rows of the warm-up must be quick.",
-        default=True,
-        paper=False,
-    )
-    birth_learning: bool = flag(
-        "Whether the other rules learn the sample that a rule was born from. False is the paper.",
-        default=True,
-        paper=False,
-        kernels=True,
-    )
-    birth_plane: str = choice(
-        "What a rule that is born in the stream starts with: the planes of the nearest rule, or"
-        ' those of all rules as they fire at its center. "blend" is better after a small '
-        "initial part.",
-        default="nearest",
-        allowed=("nearest", "blend"),
-        paper="nearest",
-    )
     cases: int = whole(
         "Rows that are remembered besides the rules. They learn what the rules get wrong near "
         "them and correct the answer of similar rows. 0 leaves the rules alone, which is easier"
@@ -274,39 +229,19 @@ class Parameters:
         most=MOST_CASES,
         paper=0,
     )
-    case_width: float = number(
-        "How far a case reaches: variance of its similarity, per scaled feature. Lower it if "
-        "what the rules get wrong changes over short distances.",
-        default=0.25,
-        least=LEAST,
-    )
-    case_noise: float = number(
-        "How much of an error is taken for chance: the larger, the more similar rows must agree"
-        " before they correct. Raise it if labels are noisy.",
-        default=1.0,
-        least=LEAST_CASE_NOISE,
-    )
-    caution: bool = flag(
-        "Whether scores are drawn towards the label frequencies as far as the model has been wrong "
-        "to leave them. It helps where rows are few and labels many, and changes nothing where the "
-        "model is right. Switch it off to compare.",
-        default=True,
-        paper=False,
-    )
     time: bool = flag(
-        "Whether errors and labels of the last known rows have a say in the next, once they have "
-        "proved to tell something. Where rows are independent it changes nothing. Switch it off "
-        "to compare, or if rows come in no order.",
+        "Whether scores are drawn towards the label frequencies as far as the model has been wrong "
+        "to leave them, and whether errors and labels of the last known rows have a say in the "
+        "next, once they have proved to tell something. It helps where rows are few and labels "
+        "many, or where rows follow each other. Switch it off to compare.",
         default=True,
         paper=False,
     )
-    weight_limit: float = number(
-        "A rule with a larger absolute weight stops its proximal steps, with a warning. Only "
-        "printed formulas get there. Infinity takes the guard away.",
-        default=1e6,
-        above=0.0,
-        infinite=True,
-        kernels=True,
+    stages: tuple[Any, ...] = other(
+        "tuple of stages",
+        "Stages of one's own that follow the others, each a function of the numbers of features "
+        "and labels, or its registered name.",
+        default=(),
     )
     decision: str = choice(
         'What decisions are to be good at. "hamming" decides every label by itself, from a score '
@@ -325,6 +260,9 @@ class Params(Parameters):
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        good = isinstance(self.stages, tuple | list)
+        if not good or not all(seams.is_known("stage", stage) for stage in self.stages):
+            raise ValueError(f"stages must be a tuple of functions or names; got {self.stages!r}.")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):

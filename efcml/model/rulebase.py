@@ -1,215 +1,521 @@
-"""RuleBase: the arrays of ``FIELDS`` with spare rows, and everything that changes their shape."""
+"""RuleBase: the evolving rules, first stage of the model, and all that happens to them."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
-from efcml.model.arguments import Rules, Scratch
-from efcml.model.definite import whole
-from efcml.model.fields import FIELDS
-from efcml.model.kept_arrays import KeptArrays
-from efcml.model.scratch import scratch_arrays
+from efcml.kernels import rows as kernel_rows
+from efcml.kernels.gaussian import SILENCE, is_novel
+from efcml.kernels.linalg import whole
+from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
+from efcml.kernels.proximal import step_planes
+from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
+from efcml.model import reshape, seams
+from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
+from efcml.model.params import LEAST
+from efcml.model.rescaling import re_express
+from efcml.model.stages import ArrayStage
+from efcml.model.tables import FACTS, RULES, Rules
 
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes, Sizes
+BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH, kernel_rows.GROUPS)
+CAP_ALIKE = 0.5  # of the merging criterion, that is enough to merge when there is no room
+CLOSEST = 3  # pairs of rules that are judged then
+LEAST_SHARE = 0.01  # of the rows since its birth; a rule that has won fewer is taken in by another
+STEP_INTERVAL = 4.0  # activation that a rule gathers between proximal steps, which cost K d^2
+DIRECTIONS = {"labels": reshape.across_labels, "axis": reshape.along_axis}
+UPDATES = {
+    "rls": seams.Update(learn_planes, at_birth=True, solves=True),
+    "paper": seams.Update(learn_planes, at_birth=False, solves=True),
+}
+EVENTS = ("birth", "merge", "split", "drop", "drift")
+FIXED = ("group", "clock")  # arrays that have no axis of rules
 
-LEARNED_BY_GROUP = [f.name for f in FIELDS if "g" in f.dims and f.dims[-1] != "K"]
-SYMMETRIC = frozenset(field.name for field in FIELDS if field.symmetric)
-BETWEEN_RULES = frozenset(field.name for field in FIELDS if field.dims.count("R") == 2)
-SIZES = ("n_features", "n_labels", "n_groups", "n_pairs", "n_rules")
+
+class Settings(NamedTuple):
+    """The numbers that steer the driver."""
+
+    vigilance: float
+    bandwidth: float
+    density: bool
+    product_space: bool
+    variance_floor: float
+    activation_floor: float
+    learns_at_birth: bool
+    merges: bool
+    most_gap: float
+    split_share: float
+    least_share: float
+    max_rules: int
+    corrects: bool
+    alpha: float
+    beta: float
+    exact_length: bool
+    step_interval: float
+    follows: bool
+    antecedents_forget: bool
+    forgetting: float
+    least_prior: float
+    S_0: np.ndarray
 
 
-class RuleBase(KeptArrays):
-    """A growing set of rules as one array per field, rule index first.
+class RuleBase(ArrayStage):
+    """Gaussian rules in the product space with a plane per label.
 
-    Of symmetric matrices ``arrays`` holds the lower triangle; above it may stand anything.
-    Kernels get ``arrays`` and ``scratch``. Both are replaced when the base grows, so nobody keeps
-    them across a call that may grow it. Rows from ``n_rules`` on hold the fill value.
+    ``events`` and ``n_rules_by_row`` tell what happened in the last call of ``follow``.
     """
 
-    FIELDS, BUNDLE = FIELDS, Rules
+    table = RULES
 
-    def __init__(
-        self,
-        n_features: int,
-        n_labels: int,
-        *,
-        n_groups: int = 1,
-        n_pairs: int = 1,
-        capacity: int = 8,
-    ) -> None:
+    def __init__(self, params, n_features, n_labels):
+        self.params, self.p, self.K = params, n_features, n_labels
         self.n_rules = self.next_uid = 0
-        self._begin(self.sizes_of(n_features, n_labels, n_groups, n_pairs, capacity))
+        self.counts = Counter(dict.fromkeys(EVENTS, 0))
+        self.prior = self.split_share = self.S_0 = self.settings = None
+        self.diverged = None  # (uid, row) of the first rule that ran away
+        self.events, self.n_rules_by_row = [], np.zeros(0, np.int64)
+        self.arrays = reshape.allocate(self.p, self.K, 1, 1)
+        self._choose_functions()
 
-    @staticmethod
-    def sizes_of(
-        n_features: int, n_labels: int, n_groups: int, n_pairs: int, n_rules: int
-    ) -> Sizes:
-        """Return the lengths of the dimensions of the tables."""
-        p, K = n_features, n_labels
-        sizes = {"p": p, "K": K, "d": p + 1, "q": p + K, "g": n_groups, "R": n_rules}
-        return sizes | {"L": K * n_pairs, "a": n_pairs}
+    def _choose_functions(self):
+        """Find what stands for the parts that can be replaced (model/seams.py)."""
+        params = self.params
+        self.update = UPDATES.get(params.update) if isinstance(params.update, str) else None
+        if self.update is None:
+            update = seams.function_of("update", params.update)
+            self.update = update if isinstance(update, seams.Update) else seams.Update(update)
+        self.birth_test = is_novel
+        if seams.is_known("birth", params.vigilance):
+            self.birth_test = seams.function_of("birth", params.vigilance)
+        self.driver = kernel_rows.driver_with(self.birth_test, self.update.learn)
+        self.direction = None
+        if params.splitting != "off":
+            name = params.splitting
+            known = isinstance(name, str) and name in DIRECTIONS
+            self.direction = DIRECTIONS[name] if known else seams.function_of("split", name)
+        self.criterion = None
+        if seams.is_known("merging", params.merging):
+            self.criterion = seams.function_of("merging", params.merging)
 
-    def _adopt(self, kept: Sequence[Array], sizes: Sizes, constants: dict[str, Any]) -> None:
-        super()._adopt(kept, sizes, constants)
-        self.scratch = Scratch(**scratch_arrays(sizes))
+    def __getattr__(self, name):
+        """Return the used entries of an array or of a fact, for reading: ``rules.center``."""
+        if name in FACTS.names:
+            return self.arrays.facts[name][: self.n_rules]
+        if name in RULES.names:
+            return getattr(self.arrays, name)[: self.n_rules]
+        raise AttributeError(name)
 
     @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.sizes["p"]
+    def rows_seen(self):
+        """Number of learned rows."""
+        return int(self.arrays.clock[ROWS])
 
     @property
-    def n_pairs(self) -> int:
-        """Number of pairs (alpha, beta); each has its own planes."""
-        return self.sizes["a"]
+    def planes(self):
+        """The planes (rules, K, d) with which the rules answer: those of both memories mixed."""
+        shares = np.array([share_of(trial, HELD, 0.0) for trial in self.trial])
+        slow, fast = self.W[:, SLOW], self.W[:, -1]
+        return slow + shares.reshape(-1, 1, 1) * (fast - slow)
+
+    # Batch
+
+    def begin(self, rows, scores, Y, weights):
+        """Form rules from a batch and solve for their planes; ``scores`` are not looked at."""
+        params = self.params
+        self.S_0 = reshape.start_variances(rows, self.K, params.birth_width)
+        self.prior, self.split_share = choose_prior(self._try_rules, rows, Y, weights, params)
+        self._form(rows, Y, weights, memories=2 if params.follows else 1)
+        fires = self.activations(rows)
+        psi = np.where(fires < params.activation_floor, 0.0, fires) * weights[:, None]
+        for i in fit_planes(self.arrays, self.n_rules, rows, Y, psi, self.prior, params):
+            self._stop(i)
+        if self.prior.shared is not None:
+            reshape.set_renewal(self.arrays)
+        self.settings = self._settings()
+        self.counts = Counter(dict.fromkeys(EVENTS, 0)) | Counter(birth=self.n_rules)
+        return held_out_scores(self.arrays, rows, Y, psi, fires, self.prior)
+
+    def _form(self, rows, Y, weights, memories):
+        """One pass for the antecedents."""
+        self.arrays = reshape.allocate(self.p, self.K, self.params.max_rules + 1, memories)
+        self.settings, self.n_rules, self.next_uid = self._settings(), 0, 0
+        self._run(rows, Y, weights, with_planes=False)
+        known = ~np.isnan(Y)
+        patterns = np.unique(known, axis=0)
+        for pattern in patterns if not known.all() else ():
+            self.arrays = reshape.split_groups(self.arrays, self.n_rules, pattern)
+
+    def try_rules(self, rows, Y, weights, share=COARSE):
+        """Form rules from rows, without planes: only to know where rows are."""
+        if self.S_0 is None:
+            self.S_0 = reshape.start_variances(rows, self.K, self.params.birth_width)
+        self.split_share = share
+        self._form(rows, Y, weights, memories=1)
+
+    def _try_rules(self, rows, Y, weights, share):
+        """Return the activations, as a function, of rules that these rows would form."""
+        trial = RuleBase(self.params, self.p, self.K)
+        trial.S_0 = self.S_0
+        trial.try_rules(rows, Y, weights, share)
+        floor = self.params.activation_floor
+
+        def activate(X):
+            psi = trial.activations(X)
+            return np.where(psi < floor, 0.0, psi)
+
+        return activate
+
+    def _settings(self):
+        p, sizes = self.params, (self.p, self.K)
+        alone = p.max_rules == 1  # a single rule takes every row: another would know nothing
+        splits = self.direction is not None
+        own_test = self.birth_test is not is_novel
+        width, forgetting = p.merge_width(*sizes), p.fixed_forgetting
+        return Settings(
+            vigilance=np.inf if alone else 1.0 if own_test else float(p.vigilance),
+            bandwidth=p.input_bandwidth(self.p),
+            density=p.activation == "density",
+            product_space=bool(p.product_space),
+            variance_floor=float(p.variance_floor),
+            activation_floor=float(p.activation_floor),
+            learns_at_birth=self.update.at_birth,
+            merges=self.criterion is not None or bool(p.merging),
+            # Centers farther apart cannot have the overlap; a criterion of one's own sees all.
+            most_gap=-8.0 * width * np.log(p.merge_overlap) if self.criterion is None else np.inf,
+            split_share=float(self.split_share) if splits else np.inf,
+            least_share=LEAST_SHARE if splits else 0.0,
+            max_rules=int(p.max_rules),
+            corrects=p.correlation != "none" and p.alpha + p.beta > 0.0,
+            alpha=float(p.alpha),
+            beta=float(p.beta),
+            exact_length=p.lipschitz == "exact",
+            step_interval=STEP_INTERVAL if p.activation_floor > 0.0 else 0.0,
+            follows=p.follows,
+            # Without a floor, a feature that rests would lose its variance.
+            antecedents_forget=not p.follows or p.variance_floor >= LEAST,
+            forgetting=forgetting,
+            least_prior=0.0 if self.prior is None else 0.5 * self.prior.strength,
+            S_0=self.S_0,
+        )
+
+    # Answers
+
+    def answer(self, rows, scores=None, ahead=0):
+        """Return the scores (n, K) of rows: of weight 0, so nothing is learned."""
+        unknown, nothing = np.full((len(rows), self.K), np.nan), np.zeros(len(rows))
+        out = np.empty(unknown.shape)
+        with_planes, first = True, (0, -1)
+        self.driver(
+            rows, unknown, nothing, *first, self.n_rules, with_planes, self.arrays, self.settings,
+            out, np.ones(len(rows)),
+        )  # fmt: skip
+        return out
+
+    def distances(self, rows):
+        """Return the squared distances (n, rules) of rows to the rules."""
+        gaps = [rows - center[: self.p] for center in self.center]
+        pairs = zip(gaps, self.marginal, strict=True)
+        found = [((e @ whole(S.copy())) * e).sum(axis=1) for e, S in pairs]
+        return np.maximum(np.stack(found, axis=1), 0.0)
+
+    def activations(self, rows):
+        """Return Psi (n, rules)."""
+        logs = self.distances(rows)
+        if self.settings.density:
+            logs = logs + self.log_det_x
+        logs = -0.5 / self.settings.bandwidth * logs
+        psi = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return psi / psi.sum(axis=1, keepdims=True)
+
+    # Stream
+
+    def follow(self, rows, scores, Y, weights, kept):
+        """Answer and learn rows; ``scores`` are not looked at, ``kept`` is filled in."""
+        return self._run(rows, Y, weights, kept=kept)
+
+    def _run(self, X, Y, weights, *, with_planes=True, kept=None):
+        """Drive the kernel from event to event."""
+        scores, kept = np.empty(Y.shape), np.empty(len(Y)) if kept is None else kept
+        self.events, self.n_rules_by_row = [], np.empty(len(Y), np.int64)
+        event, row, newborn, before = None, 0, -1, 0
+        while event != kernel_rows.DONE:
+            event, row, rule, other = self.driver(
+                X, Y, weights, row, newborn, self.n_rules, with_planes, self.arrays,
+                self.settings, scores, kept,
+            )  # fmt: skip
+            complete = row - (event not in BEFORE_A_ROW)
+            self.n_rules_by_row[before:complete] = self.n_rules
+            before, newborn, self._at, self._with_planes = complete, -1, complete, with_planes
+            if event == kernel_rows.BIRTH:
+                newborn = self._give_birth(X[row], Y[row], weights[row], rule)
+            elif event == kernel_rows.GROUPS:
+                known = ~np.isnan(Y[row])
+                self.arrays = reshape.split_groups(self.arrays, self.n_rules, known)
+            elif event == kernel_rows.MERGE:
+                self._try_merge(rule, other)
+            elif event == kernel_rows.SPLIT:
+                self._split(rule)
+            elif event == kernel_rows.IDLE:
+                self._take_in(rule)
+            elif event == kernel_rows.DIVERGED:
+                self._stop(rule)
+            if with_planes and event != kernel_rows.DONE:  # then nothing is due
+                self._upkeep()
+        return scores
+
+    def _upkeep(self):
+        """Derive anew what rounding, forgetting or new rows have left behind; note drifts."""
+        rules, facts = self.arrays, self.arrays.facts[: self.n_rules]
+        for i, m in np.argwhere(rules.stale[: self.n_rules] >= DERIVE_EVERY):
+            reshape.derive(rules, i, m, self._Delta)
+        if self.settings.corrects:
+            old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
+            for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
+                reshape.renew_penalty(rules, i, self.params.correlation)
+        else:
+            facts["penalty_age"] = 0.0
+        for i in np.flatnonzero(facts["drifting"] == NEWS):
+            facts["drifting"][i] = DRIFTING
+            self._note("drift", i)
+        if rules.clock[ROWS] >= rules.clock[RENEWAL]:
+            Delta = reshape.precision(self.prior.shared, self.p)
+            reshape.share_planes(rules, self.n_rules, Delta)
+
+    # Events
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups of labels that share what they learn from."""
-        return self.sizes["g"]
+    def _Delta(self):
+        return reshape.precision(self.prior.strength if self.prior else 1.0, self.p)
 
-    @property
-    def capacity(self) -> int:
-        """Number of rules that there is room for."""
-        return self.sizes["R"]
+    def _note(self, kind, i):
+        self.counts[kind] += 1
+        self.events.append((self._at, kind, int(self.arrays.facts["uid"][i])))
 
-    @property
-    def used(self) -> Sizes:
-        """The lengths that are in use: of spare rows nothing is kept."""
-        return self.sizes | {"R": self.n_rules}
+    def _name(self, i):
+        self.arrays.facts["uid"][i], self.next_uid = self.next_uid, self.next_uid + 1
 
-    def labels_of(self, group: int) -> slice:
-        """Return the labels of a group: all of them, or the one that is a group of its own."""
-        return slice(None) if self.n_groups == 1 else slice(group, group + 1)
+    def _give_birth(self, x, y, weight, nearest):
+        """Make a rule at a row; until it has learned, it answers as its neighbour does."""
+        rules = self.arrays
+        expected, W = np.full(self.K, 0.5), np.zeros(rules.W.shape[1:])
+        if nearest >= 0 and self._with_planes:
+            W = rules.W[nearest].copy()
+            planes = self.planes[nearest]
+            expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
+        if self.n_rules >= self.params.max_rules:
+            self._make_room()
+        z = np.append(x, np.where(np.isnan(y), expected, y))
+        i, self.n_rules = self.n_rules, self.n_rules + 1
+        reshape.bear(rules, i, z, W, weight, self.S_0, self._Delta)
+        self._name(i)
+        self._note("birth", i)
+        return i
 
-    def planes_of(self, group: int) -> slice:
-        """Return the planes of a group, of all pairs (alpha, beta)."""
-        return slice(None) if self.n_groups == 1 else slice(group, None, self.n_labels)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the used rows of a field, for reading: ``rules.center`` is (n_rules, q).
-
-        Symmetric matrices are copies, whole ones.
-        """
-        if name.startswith("_") or name not in Rules._fields:
-            raise AttributeError(name)
-        array = getattr(self.arrays, name)[: self.n_rules]
-        if name in BETWEEN_RULES:
-            return array[:, : self.n_rules]
-        if name in SYMMETRIC:
-            array = whole(array)
-            array.flags.writeable = False  # a change would be lost
-        return array
-
-    def reserve(self, capacity: int, most: int | None = None) -> None:
-        """Make room for ``capacity`` rules, doubling as often as needed, for no more than ``most``.
-
-        A cap on the number of rules is a cap on spare rows too.
-        """
-        if capacity <= self.capacity:
+    def _finish(self, i, planes=None):
+        """Give a rule with new sums its penalty and its planes, unless these are given."""
+        if not self._with_planes:
             return
-        room = self.capacity
-        while room < capacity:
-            room *= 2
-        if most is not None:
-            room = max(capacity, min(room, most))
-        self._grow(room - self.capacity, "R")
+        rules, s = self.arrays, self.settings
+        if planes is not None:
+            rules.W[i] = planes
+        reshape.settle(rules, i, self._Delta, planes=planes is None and self.update.solves)
+        if s.corrects and rules.facts["weight"][i] >= 1.0:
+            reshape.renew_penalty(rules, i, self.params.correlation)
+        if s.corrects and planes is None and not rules.facts["stopped"][i]:
+            known, work = np.ones(self.K, np.bool_), np.zeros((2, *rules.W.shape[2:]))
+            slow = (array[i, SLOW] for array in (rules.G, rules.Delta, rules.B, rules.W_0))
+            penalty = rules.penalty[i], rules.facts["penalty_top"][i], s.alpha, s.beta
+            step_planes(
+                known, rules.group, *slow, *penalty, s.exact_length, rules.W[i, SLOW], *work
+            )
+            rules.facts["unstepped"][i] = 0.0
 
-    def split_groups(self) -> None:
-        """Give every label its own P, G, Delta and pair moments, all starting from the shared ones.
+    def _stop(self, i):
+        """Let a rule whose planes ran away go on from least squares, without proximal steps."""
+        rules, facts = self.arrays, self.arrays.facts
+        facts["stopped"][i] = rules.clock[ROWS]
+        reshape.settle(rules, i, self._Delta)
+        if self.diverged is None:
+            self.diverged = int(facts["uid"][i]), int(rules.clock[ROWS]) - 1
 
-        While all labels were known the shared statistics *are* those of every label, so nothing is
-        lost or approximated.
-        """
-        if self.n_groups == self.n_labels:
-            return
-        old = self._kept()
-        self._begin(self.sizes | {"g": self.n_labels})
-        for array, before in zip(self._kept(), old, strict=True):
-            array[:] = before  # a single group is repeated for every label by broadcasting
-
-    def add_labels(self, count: int, start_variance: Floats, variance_floor: float) -> Floats:
-        """Append ``count`` labels that were absent (0) in every row so far; return the new S_0.
-
-        Zero is exact for everything the consequents keep: B, W, D, means and co-moments of a label
-        that was never present (W and D only while the penalty does not couple absent labels to
-        others, as "shift" and "paper" do). The joint space gains coordinates that never varied:
-        variance S_0/k and what the floor would have kept, exact but for its rounding to turns.
-        Planes of several pairs (alpha, beta) cannot grow.
-        """
-        p, K, n = self.n_features, self.n_labels, self.n_rules
-        grouped = self.n_groups > 1
-        label_variance = start_variance[p]
-        self._grow(count, "K", "L", "q", *(["g"] if grouped else []))
-        arrays = self.arrays
-        for r in range(n):
-            if grouped:
-                own = np.diagonal(arrays.label_weight[r])[:K].copy()
-                # The rows that taught the best known label teach the new one that it was absent.
-                for name in LEARNED_BY_GROUP:
-                    array = getattr(arrays, name)
-                    array[r, K:] = array[r, np.argmax(own)]
-                arrays.label_weight[r, K:, :K] = own
-                arrays.label_weight[r, :K, K:] = own[:, None]
-                arrays.label_weight[r, K:, K:] = own.max()
-                arrays.label_mean[r, K:, :K] = np.diagonal(arrays.label_mean[r])[:K]
-            else:
-                arrays.label_weight[r, 0, K:] = arrays.weight[r]
-            variance = label_variance * (arrays.prior_share[r] / arrays.support[r] + variance_floor)
-            for j in range(p + K, p + K + count):
-                arrays.joint_precision[r, j, j] = 1.0 / variance
-            arrays.log_det[r, 0] += count * np.log(variance)
-        return np.concatenate([start_variance, np.full(count, label_variance)])
-
-    def append(self) -> int:
-        """Take one more row into use and return its index; its fields hold fill values."""
-        self.reserve(self.n_rules + 1)
-        rule = self.n_rules
+    def _split(self, i):
+        if self.n_rules >= self.params.max_rules:
+            silent = self._find_silent()
+            self._drop(silent)
+            i = silent if i == self.n_rules else i  # the last one takes its place
+        self._note("split", i)
+        reshape.split(self.arrays, i, self.n_rules, self.S_0, self.direction)
         self.n_rules += 1
-        self.arrays.uid[rule] = self.next_uid
-        self.next_uid += 1
-        return rule
+        self._name(self.n_rules - 1)
+        for half in (i, self.n_rules - 1):
+            self._finish(half)
 
-    def swap_remove(self, rule: int) -> None:
-        """Remove a rule; the last one takes its place and the freed row is cleared."""
-        last = self.n_rules - 1
-        for field in FIELDS:
-            array = getattr(self.arrays, field.name)
-            array[rule] = array[last]
-            if field.name in BETWEEN_RULES:
-                array[: last + 1, rule] = array[: last + 1, last]
-                array[: last + 1, last] = field.fill
-            array[last] = field.fill
-        self.n_rules = last
+    def _compare(self, i, j):
+        """Return two rules as a pair, and how alike they are by the merging criterion.
 
-    def copy(self) -> Self:
-        """Return an independent copy with the same capacity."""
+        Rules so far apart that rounding leaves nothing of their union are not alike.
+        """
+        p, sizes = self.params, (self.p, self.K)
+        width = p.merge_width(*sizes)
+        try:
+            pair = reshape.compare(self.arrays, i, j, self.S_0, p.product_space, width)
+        except np.linalg.LinAlgError:
+            return None, -np.inf
+        if self.criterion is not None:
+            return pair, self.criterion(pair)
+        return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
+
+    def _try_merge(self, i, j):
+        """Merge two rules that are alike enough, if the union would not be split again."""
+        facts = self.arrays.facts
+        pair, alike = self._compare(i, j)
+        rows = facts["updates"][i] + facts["updates"][j] + 2
+        in_use = (self.updates + 1)[~self._silent()].sum()
+        if alike >= 1.0 and rows <= self.settings.split_share * in_use:
+            self._merge(pair)
+        else:
+            self.arrays.tested[i, j] = self.arrays.tested[j, i] = rows
+
+    def _merge(self, pair):
+        printed = self.params.merge_consequents == "paper"
+        planes = reshape.printed_planes(self.arrays, pair, pair.overlap) if printed else None
+        i = reshape.merge(self.arrays, pair, self.n_rules, self.params.max_support)
+        self.n_rules -= 1
+        self._finish(i, planes)
+        self._note("merge", i)
+
+    def _take_in(self, idle):
+        """Make an idle rule part of the one that is most alike, or drop it if none is at all."""
+        others = [j for j in range(self.n_rules) if j != idle]
+        pair, alike = max((self._compare(idle, j) for j in others), key=lambda found: found[1])
+        if pair is None or alike <= 0.0:
+            self._drop(idle)
+        else:
+            self._merge(pair)
+
+    def _make_room(self):
+        """At the cap: drop a silent rule, merge the most alike pair, or drop the least used."""
+        n = self.n_rules
+        if (silent := self._find_silent()) >= 0:
+            self._drop(silent)
+            return
+        if self.settings.merges and n > 1:
+            found = (self._compare(i, j) for i, j in self._closest_pairs())
+            pair, alike = max(found, key=lambda each: each[1])
+            if alike >= CAP_ALIKE:
+                self._merge(pair)
+                return
+        used = self.use if self._with_planes else self.updates + 1.0
+        age = self.arrays.clock[ROWS] - self.born
+        self._drop(int(np.argmin((used + 1.0) / (age + n))))  # a young rule counts as average
+
+    def _closest_pairs(self):
+        """Return the pairs whose centers are nearest to each other: to judge all takes long."""
+        n = self.n_rules
+        precision = self.joint if self.params.product_space else self.marginal
+        center = self.center[:, : precision.shape[1]]
+        gaps = np.full((n, n), np.inf)
+        for i, S in enumerate(precision):
+            e = center - center[i]
+            gaps[i] = ((e @ whole(S.copy())) * e).sum(axis=1)
+        gaps = np.minimum(gaps, gaps.T)
+        i, j = np.tril_indices(n, -1)
+        nearest = np.argsort(gaps[i, j], kind="stable")[:CLOSEST]
+        return zip(i[nearest].tolist(), j[nearest].tolist(), strict=True)
+
+    def _silent(self):
+        gone = self.arrays.clock[ROWS] - self.last_won
+        return self.settings.least_share * gone > SILENCE
+
+    def _find_silent(self):
+        """Return the rule that has been silent for longest, or -1."""
+        silent = np.flatnonzero(self._silent())
+        return int(silent[np.argmin(self.last_won[silent])]) if len(silent) else -1
+
+    def _drop(self, i):
+        self._note("drop", i)
+        reshape.remove(self.arrays, i, self.n_rules)
+        self.n_rules -= 1
+
+    # State
+
+    def add_labels(self, count):
+        """Append labels that were absent (0) in every row so far.
+
+        Zero is exact for what the planes keep of such a label. The joint space gains coordinates
+        that never varied: S_0/k and what the floor would have kept.
+        """
+        p, K, n, old = self.p, self.K, self.n_rules, self.arrays
+        R, M, groups = old.G.shape[:3]
+        sizes = reshape.sizes_of(p, K + count, R, M, groups)
+        rules = self.arrays = RULES.grown(old, sizes)
+        best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
+        rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
+        self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))
+        for i in range(n):
+            facts = rules.facts[i]
+            own = facts["prior_share"] / facts["support"] + self.params.variance_floor
+            variance = self.S_0[p] * own
+            for j in range(p + K, p + K + count):
+                rules.joint[i, j, j] = 1.0 / variance
+            facts["log_det"] += count * np.log(variance)
+            known = old.label_sums[i, 0, best] if K else np.zeros(0)
+            sums = rules.label_sums[i]
+            sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
+            sums[0, K:, K:] = facts["weight"] if not K else known[best]
+            sums[1, :K, K:] = old.label_sums[i, 1, :, [best]].T if K else 0.0
+        self.K += count
+        self.settings = self._settings()
+
+    def change_units(self, change):
+        """Take rows that are ``change.rows(x)`` from now on."""
+        re_express(self.arrays, self.n_rules, self.S_0, change)
+
+    def copy(self):
+        """Return an independent copy."""
         other = super().copy()
-        other.n_rules, other.next_uid = self.n_rules, self.next_uid
+        other.counts, other.events = Counter(self.counts), list(self.events)
         return other
 
-    @property
-    def facts(self) -> Facts:
-        """The sizes of a state, for saving beside it."""
-        return {name: getattr(self, name) for name in (*SIZES, "next_uid")}
+    def state(self):
+        """Return the used entries of all arrays, every fact as one, and the numbers beside them."""
+        n, rules = self.n_rules, self.arrays._asdict()
+        facts = rules.pop("facts")
+        rules |= {name: facts[name] for name in FACTS.names}
+        used = {name: a if name in FIXED else a[:n] for name, a in rules.items()}
+        used["tested"] = used["tested"][:, :n]
+        shared = np.nan if self.prior.shared is None else self.prior.shared
+        used |= {"prior": np.array([self.prior.strength, shared]), "S_0": self.S_0}
+        used["numbers"] = np.array([self.next_uid, self.split_share])
+        used["counts"] = np.array([self.counts[kind] for kind in EVENTS])
+        return {name: array.copy() for name, array in used.items()}
 
     @classmethod
-    def state_shapes(cls, facts: Facts) -> Shapes:
-        """Return type and shape of every field of a state with these sizes; nothing is made."""
-        return super().state_shapes(*(facts[name] for name in SIZES))
+    def state_shapes(cls, p, K, n_rules, memories, groups):
+        """Return type and shape of every array of a state with these sizes."""
+        shapes = RULES.shapes(reshape.sizes_of(p, K, n_rules, memories, groups))
+        del shapes["facts"]
+        shapes |= {name: (FACTS[name].str, (n_rules,)) for name in FACTS.names}
+        shapes |= {"prior": ("<f8", (2,)), "S_0": ("<f8", (p + K,)), "numbers": ("<f8", (2,))}
+        return shapes | {"counts": ("<i8", (len(EVENTS),))}
 
-    @classmethod
-    def from_state(cls, fields: Arrays, facts: Facts) -> Self:
-        """Build a rule base from `state` and `facts`."""
-        p, K, n_groups, n_pairs, n = (facts[name] for name in SIZES)
-        rules = cls(p, K, n_groups=n_groups, n_pairs=n_pairs, capacity=max(n, 1))
-        rules.n_rules, rules.next_uid = n, facts["next_uid"]
-        return rules.restore(fields)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the used rows only."""
-        return RuleBase.from_state, (self.state(), self.facts)
+    def restore(self, state):
+        """Take over what `state` returned; there is room for more rules again."""
+        n, memories, groups = state["G"].shape[:3]
+        R = self.params.max_rules + 1
+        arrays = RULES.allocate(reshape.sizes_of(self.p, self.K, R, memories, groups))
+        for name, array in arrays.items():
+            if name == "facts":
+                for fact in FACTS.names:
+                    array[fact][:n] = state[fact]
+            elif name == "tested":
+                array[:n, :n] = state[name]
+            else:
+                array[: len(state[name])] = state[name]
+        self.arrays, self.n_rules = Rules(**arrays), n
+        self.next_uid, self.split_share = int(state["numbers"][0]), float(state["numbers"][1])
+        strength, shared = (float(value) for value in state["prior"])
+        self.prior = Prior(strength, None if np.isnan(shared) else shared)
+        self.S_0 = state["S_0"].copy()
+        self.counts = Counter(dict(zip(EVENTS, state["counts"].tolist(), strict=True)))
+        self.settings = self._settings()

@@ -62,8 +62,9 @@ class Scaler:
     def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array."""
         with np.errstate(over="ignore"):  # an overflow is infinite, and clipped
-            scaled = (X - self.mean) / self.scale
-        return np.ascontiguousarray(np.clip(scaled, -self.clip, self.clip))
+            scaled = np.ascontiguousarray((X - self.mean) / self.scale)
+        np.maximum(scaled, -self.clip, out=scaled)  # for one row quicker than np.clip
+        return np.minimum(scaled, self.clip, out=scaled)
 
     def count_clipped(self, scaled: Floats) -> Floats:
         """Return how many values of each feature were clipped (p,), of rows that it has scaled."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from efcml.model.answers_of_rows import plain_answer
+from efcml.model.labels import plain_answer
 from efcml.support.interrupts import interrupts_held
 
 if TYPE_CHECKING:
-    from efcml.model.answers_of_rows import Answer
+    from efcml.model.labels import Answer
     from efcml.support.aliases import Bools, Events, Floats, Ints
 
 BLOCK = 256  # rows; between blocks a stream can be interrupted
@@ -53,7 +53,7 @@ class Trace:
             self.decisions = whole.decisions[block]
             self.probabilities = whole.probabilities[block]
 
-    def take_answer(self, answer: Answer, block: slice) -> None:
+    def take_answer(self, answer: Answer, block: slice = slice(None)) -> None:
         """Note what is said of some rows."""
         self.scores[block] = answer.scores
         if self.decisions is not None and self.probabilities is not None:

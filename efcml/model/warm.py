@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from efcml.kernels.querying import QUANTILE, STATE_SIZE, TRACE
-from efcml.model.arguments import Ask
 from efcml.model.learner import Learner
 from efcml.model.params import Params
+from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace
 from efcml.support.aliases import Floats
 
@@ -37,20 +36,15 @@ def warmup(*, asks: bool = True, rare: bool = True) -> None:
     params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
-    learner._reshape(0, -1, True, [], 0)  # asks whether rules are too large or idle
-    learner._may_hold(0, 0)  # and how many rows they hold
-    learner._take_in(0, True, [], 0)  # which looks for the nearest rule
-    if learner.following is not None:  # what ends a doubt about the scale
-        learner.following.settle(np.zeros(2, dtype=np.bool_), None)
-    learner.answer(X, np.full(Y.shape, np.nan))
+    scores = learner.answer(X).scores
+    learner.stage(TemporalStage).addends(scores[0])  # what explanations need
+    learner.watch.settle(np.zeros(2, dtype=np.bool_), None)  # what ends a doubt about the scale
     if rare:
         _run_rare_kernels(params, X, Y)
-    learner.cases.similar_to(X[0])  # what explanations need
-    if not asks:
-        return
-    ask = Ask(0.5, False, 100.0, 0.01, QUANTILE, True, True, TRACE, False, False)
-    state, scores, wanted = np.zeros(STATE_SIZE), np.zeros((24, 2)), np.zeros(2, dtype=np.bool_)
-    learner.find_question(X, np.zeros(24), 0, ask, state, scores, wanted)
+    if asks:
+        from efcml.active import ActiveLearner  # not above: others do without
+
+        ActiveLearner(0.5).ask(learner, X[0])
 
 
 def _run_rare_kernels(params: Params, X: Floats, Y: Floats) -> None:

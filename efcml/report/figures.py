@@ -11,8 +11,8 @@ import numpy as np
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, reliability, trend
-from efcml.model.batch import label_means
 from efcml.report.reading_figures import draw_counts_and_winners, draw_reading
+from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,6 @@ class FrequencyLearner(Guarded):
     def __init__(self, n_features: int, n_labels: int) -> None:
         self.n_features = n_features
         self.n_labels = n_labels
-        self.counts: dict[str, int] = {}
         self.rows_seen = 0
         self.ones = np.zeros(n_labels)
         self.known = np.zeros(n_labels)
@@ -65,7 +64,7 @@ class FrequencyLearner(Guarded):
     def copy(self) -> FrequencyLearner:
         """Return an independent learner in the same state."""
         other = FrequencyLearner(self.n_features, self.n_labels)
-        vars(other).update(vars(self), counts={})  # arrays are replaced, never written to
+        vars(other).update(vars(self))  # arrays are replaced, never written to
         return other
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from scipy.linalg import blas
 
-from efcml.model.batch import label_means, prior_planes
-from efcml.model.prior import precision
+from efcml.model.reshape import precision
 from efcml.model.scaler import Scaler
 from efcml.rivals.fourier import FourierMap
 from efcml.rivals.ridge import choose_ridge
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
     from efcml.model.trace import Trace
@@ -51,7 +51,6 @@ class LeastSquaresLearner(Guarded):
         self.warmup_rows = warmup_rows
         self.n_fourier = n_fourier
         self.seed = seed
-        self.counts: dict[str, int] = {}
         self.rows_seen = 0
         self.scaler: Any = None  # Scaler, once there are planes
         self.fourier: FourierMap | None = None
@@ -87,7 +86,8 @@ class LeastSquaresLearner(Guarded):
     def _solve(self, R: Floats, Y: Floats) -> None:
         delta = precision(self.ridge_chosen, R.shape[1] - 1)
         known = ~np.isnan(Y)
-        target = R.T @ np.where(known, Y, 0.0) + delta[:, None] * prior_planes(Y, len(delta) - 1).T
+        target = R.T @ np.where(known, Y, 0.0)
+        target[-1] += delta[-1] * label_means(Y)  # held to flat planes
         masks = known.T if not known.all() else [slice(None)]
         self.P = [invert(R[mask].T @ R[mask] + np.diag(delta)) for mask in masks]
         if len(self.P) == 1:
@@ -159,7 +159,7 @@ class LeastSquaresLearner(Guarded):
     def copy(self) -> Self:
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), counts={}, held=list(self.held))
+        vars(other).update(vars(self), held=list(self.held))
         if self.fitted:
             other.W = self.W.copy()
             other.P = [P.copy(order="F") for P in self.P]

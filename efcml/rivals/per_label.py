@@ -14,12 +14,13 @@ import numpy as np
 
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace, learn_in_blocks
+from efcml.support.facts import take
 from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.states import nest, pick
+from efcml.support.states import nest, pick_numbered
 
 if TYPE_CHECKING:
     from efcml.model.params import Params
-    from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
+    from efcml.support.aliases import Arrays, Facts, Floats, Ints, Shapes, State
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -66,12 +67,6 @@ class OneVsRestLearner(Guarded):
         return sum(model.n_rules for model in self.models)
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How often something happened to rules, over all labels."""
-        names = self.models[0].counts
-        return {name: sum(model.counts[name] for model in self.models) for name in names}
-
-    @property
     def rows_seen(self) -> int:
         """Rows learned so far, by the label that has seen most."""
         return max(model.rows_seen for model in self.models)
@@ -88,22 +83,41 @@ class OneVsRestLearner(Guarded):
     def state(self) -> State:
         """Return facts and arrays for saving."""
         states = [model.state() for model in self.models]
-        facts: Facts = {"n_features": self.n_features, "order": self.order.tolist()}
-        facts["models"] = [part for part, _ in states]
-        facts["params"] = [part.pop("params") for part in facts["models"]][0]  # all have the same
+        models = [facts for facts, _ in states]
+        shared = {  # what all say alike is said once, as their parameters
+            name: value
+            for name, value in models[0].items()
+            if all(name in facts and facts[name] == value for facts in models)
+        }
+        own = [{k: v for k, v in facts.items() if k not in shared} for facts in models]
+        facts = {"n_features": self.n_features, "order": self.order.tolist()}
+        facts |= {"shared": shared, "models": own}
         return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
+
+    @staticmethod
+    def state_shapes(facts: Facts) -> Shapes:
+        """Return type and shape of every array of a state with these facts, or refuse them."""
+        parts = {str(i): Learner.state_shapes(part) for i, part in enumerate(parts_of(facts))}
+        return nest(**parts)
+
+    @staticmethod
+    def check_state(facts: Facts, arrays: Arrays) -> None:
+        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
+        parts = parts_of(facts)
+        for part, own in zip(parts, pick_numbered(arrays, len(parts)), strict=True):
+            Learner.check_state(part, own)
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
         """Build a learner from what :meth:`state` returned."""
-        shared = {"params": facts["params"]}
-        models = [
-            Learner.from_state(part | shared, pick(arrays, str(i)))
-            for i, part in enumerate(facts["models"])
-        ]
+        parts = parts_of(facts)
+        states = zip(parts, pick_numbered(arrays, len(parts)), strict=True)
+        models = [Learner.from_state(*state) for state in states]
         learner = cls(models[0].params, facts["n_features"], len(models))
-        learner.order = np.array(facts["order"])
-        learner.models = models
+        for model, new in zip(models, learner.models, strict=True):
+            if (model.n_features, model.n_labels) != (new.n_features, 1):
+                raise ValueError(f"the model of a label must have {new.n_features} features")
+        learner.order, learner.models = np.array(facts["order"]), models
         return learner
 
     @one_at_a_time
@@ -214,6 +228,15 @@ class ChainLearner(OneVsRestLearner):
             scores[:, label] = answer[:, 0]
             X = np.hstack([X, decide(answer)])
         return scores
+
+
+def parts_of(facts: Facts) -> list[Facts]:
+    """Return the facts of every label's learner; refuse an order that does not name each once."""
+    take(facts, "the learner", n_features=int, order=list, shared=dict, models=list)
+    order, n = facts["order"], len(facts["models"])
+    if n == 0 or {*map(type, order)} != {int} or sorted(order) != list(range(n)):
+        raise ValueError(f"the order of {n} labels must name each once")
+    return [facts["shared"] | part for part in facts["models"]]
 
 
 def decide(scores: Floats) -> Floats:

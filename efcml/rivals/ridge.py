@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.model.batch import label_means
 from efcml.support.folds import contiguous_folds, without
+from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats

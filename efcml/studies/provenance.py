@@ -22,9 +22,9 @@ OTHER_PARTS: dict[str, Any] = {  # that a run by default does not go through
     "prior": 1.0,
     "activation": "distance",
     "product_space": False,
-    "birth_plane": "blend",
+    "update": "paper",
 }
-MANY_EVENTS: dict[str, Any] = {"cases": 10, "vigilance": 0.6, "least_share": 0.12}
+MANY_EVENTS: dict[str, Any] = {"cases": 10, "vigilance": 0.6}
 
 
 def versions() -> dict[str, str]:

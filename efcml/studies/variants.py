@@ -137,6 +137,10 @@ def to_json_value(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [to_json_value(part) for part in value]
+    if hasattr(value, "__code__") or hasattr(value, "py_func"):  # two may have the same name
+        from efcml.studies.noting import describe_note  # not above: it needs this module
+
+        return f"{value.__name__} {describe_note(getattr(value, 'py_func', value))}"
     return ADDRESS.sub("", repr(value))
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from textwrap import indent, wrap
 from typing import Any, TypeVar, dataclass_transform
 
+from efcml.model.seams import is_known
 from efcml.support.checks import (
     check_choice,
     check_flag,
@@ -35,13 +36,17 @@ class Facts:
     default: Any
     kind: str
     meaning: str
-    check: Callable | None = None
+    check: Callable | None = None  # of plain values
     paper: Any = UNSET
-    kernels: bool = False  # whether kernels get it as it is
+    seam: str = ""  # kind of the function that may stand for it (efcml/model/seams.py)
 
 
-def _declare(default: Any, *facts: Any) -> Any:
-    return field(default=default, metadata={"facts": Facts(default, *facts)})
+def _declare(
+    default: Any, kind: str, meaning: str, check: Any = None, paper: Any = UNSET, seam: str = ""
+) -> Any:
+    kind = f"{kind}, or function" if seam else kind
+    facts = Facts(default, kind, meaning, check, paper, seam)
+    return field(default=default, metadata={"facts": facts})
 
 
 def number(
@@ -51,32 +56,33 @@ def number(
     paper: Any = UNSET,
     words: tuple[str, ...] = (),
     infinite: bool = False,
-    kernels: bool = False,
+    seam: str = "",
     **limits: float,
 ) -> Any:
     """Declare a number; the limits are those of `check_number`."""
     kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
     check = partial(check_number, words=words, infinite=infinite, **limits)
-    return _declare(default, kind, meaning, check, paper, kernels)
+    return _declare(default, kind, meaning, check, paper, seam)
 
 
-def whole(
-    meaning: str, *, default: int, paper: Any = UNSET, kernels: bool = False, **limits: int
-) -> Any:
+def whole(meaning: str, *, default: int, paper: Any = UNSET, **limits: int) -> Any:
     """Declare a whole number."""
     check = partial(check_whole, **limits)
-    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper, kernels)
+    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper)
 
 
-def flag(meaning: str, *, default: bool, paper: Any = UNSET, kernels: bool = False) -> Any:
+def flag(meaning: str, *, default: bool, paper: Any = UNSET, seam: str = "") -> Any:
     """Declare a switch."""
-    return _declare(default, "bool", meaning, check_flag, paper, kernels)
+    return _declare(default, "bool", meaning, check_flag, paper, seam)
 
 
-def choice(meaning: str, *, default: str, allowed: Iterable[str], paper: Any = UNSET) -> Any:
+def choice(
+    meaning: str, *, default: str, allowed: Iterable[str], paper: Any = UNSET, seam: str = ""
+) -> Any:
     """Declare one of some words."""
     kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
-    return _declare(default, kind, meaning, partial(check_choice, allowed=tuple(allowed)), paper)
+    check = partial(check_choice, allowed=tuple(allowed))
+    return _declare(default, kind, meaning, check, paper, seam)
 
 
 def other(kind: str, meaning: str, *, default: Any) -> Any:
@@ -85,7 +91,9 @@ def other(kind: str, meaning: str, *, default: Any) -> Any:
 
 
 @dataclass_transform(
-    kw_only_default=True, eq_default=False, field_specifiers=(number, whole, flag, choice, other)
+    kw_only_default=True,
+    eq_default=False,
+    field_specifiers=(number, whole, flag, choice, other),
 )
 def with_parameters(cls: type[T]) -> type[T]:
     """Give a class an ``__init__`` that keeps its parameters, all of them keywords.
@@ -126,8 +134,9 @@ def facts_of(cls: type) -> dict[str, Facts]:
 def check_parameters(values: Any) -> None:
     """Refuse the first parameter that is out of its range."""
     for name, facts in facts_of(type(values)).items():
-        if facts.check is not None:
-            facts.check(name, getattr(values, name))
+        value = getattr(values, name)
+        if facts.check is not None and not (facts.seam and is_known(facts.seam, value)):
+            facts.check(name, value)
 
 
 def printed(cls: type) -> dict[str, Any]:

@@ -42,6 +42,21 @@ def pick(entries: Mapping[str, Any], part: str) -> dict[str, Any]:
     return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
 
 
+def pick_numbered(entries: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """Return the entries of the parts "0", "1" and so on, in one pass over all of them.
+
+    Examples
+    --------
+    >>> pick_numbered({"0/W": 1, "1/W": 2, "1/rules/P": 3}, 2)
+    [{'W': 1}, {'W': 2, 'rules/P': 3}]
+    """
+    parts: list[dict[str, Any]] = [{} for _ in range(count)]
+    for name, entry in entries.items():
+        number, _, rest = name.partition("/")
+        parts[int(number)][rest] = entry
+    return parts
+
+
 def fingerprint(*arrays: Array) -> str:
     """Return a text that stands for the shapes and values of arrays.
 

@@ -1,7 +1,7 @@
-"""Choose vigilance, alpha and beta by cross-validation on an initial part of the data."""
+"""Find out whether some values of parameters are clearly better than the default."""
 
 from efcml.tuning.grid import PAPER_GRID, SHORT_GRID, Grid
+from efcml.tuning.result import TuningResult
 from efcml.tuning.search import SearchInterrupted, tune
-from efcml.tuning.tuning_result import TuningResult
 
 __all__ = ["PAPER_GRID", "SHORT_GRID", "Grid", "SearchInterrupted", "TuningResult", "tune"]

@@ -1,41 +1,41 @@
-"""The search itself: tasks to a backend, records to a file, scores to a result."""
+"""The search itself: jobs to a backend, their records to a folder, scores to a result."""
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
-from time import perf_counter
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.checks import check_backend
-from efcml.support.progress import in_words, progress_bar
+import numpy as np
+from joblib import hash as content_key
+
+from efcml import __version__
+from efcml.measures import MEASURES
+from efcml.support.checks import check_backend, check_choice, check_whole
+from efcml.support.folders import make_folder, replacing
+from efcml.support.folds import contiguous_folds
+from efcml.support.jobs import run_local
+from efcml.support.progress import progress_bar
+from efcml.support.steps import is_pipeline, last_step
+from efcml.support.table_rows import take_rows
 from efcml.support.watch import busy, ticking
-from efcml.tuning.fold_steps import check_pipeline_rows, own_params
-from efcml.tuning.grid import SHORT_GRID
-from efcml.tuning.inputs import check_folds, check_grid, check_rows
-from efcml.tuning.search_record import SearchRecord, describe
-from efcml.tuning.tuning_result import TuningResult
+from efcml.tuning.grid import SHORT_GRID, Grid, in_words, plain
+from efcml.tuning.result import TuningResult, sum_up
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas import DataFrame
 
     from efcml.support.aliases import Facts, PathLike
-    from efcml.tuning.grid import Grid
-    from efcml.tuning.task import Task
-
-# What loads numba is imported when a search begins, behind a bar: it takes seconds.
-STARTING = 3.0  # seconds until processes work
 
 
 class SearchInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a search; ``partial`` is a `TuningResult` of what was finished, or None."""
-
-    def __init__(self, message: str, partial: TuningResult | None) -> None:
-        super().__init__(message)
-        self.partial = partial
+    """Ctrl-C during a search; it says how many jobs were done."""
 
 
 def tune(
@@ -44,202 +44,223 @@ def tune(
     *,
     grid: Grid = SHORT_GRID,
     folds: int = 5,
+    measure: str = "pa",
     params: Mapping[str, Any] | None = None,
     pipeline: Any = None,
     jobs: int = 1,
     dask: Any = None,
     checkpoint: PathLike | None = None,
     progress: bool | None = None,
-    say: Callable[[str], object] | None = None,
 ) -> TuningResult:
-    """Choose vigilance, alpha and beta by cross-validation over contiguous folds.
+    """Compare the default with all points of a grid by cross-validation over contiguous folds.
 
     Each fold is held out once: the other rows are fitted, the fold is a stream, test-then-train.
-    The point with the highest partial accuracy over all held-out rows is chosen; average precision
-    breaks ties. Give the initial part of a data set only, never the stream that is scored.
+    A point is chosen only if it is clearly better than the default, which is always tried, too.
+    Give the initial part of a data set only, never the stream that is scored.
 
     Parameters
     ----------
-    X : array-like of shape (n, p)
-        Finite features.
-    Y : array-like of shape (n, K), or (n,) for one binary label
-        Labels 0 or 1, NaN where unknown. If rows know only some of their labels, every point runs
-        alone, which takes much longer.
+    X, Y : array-like of shape (n, p) and (n, K)
+        As for ``EFCMLClassifier.fit``.
     grid : Grid
-        What is searched; `SHORT_GRID` if not given. `PAPER_GRID` has the 1360 points of the paper.
+        What is searched. `PAPER_GRID` has the 1360 points of the paper.
     folds : int
         Number of folds, each a run of neighbouring rows.
+    measure : str
+        A name in `efcml.measures.MEASURES`.
     params : dict, optional
-        Other parameters of ``EFCMLClassifier``, the same for all points.
+        Parameters of ``EFCMLClassifier``; of those that are searched, the values to compare with.
     pipeline : Pipeline, optional
         Of scikit-learn, with an ``EFCMLClassifier`` as its last step, whose parameters are
-        searched. For every fold copies of the earlier steps are fitted on the other rows, and go
-        on with the fold as in `prequential`. X is whatever they take; the pipeline stays as it is.
+        searched. Copies of the whole are fitted; the pipeline itself stays as it is.
     jobs : int
         Processes on this machine; -1 for one on every core.
     dask : str or distributed.Client, optional
-        A Dask cluster that runs the tasks instead; its scheduler and workers need efcml.
+        A Dask cluster that runs the jobs instead; its scheduler and workers need efcml.
     checkpoint : path, optional
-        A file that keeps what is done. With the same file the search goes on where it ended.
+        A folder that keeps what is done. With the same folder the search goes on where it ended.
     progress : bool, optional
         Whether to show a progress bar; None shows it on a terminal and in a notebook.
-    say : callable, optional
-        Gets one line before the search: how many points, and about how long they take. For that
-        two passes are run first and timed.
-
-    Returns
-    -------
-    TuningResult
-        After Ctrl-C a `SearchInterrupted` is raised; its ``partial`` is the result for the
-        vigilances of which all folds are done.
 
     Examples
     --------
     >>> from efcml import datasets
     >>> from efcml.tuning import Grid, tune
     >>> ds = datasets.load("drifting-clusters", n=400, n_initial=60)
-    >>> grid = Grid(vigilance=[0.5, 0.9], alpha=[0.0], beta=[0.0, 1.0])
-    >>> result = tune(*ds.initial, grid=grid, folds=2)
-    >>> sorted(result.best_params)
-    ['alpha', 'beta', 'vigilance']
+    >>> result = tune(*ds.initial, grid=Grid(vigilance=[0.5, 0.9]), folds=2)
+    >>> result.default, len(result.rows())
+    ({'vigilance': 1.7}, 3)
     """
-    given = dict(params or {})
-    check_grid(grid)
     check_backend(jobs, dask)
-    tables: Any  # one for all folds, or one for each
-    with busy("loading", progress):
-        if pipeline is None:
-            settings, tables, Y = check_rows(X, Y, given)
-        else:
-            given = own_params(pipeline) | given
-            settings, tables, Y = check_pipeline_rows(pipeline, X, Y, folds, given)
-        from efcml.support.cluster import find_client
-        from efcml.tuning.task import make_tasks
-    check_folds(folds, Y)
-    if dask is not None:
-        find_client()
-    tasks = make_tasks(grid, len(Y), folds)
-    rest = settings, grid.pairs, tables, Y
-    with SearchRecord(checkpoint, describe(tables, Y, settings, grid, folds), tasks) as record:
-        try:
-            missing = [task for task in tasks if task.key not in record.lines]
-            if missing and dask is None:
-                prepare(progress)
-            if say is not None:
-                line, jobs = foretell(missing, record, rest, grid, jobs, dask, progress)
-                say(line)
-            run_tasks(missing, record, rest, jobs=jobs, dask=dask, progress=progress)
-        except KeyboardInterrupt as interrupt:
-            raise SearchInterrupted(
-                f"after {len(record.lines)} of {len(tasks)} passes",
-                finished_part(grid, folds, record.lines, given),
-            ) from interrupt
-    result = TuningResult.from_lines(grid, record.lines.values(), given)
-    if result.diverged.any():
-        from efcml.model.divergence import DivergenceWarning
-
-        warnings.warn(
-            f"rules ran away in {int(result.diverged.sum())} of"
-            f" {len(grid) * folds} fits and went on without proximal steps; result.diverged says"
-            " where.",
-            DivergenceWarning,
-            stacklevel=2,
-        )
-    return result
+    check_choice("measure", measure, MEASURES)
+    n = check_rows(X, Y, folds)
+    with busy("loading", progress):  # numba, which takes seconds
+        model = make_model(params, pipeline)
+        points = list_points(model, grid)
+    # Without a folder nothing needs to be found again, and steps may be such as cannot be pickled.
+    search = "" if checkpoint is None else content_key([__version__, model.get_params(), X, Y])
+    shown = tuple(dict.fromkeys([measure, "pa", "ap"]))
+    work = [
+        Job(point, rows, shown, content_key([search, point, rows.start, rows.stop, shown]))
+        for point in points
+        for rows in contiguous_folds(n, folds)
+    ]
+    record = Record(checkpoint, work)
+    try:
+        run_jobs(work, record, (model, X, Y), jobs, dask, progress)
+    except KeyboardInterrupt as interrupt:
+        raise SearchInterrupted(f"after {len(record)} of {len(work)} jobs") from interrupt
+    lines = [record[one.key] for one in work]
+    warn_of_divergence(lines)
+    return sum_up(points, lines, measure, fixed_params(model))
 
 
-def prepare(progress: bool | None) -> None:
-    """Compile once, not in every process."""
-    from efcml.model.warm import warmup
-
-    with busy("compiling, if it is the first time", progress):
-        warmup(asks=False, rare=False)
-
-
-def foretell(
-    missing: list[Task],
-    record: SearchRecord,
-    rest: tuple[Any, ...],
-    grid: Grid,
-    jobs: int,
-    dask: Any,
-    progress: bool | None,
-) -> tuple[str, int]:
-    """Return in words how large a search is and about how long it takes, and with how many jobs.
-
-    A pass takes the longer the more rules there are, so two are timed, of the lowest and of the
-    highest vigilance. They count: their tasks are taken from ``missing``. Where the rest is done
-    before processes would have started, there is one job.
-    """
-    total, done = len(record.keys), len(record.lines)
-    size = (
-        f"{len(grid)} points ({len(grid.vigilance)} of vigilance, {len(grid.pairs)} of alpha and"
-        f" beta) in {total // len(grid.vigilance)} folds: {total} passes"
-    )
-    if done:
-        size += f", {done} of them done already"
-    if not missing:
-        return size, jobs
-    if dask is not None:
-        from efcml.support.cluster import connected
-
-        with connected(dask):  # if it is there; how many workers it will have, nobody knows
-            return f"{size}, on the cluster", jobs
-    from joblib import effective_n_jobs
-
-    from efcml.support.jobs import run_local
-    from efcml.tuning.task import run_task
-
-    timed = {}
-    with busy("timing two passes", progress):
-        for task in [missing.pop(0), *missing[-1:]]:
-            begin = perf_counter()
-            for line in run_local([task], 1, *rest, function=run_task):
-                record.add(line)
-            timed[task.vigilance] = perf_counter() - begin
-    del missing[-1:]
-    seconds, workers, where = sum(timed.values()) / len(timed) * len(missing), 1, ""
-    if effective_n_jobs(jobs) > 1 and seconds > 5.0 * STARTING:
-        workers = min(effective_n_jobs(jobs), len(missing))
-        seconds, where = seconds / workers + STARTING, f" in {workers} processes"
-    took = ", ".join(f"{spent:.2g} s with vigilance {value:g}" for value, spent in timed.items())
-    return f"{size}, about {in_words(max(seconds, 1.0))}{where} (a pass took {took})", workers
+def check_rows(X: Any, Y: Any, folds: int) -> int:
+    """Return the number of rows; what else is wrong with them the first job says."""
+    n, others = n_rows(X), n_rows(Y)
+    check_whole("folds", folds, least=2)
+    if n != others:
+        raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
+    if folds > n:
+        raise ValueError(f"folds is {folds} for {n} rows: choose fewer folds.")
+    return n
 
 
-def run_tasks(
-    missing: list[Task],
-    record: SearchRecord,
-    rest: tuple[Any, ...],
-    *,
-    jobs: int,
-    dask: Any,
-    progress: bool | None,
+def make_model(params: Mapping[str, Any] | None, pipeline: Any) -> Any:
+    """Return a new model with the parameters to compare with."""
+    from efcml import EFCMLClassifier
+
+    model = EFCMLClassifier()
+    if pipeline is not None:
+        if not (is_pipeline(pipeline) and isinstance(last_step(pipeline), EFCMLClassifier)):
+            raise TypeError("pipeline must be a Pipeline that ends in an EFCMLClassifier.")
+        from sklearn.base import clone
+
+        model = clone(pipeline)
+    last_step(model).set_params(**(params or {}))
+    return model
+
+
+def fixed_params(model: Any) -> Facts:
+    """Return what is not as in a new classifier."""
+    usual, own = type(last_step(model))().get_params(), last_step(model).get_params()
+    return {name: own[name] for name in own if repr(own[name]) != repr(usual[name])}
+
+
+def list_points(model: Any, grid: Any) -> list[Facts]:
+    """Return the point of the model as it is, then those of the grid; refuse bad values."""
+    if not isinstance(grid, Grid):
+        raise TypeError(f"grid is a {type(grid).__name__}: give Grid(vigilance=[...], ...).")
+    last = last_step(model)
+    for name, values in grid.axes.items():
+        check_choice("a name in the grid", name, last.get_params())
+        for value in values:  # a row is enough to be told what is allowed
+            type(last)(**{name: value}).partial_fit([[0.0]], [[0.0]])
+    default = {name: plain(last.get_params()[name]) for name in grid.axes}
+    return [default, *(point for point in grid.points if point != default)]
+
+
+def run_jobs(
+    work: list[Job], record: Record, rest: Any, jobs: int, dask: Any, progress: bool | None
 ) -> None:
-    """Run the tasks that the record lacks; ``rest`` goes to every task."""
+    """Run the jobs that the record lacks; ``rest`` goes to every job."""
+    from efcml import warmup
     from efcml.support.cluster import run_dask
-    from efcml.support.jobs import run_local
-    from efcml.tuning.task import run_task
 
-    if dask is None:
-        backend = run_local(missing, jobs, *rest, function=run_task)
-    else:
-        backend = run_dask(missing, dask, *rest, function=run_task)
-    bar = progress_bar(
-        len(record.keys), "tuning", unit="pass", show=progress, initial=len(record.lines)
-    )
+    missing = [one for one in work if one.key not in record]
+    if missing and dask is None:
+        with busy("compiling, if it is the first time", progress):  # once, not in every process
+            warmup(asks=False, rare=False)
+    run, place = (run_local, jobs) if dask is None else (run_dask, dask)
+    bar = progress_bar(len(work), "tuning", unit="job", show=progress, initial=len(record))
     # Closed at once, also after Ctrl-C: this ends what is still running.
-    with bar, ticking(bar), closing(backend) as lines:
+    with bar, ticking(bar), closing(run(missing, place, *rest, function=run_job)) as lines:
         for line in lines:
             record.add(line)
             bar.update(1)
 
 
-def finished_part(
-    grid: Grid, folds: int, lines: Mapping[tuple[float, int], Facts], given: dict[str, Any]
-) -> TuningResult | None:
-    """Return the result for the vigilances that have all their folds, or None if none has."""
-    whole = [v for v in grid.vigilance if all((v, fold) in lines for fold in range(folds))]
-    if not whole:
-        return None
-    done = [line for (vigilance, _), line in lines.items() if vigilance in whole]
-    return TuningResult.from_lines(replace(grid, vigilance=tuple(whole)), done, given)
+def warn_of_divergence(lines: list[Facts]) -> None:
+    """Warn once if the guard has stopped rules of any job."""
+    from efcml.model.warnings_of import DivergenceWarning
+
+    n = sum(line["diverged"] for line in lines)
+    if n:
+        text = f"rules ran away in {n} of {len(lines)} fits; the column diverged says where."
+        warnings.warn(text, DivergenceWarning, stacklevel=3)
+
+
+# -- jobs -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs to know besides the model and the rows."""
+
+    point: Facts
+    rows: slice  # held out
+    measures: tuple[str, ...]
+    key: str  # what its record is found by
+
+
+def run_job(job: Job, model: Any, X: Any, Y: Any) -> Facts:
+    """Return the record of one job, or raise an error that says in one line which one it was."""
+    try:
+        return score(job, deepcopy(model), X, Y)
+    except Exception as error:
+        kind = ValueError if isinstance(error, ValueError) else RuntimeError  # of what was given
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        where = f"rows {job.rows.start} to {job.rows.stop - 1} held out"
+        raise kind(f"{told} ({in_words(job.point)}; {where})") from error
+
+
+def score(job: Job, model: Any, X: Any, Y: Any) -> Facts:
+    """Fit the other rows, stream the fold; return what every row of it adds to each measure."""
+    from efcml.evaluation import prequential
+    from efcml.model.warnings_of import DivergenceWarning
+
+    rows = np.arange(n_rows(X))
+    new, rest = rows[job.rows], np.delete(rows, job.rows)
+    last_step(model).set_params(**job.point)
+    with warnings.catch_warnings(record=True) as told:  # the search warns once, at its end
+        warnings.simplefilter("always")
+        model.fit(take_rows(X, rest), take_rows(Y, rest))
+        result = prequential(model, take_rows(X, new), take_rows(Y, new), progress=False)
+    tallies = {}
+    for name in job.measures:
+        predicted, ready = result.taken_by(name)
+        tallies[name] = MEASURES[name].tallies(result.Y, predicted, ready=ready).tolist()
+    diverged = any(issubclass(one.category, DivergenceWarning) for one in told)
+    rules = int(result.rules[-1])
+    return {"key": job.key, "point": job.point, "rules": rules, "diverged": diverged} | tallies
+
+
+def n_rows(table: Any) -> int:
+    """Return the number of rows of a table of any kind."""
+    return table.shape[0] if hasattr(table, "shape") else len(table)
+
+
+class Record(dict[str, "Facts"]):
+    """Finished jobs by key; with a folder, a file for each, whole or not there."""
+
+    def __init__(self, folder: PathLike | None, jobs: list[Job]) -> None:
+        super().__init__()
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            make_folder(self.folder)
+            self.update({job.key: line for job in jobs if (line := self.read(job.key))})
+
+    def read(self, key: str) -> Facts | None:
+        """Return what the folder has of a job; None if that is nothing, or cannot be used."""
+        try:
+            line = json.loads((Path(self.folder or "") / f"{key}.json").read_text("utf-8"))
+            return line if line["key"] == key else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def add(self, line: Facts) -> None:
+        """Keep the record of one job."""
+        self[line["key"]] = line
+        if self.folder is not None:
+            with replacing(self.folder / f"{line['key']}.json") as file:
+                file.write(json.dumps(line, default=str).encode())

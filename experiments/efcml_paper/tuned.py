@@ -1,12 +1,13 @@
 """EFC-ML's parameters, chosen on the initial part of every set and kept in a file.
 
-The whole grid is cross-validated over contiguous folds (`efcml.tuning.tune`). Its least squares
-alone and its static copy take over what was chosen; rivals are chosen by runs (`plan`).
+The whole grid is cross-validated over contiguous folds (`efcml.tuning.tune`). As in the paper the
+point with the highest partial accuracy is taken, also if others cannot be told apart from it;
+average precision breaks ties. Its least squares alone and its static copy take over what was
+chosen; rivals are chosen by runs (`plan`).
 """
 
 import hashlib
 import json
-from dataclasses import asdict
 
 import efcml
 from efcml.studies import provenance
@@ -16,7 +17,7 @@ from efcml_paper.runs import make_run
 from efcml_paper.scale import LARGE
 
 SHOWN = 5  # best points that are kept
-SEARCH = "0.1.0"  # the version in which searches were last changed
+SEARCH = "0.2.0"  # the version in which searches were last changed
 
 
 def tune_sets(sets, scale, folder, workers, *, say=print):
@@ -28,11 +29,11 @@ def tune_sets(sets, scale, folder, workers, *, say=print):
         run = make_run(name, limits=(scale.large_grid_rows, None) if large else scale.limits)
         # What stands for a search: method, data, rows and grid.
         facts = [SEARCH, provenance.method(), run.source.fingerprint, run.key, scale.folds]
-        text = json.dumps([*facts, asdict(grid)])
+        text = json.dumps([*facts, grid.axes])
         task = hashlib.sha256(text.encode()).hexdigest()[:12]
         if choices.get(name, {}).get("fingerprint") == task:
             continue
-        checkpoint = folder.parent / "checkpoints" / f"{name}-{task}.jsonl"
+        checkpoint = folder.parent / "checkpoints" / f"{name}-{task}"
         found = search(run, grid, scale.folds, workers, checkpoint, say)
         choices[name] = {"fingerprint": task} | found
         with replacing(folder / "tuned.json") as file:
@@ -48,18 +49,26 @@ def search(run, grid, folds, workers, checkpoint, say):
     make_folder(checkpoint.parent)
     result = tune(X, Y, grid=grid, folds=folds, checkpoint=checkpoint, **workers)
     say(f"  {name}: {result!r}")
-    points = sorted(result.rows(), key=lambda point: (-point["pa"], -point["ap"]))
+    inside = [row for row in result.rows() if is_in(grid, row)]
+    points = sorted(inside, key=lambda row: (-row["pa"], -(row["ap"] or 0.0)))
+    values = {name: points[0][name] for name in grid.axes}
     return {
         "version": efcml.__version__,
         "method": provenance.method(),
         "rows": n,
         "folds": folds,
         "points": size,
-        "parameters": result.best_params,
-        "pa": result.best_pa,
-        "ap": result.best_ap,
+        "parameters": result.params | values,
+        "pa": points[0]["pa"],
+        "ap": points[0]["ap"],
+        "tied": len(result.tied),
         "best": points[:SHOWN],
     }
+
+
+def is_in(grid, row):
+    """Tell whether a grid has a point: the default is tried, too, and may be another one."""
+    return all(row[name] in values for name, values in grid.axes.items())
 
 
 def read_choices(folder):

@@ -15,8 +15,9 @@ WRONG = {  # never allowed, whatever the limits are
     check_whole: [1.5, 10.0, "1", None, True, NAN, INF],
     check_flag: ["yes", None, 2],
     check_choice: ["Other", 1, None, True, ["shift"]],
+    None: ["unknown", ("unknown",), 1],  # stages
 }
-RIGHT = {check_flag: [True, False, np.True_], check_choice: [], check_number: [], check_whole: []}
+RIGHT = {check_flag: [True, False, np.True_], None: [(), []]}
 
 
 def rule_of(name):
@@ -50,5 +51,5 @@ def accepted(name):
     values = [limits[limit] for limit in ("least", "most") if limit in limits]
     values += [next_to(check, limits["above"], INF)] if "above" in limits else []
     values += [next_to(check, limits["below"], -INF)] if "below" in limits else []
-    values += [*limits.get("words", ()), *limits.get("allowed", ()), *RIGHT[check]]
+    values += [*limits.get("words", ()), *limits.get("allowed", ()), *RIGHT.get(check, [])]
     return values + ([INF] if limits.get("infinite") else [])

@@ -6,24 +6,18 @@ Parameters of a learner are set here, so that tests do not depend on defaults.
 import os
 
 import numpy as np
-from naive import learner as naive
-from naive.following import NaiveFollower
-from naive.gaps import NaiveGapped, NaiveGappedFollower
-from numpy.testing import assert_allclose
+from naive.learner import NaiveLearner
+from naive.rules import NaiveRules
+from naive.stages import NaiveCases, NaiveLabels, NaiveTemporal
 
-from efcml.model import merging
-from efcml.model.birth import give_birth
-from efcml.model.casebase import CaseBase
-from efcml.model.fields import FIELDS
+from efcml.model import reshape
+from efcml.model.fit import Prior
+from efcml.model.labels import LabelLayer
 from efcml.model.learner import Learner
-from efcml.model.memories import begin_brief, follow_antecedents
 from efcml.model.params import Params
-from efcml.model.rulebase import RuleBase
+from efcml.model.scaler import Scaler
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-
-# (features, labels, rules)
-SIZES = [(1, 1, 1), (1, 3, 2), (3, 1, 4), (4, 3, 6)]
 
 # A parameter that is not named has its default.
 PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
@@ -34,8 +28,6 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "bandwidth": 2.0,
     "activation": "density",
     "lipschitz": "exact",
-    "n_steps": 1,
-    "step_interval": 0.0,
     "forgetting": 1.0,
     "prior": 1.0,
     "birth_width": 0.3,
@@ -47,59 +39,19 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "product_space": True,
     "splitting": "off",
     "split_share": 0.4,
-    "least_share": 0.0,
-    "max_rules": 1000,
+    "max_rules": 40,
+    "update": "rls",
     "activation_floor": 1e-4,
     "clip": 6.0,
-    "scaling": "follow",
+    "scaling": "frozen",
     "warmup_rows": 20,
-    "provisional": True,
-    "birth_learning": True,
-    "birth_plane": "nearest",
     "cases": 0,
-    "case_width": 0.25,
-    "case_noise": 1.0,
-    "caution": False,
     "time": False,
-    "weight_limit": 1e6,
 }
-NOT_IN_NAIVE = (
-    "birth_width",
-    "clip",
-    "scaling",
-    "warmup_rows",
-    "provisional",
-    "max_rules",
-    "decision",
-)
-STORED_BY_LABEL = [
-    field.name for field in FIELDS if field.dims[-1:] == ("d",) and field.dims[1] in "KL"
-]
-FIXED_RULES = {"vigilance": 1e9, "merging": False, "variance_floor": 0.0}
 
 
-class AsWritten:
-    """A rule base with its arrays as the formulas have them, (d, K), to read and to write.
-
-    Symmetric matrices are to be read only.
-    """
-
-    def __init__(self, rules):
-        self.rules = rules
-
-    def __getattr__(self, name):
-        array = getattr(self.rules, name)
-        return array.swapaxes(1, 2) if name in STORED_BY_LABEL else array
-
-
-class Unscaled:
-    """A scaler that changes nothing."""
-
-    def transform(self, X):
-        return np.ascontiguousarray(X)
-
-    def count_clipped(self, scaled):
-        return np.zeros(scaled.shape[1])
+def make_params(**changes):
+    return Params(**(PARAMETERS | changes))
 
 
 def random_rows(rng, n, p, K, share=1.0):
@@ -117,135 +69,62 @@ def with_gaps(rng, X, share=0.3):
     return X
 
 
-def random_covariance(rng, n):
-    A = rng.normal(size=(n, n + 3))
-    return A @ A.T / n + 0.1 * np.eye(n)
-
-
-def random_precisions(rng, n_rules, n):
-    return np.array([np.linalg.inv(random_covariance(rng, n)) for _ in range(n_rules)])
-
-
-def random_correlation(rng, K, n=30):
-    _, Y = random_rows(rng, n, 2, K)
-    return naive.correlation(np.cov(Y.T, bias=True).reshape(K, K), 1.0)
-
-
 def start_variance(p, K):
     return np.append(np.linspace(0.5, 2.0, p), np.full(K, 0.25))
 
 
-def prior_precision(p, prior=1.0):
-    return np.append(np.full(p, prior), 0.01 * prior)
-
-
-def make_params(**changes):
-    return Params(**(PARAMETERS | changes))
-
-
-def unscaled_learner(p, K, *, capacity=8, shared=None, renewal=None, **changes):
+def unscaled_learner(p, K, *, shared=None, **changes):
     """A learner without rules that takes features as they are, and knows S_0 and its prior."""
     params = make_params(**changes)
-    learner = Learner(params, p, K, capacity=capacity)
-    learner.rules = RuleBase(p, K, capacity=capacity)
-    learner.scaler = Unscaled()
-    learner.start_variance = start_variance(p, K)
-    learner.prior_precision = prior_precision(p, params.prior)
-    learner.split_share, learner.shared, learner.renewal = params.split_share, shared, renewal
-    learner._steer()
-    learner.cases = CaseBase(p, K, params.cases, params.case_width, params.case_noise)
-    learner._forget_recent(room=params.forgetting == "auto" and params.cases > 0)
-    learner.sequel = learner._new_sequel()
-    if params.forgetting == "auto":
-        learner.brief = begin_brief(learner.rules)
+    learner = Learner(params, p, K)
+    learner.scaler = Scaler(np.zeros(p), np.ones(p), params.clip)
+    learner.stages = learner._make_stages()
+    learner.labels = LabelLayer(K, params.decision)
+    rules = learner.rules
+    rules.S_0, rules.prior = start_variance(p, K), Prior(params.prior, shared)
+    rules.split_share = params.split_share
+    memories = 2 if params.follows else 1
+    rules.arrays = reshape.allocate(p, K, params.max_rules + 1, memories)
+    if shared is not None:
+        reshape.set_renewal(rules.arrays)
+    rules.settings = rules._settings()
     return learner
 
 
-def naive_learner(p, K, *, gaps=False, **changes):
-    """The slow twin of `unscaled_learner`; with ``gaps`` it takes rows that lack features."""
-    values = PARAMETERS | changes
-    values = {name: value for name, value in values.items() if name not in NOT_IN_NAIVE}
-    values["prior_intercept"] = 0.01 * values["prior"]
-    kinds = NaiveGapped, NaiveGappedFollower
-    if not gaps:
-        kinds = naive.NaiveLearner, NaiveFollower
-    kind = kinds[values["forgetting"] == "auto"]
-    return kind(p=p, K=K, S_0=start_variance(p, K), **values)
-
-
-def learner_with_rules(rng, n_rules, p, K, **changes):
-    """An unscaled learner with young rules at random places and random consequents."""
-    learner = unscaled_learner(p, K, **changes)
-    for _ in range(n_rules):
-        add_rule(learner, rng.normal(size=p + K), rng.normal(size=(p + 1, K)))
-    return learner
-
-
-def add_rule(learner, z, W):
-    """Give birth to a rule outside of a stream; counted, so that the balance stays true."""
-    learner.counts["births"] += 1
-    priors, W = (learner.start_variance, learner.prior_precision), np.ascontiguousarray(W.T)
-    born = [give_birth(rules, z, W, learner.rows_seen, *priors) for rules in learner.memories]
-    return born[0]
-
-
-def polish(learner, rule):
-    """Proximal steps of one rule outside of a stream."""
-    merging.polish(learner.rules, rule, learner.rows_seen, learner.settings)
+def naive_learner(p, K, *, shared=None, **changes):
+    """The slow twin of `unscaled_learner`."""
+    params = make_params(**changes)
+    twin = NaiveLearner(params, p, K)
+    twin.mean, twin.deviation = np.zeros(p), np.ones(p)
+    prior = params.prior, shared
+    twin.rules = NaiveRules(params, p, K, start_variance(p, K), prior, params.split_share)
+    if shared is not None:
+        twin.rules.set_renewal()
+    twin.cases = [NaiveCases(p, K, params.cases)] if params.cases else []
+    if params.cases and params.follows:
+        twin.cases.append(NaiveCases(p, K, 25, recent=True))
+    twin.time = NaiveTemporal(K) if params.time else None
+    twin.labels = NaiveLabels(K, params.decision)
+    return twin
 
 
 def state_of(learner):
     """Everything that learning changes, as a dictionary of copies."""
-    state = {"counts": dict(learner.counts), "rows_seen": learner.rows_seen}
-    state["held"] = [np.concatenate(pair) for pair in learner.held]
-    if learner.fitted:
-        state["n_groups"] = learner.rules.n_groups
-        state["next_uid"] = learner.rules.next_uid
-        for field in FIELDS:
-            state[field.name] = np.array(getattr(learner.rules, field.name))
-        if learner.brief is not None:
-            follow_antecedents(learner.brief, learner.rules)
-            for field in FIELDS:
-                state[f"brief/{field.name}"] = np.array(getattr(learner.brief, field.name))
-        state |= {f"cases/{name}": array for name, array in learner.cases.state().items()}
-        state |= {f"recent/{name}": array for name, array in learner.recent.state().items()}
-        state["recent_trial"] = learner.recent_trial.copy()
-        state |= {f"sequel/{name}": array for name, array in learner.sequel.state().items()}
-        if learner.following is not None:
-            state |= {"mean": learner.scaler.mean, "scale": learner.scaler.scale}
-            state |= {f"follow/{name}": a for name, a in learner.following.state().items()}
-    return state
+    facts, arrays = learner.state()
+    return {name: value for name, value in facts.items() if name != "params"} | arrays
 
 
 def assert_identical(actual, expected):
     """Compare two states of `state_of` bit for bit."""
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        gaps = name in ("held", "follow/labels", "follow/rows")
-        same = np.array_equal(actual[name], value, equal_nan=gaps)
-        assert same, f"{name} differs"
-
-
-def assert_near(found, expected, rtol, atol, name):
-    """Compare like assert_allclose, which takes longer than the learner: it only speaks here."""
-    close = np.shape(found) == np.shape(expected) and (
-        np.abs(found - expected) <= atol + rtol * np.abs(expected)
-    )
-    if not np.all(close):
-        assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=name)
-        assert np.shape(found) == np.shape(expected), name
-
-
-def assert_same_rules(rules, twins, rtol=1e-6, atol=1e-7):
-    """Compare a RuleBase with the list of rules of a naive learner, every field."""
-    assert rules.n_rules == len(twins)
-    rules = AsWritten(rules)
-    if twins:
-        for name, expected in naive.stack_rules(twins).items():
-            assert_near(getattr(rules, name), expected, rtol, atol, name)
+        if isinstance(value, np.ndarray):
+            assert actual[name].tobytes() == value.tobytes(), f"{name} differs"
+        else:
+            assert actual[name] == value, name
 
 
 def assert_balanced(learner):
-    counts = learner.counts
-    come, gone = counts["births"] + counts["splits"], counts["merges"] + counts["drops"]
+    counts = learner.rules.counts
+    come, gone = counts["birth"] + counts["split"], counts["merge"] + counts["drop"]
     assert come - gone == learner.n_rules

@@ -140,7 +140,7 @@ unknown-counts-as-said measures/measures.py
 weakest-rules-first explain/learner_rules.py
     covers_all, -rules[r].decides, => covers_all, rules[r].decides,
 pushes-from-the-mean explain/explaining.py
-    (own[r][0] - rule.scaled_center) => (own[r][0] - rule.scaled_mean)
+    (taken[0] - rule.scaled_center) => (taken[0] - rule.scaled_mean)
 drift-a-row-late datasets/drift_streams.py
     return np.arange(len(self.cluster)) >= row => return np.arange(len(self.cluster)) > row
 columns-in-file-order tables/encoder.py
@@ -149,10 +149,10 @@ minutes-as-hundredths tables/columns.py
     moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
-groups-not-restored saving/tabular.py
-    "_groups": {name: tuple(columns) for name, columns in facts["groups"]}, => "_groups": {},
-precision-not-checked saving/learners.py
-    "rules/joint_precision", "rules/input_precision") => "rules/joint_precision")
+groups-not-restored saving/faces.py
+    "_groups": groups, "learner_" => "_groups": {}, "learner_"
+sizes-not-checked saving/archive.py
+    if asked > size: => if asked < 0:
 events-of-a-resumed-run cli/stream_run.py
     (rows + row, kind, uid) => (row, kind, uid)
 predictions-misnumbered cli/run_command.py
@@ -161,9 +161,8 @@ orders-sorted-backwards studies/paired.py
     return values[np.argsort(rows)] => return values[np.argsort(np.argsort(rows))]
 orders-share-a-model studies/cell_run.py
     model = fitted if last else copy_fitted(fitted) => model = fitted
-best-by-precision-first tuning/tuning_result.py
-- np.lexsort((-np.nan_to_num(self.ap.ravel(), nan=-1.0), -self.pa.ravel()))
-+ np.lexsort((-self.pa.ravel(), -np.nan_to_num(self.ap.ravel(), nan=-1.0)))
+winner-among-ties tuning/result.py
+    if row["low"] > 0.0 => if row["gain"] > 0.0
 unknown-counts-in-frequency report/labels.py
     float(Y[known].mean()) => float(np.nan_to_num(Y).mean())
 new-features-were-zero compat/river.py

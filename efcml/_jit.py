@@ -1,0 +1,88 @@
+"""How functions are compiled: plain numba, kept on disk from one run to the next.
+
+Numba looks only at the file of a function when it decides whether kept code is still good, not at
+the functions that it calls. So there is one folder for every state of the sources.
+"""
+
+import gc
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from numba import config, njit
+
+PACKAGE = Path(__file__).resolve().parent
+KEPT = 3  # folders: the present one and those of the last edits
+
+# Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
+SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # a quarter quicker
+
+
+def folder_of_sources() -> Path:
+    """Return the folder for these sources; when it is a new one, the oldest are removed."""
+    digest = hashlib.sha256(str(config.BOUNDSCHECK).encode())
+    for path in (Path(__file__), *sorted(PACKAGE.glob("kernels/*.py"))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    parent = Path(config.CACHE_DIR or PACKAGE / "__pycache__")
+    folder = parent / f"kernels-{digest.hexdigest()[:16]}"
+    if not folder.exists():
+        others = sorted(parent.glob("kernels-*"), key=_age)
+        for path in others[: max(0, len(others) + 1 - KEPT)]:
+            shutil.rmtree(path, ignore_errors=True)
+    return folder
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another process was quicker
+        return 0.0
+
+
+FOLDER = folder_of_sources()
+COMPILES = not FOLDER.exists()  # in this process, unless another is quicker
+
+
+@contextmanager
+def quick_compiling() -> Iterator[None]:
+    """Leave garbage alone in a process that compiles.
+
+    Numba makes millions of objects that stay; to look through them takes a tenth of its time.
+    """
+    collects = COMPILES and gc.isenabled()
+    if collects:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _compiled(**options: Any) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
+        usual, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
+        try:
+            return njit(**OPTIONS, **options)(function)
+        finally:
+            config.CACHE_DIR = usual
+
+    return decorate
+
+
+driver = _compiled()  # called from Python
+kernel = _compiled(**INNER)  # called from kernels only
+leaf = _compiled(**INNER, fastmath=SAFE_FASTMATH)  # likewise; the order of sums does not matter
+
+
+def with_names(function: Any, **names: Any) -> Any:
+    """Return a compiled function in which some names stand for something else; it is not kept."""
+    plain = getattr(function, "py_func", function)
+    other = FunctionType(plain.__code__, plain.__globals__ | names, plain.__name__)
+    return njit(**OPTIONS | {"cache": False})(other)

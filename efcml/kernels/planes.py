@@ -1,0 +1,157 @@
+"""Planes of the rules: what they say, how they learn, slow and fast memory, label sums.
+
+W, B and W_0 are (labels, d), intercept last. A *group* of labels shares P, G and Delta: labels that
+have been known in the same rows so far. ``group`` (K,) names the group of every label.
+"""
+
+from efcml._jit import driver, kernel, leaf
+from efcml.kernels.linalg import add_outer, dot, multiply
+
+SLOW, FAST = 0, 1  # the memories
+GAIN, SPREAD, ERROR, WEIGHT = 0, 1, 2, 3  # sums of a trial
+FAST_KEPT = 0.97  # of the fast memory after a row that the rule learns alone
+WINDOW = 0.98  # likewise, of a trial
+HELD = 5.0  # squared errors of a row that speak against the fast memory
+MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
+PAIRS, ONES, BOTH = 0, 1, 2  # label sums over rows that know c and k: weight, y_c, y_c y_k
+DRIFTS, CALM = 0.5, 0.25  # share from which on a rule drifts, and below which it has ended
+STEADY, DRIFTING, NEWS = 0, 1, 2  # values of `drifting`; news are an event to be noted
+QUIET = 3  # likewise: the rule was split, and waits until it is calm
+SPLIT = QUIET + 200  # counted down: rows in which halves part, which is no drift of the stream
+
+
+@leaf
+def read_planes(row, W, heights):
+    """Write the height of every plane at ``r = [x, 1]``."""
+    for c in range(W.shape[0]):
+        total = 0.0
+        for i in range(row.shape[0]):
+            total += row[i] * W[c, i]
+        heights[c] = total
+
+
+# How far something is trusted, by least squares on its last errors
+
+
+@driver
+def share_of(trial, held, towards):
+    """Return ``m = (sum e d + h m_0) / (sum d^2 + h)``, ``h = held mean(e^2)``, within 0 and 1.
+
+    e are errors, d what would be taken off them; without evidence the share is m_0 = ``towards``.
+    """
+    if trial[WEIGHT] <= 0.0:
+        return towards
+    h = held * trial[ERROR] / trial[WEIGHT]
+    against = trial[SPREAD] + h
+    if against <= 0.0:
+        return towards
+    return min(1.0, max(0.0, (trial[GAIN] + h * towards) / against))
+
+
+@kernel
+def count_trial(errors, steps, known, weight, keep, trial):
+    """Add a row to the sums of a share: errors so far, and what would be taken off them."""
+    for s in range(4):
+        trial[s] *= keep
+    for c in range(known.shape[0]):
+        if known[c]:
+            trial[GAIN] += weight * errors[c] * steps[c]
+            trial[SPREAD] += weight * steps[c] * steps[c]
+            trial[ERROR] += weight * errors[c] * errors[c]
+    trial[WEIGHT] += weight
+
+
+@kernel
+def answer(row, n_rules, W, trial, heights, answers, shares):
+    """Write what every rule says: ``W_slow + m (W_fast - W_slow)`` at the row.
+
+    Heights of the planes (rules, memories, K) and the shares m are kept for learning.
+    """
+    last = W.shape[1] - 1
+    for i in range(n_rules):
+        shares[i] = share_of(trial[i], HELD, 0.0)
+        for m in range(last + 1):
+            read_planes(row, W[i, m], heights[i, m])
+        for c in range(answers.shape[1]):
+            gap = heights[i, last, c] - heights[i, SLOW, c]
+            answers[i, c] = heights[i, SLOW, c] + shares[i] * gap
+
+
+@kernel
+def note_drift(fact, share):
+    """Mark a rule whose fast memory has come to be trusted, until it no longer is.
+
+    A rule that was split learns to differ from its other half, first in the fast memory; it is
+    quiet for a while, and until it is calm.
+    """
+    if fact.drifting > QUIET:
+        fact.drifting -= 1
+    elif fact.drifting == STEADY and share > DRIFTS:
+        fact.drifting = NEWS
+    elif fact.drifting != STEADY and share < CALM:
+        fact.drifting = STEADY
+
+
+# Learning
+
+
+@driver
+def learn_planes(row, y, known, weight, keep, heights, group, P, W, v):
+    """Learn a row by recursive fuzzily weighted least squares (eq. 9 to 11).
+
+    With the weight Psi and ``l = forgetting^Psi``, for every group of labels that is known:
+
+        g = Psi P r / (l + Psi r'P r),  W <- W + g (y - r'W),  P <- (P - g r'P) / l
+
+    ``heights`` are r'W, ``v`` is a workspace. Returns whether P is to be derived anew from the
+    sums, which others keep. Another update takes the same arguments.
+    """
+    groups, d, lost = P.shape[0], row.shape[0], False
+    for g in range(groups):
+        gain = 0.0
+        for c in range(y.shape[0]):
+            if group[c] != g or not known[c]:
+                continue
+            if gain == 0.0:  # once for all labels of the group
+                multiply(P[g], d, row, v)
+                gain = weight / (keep + weight * dot(row, v, d))
+                add_outer(P[g], d, 1.0 / keep, -gain / keep, v)
+                lost = lost or weight > MOST_SHRINK * keep * gain
+            step = gain * (y[c] - heights[c])
+            for i in range(d):
+                W[c, i] += step * v[i]
+    return lost
+
+
+@kernel
+def add_sums(row, y, known, weight, keep, group, G, Delta, B):
+    """Add a row to ``G <- l G + Psi r r'``, ``B <- l B + Psi y r``; forget of ``Delta <- l Delta``.
+
+    Groups that the row does not know stay as they are.
+    """
+    d = row.shape[0]
+    for g in range(G.shape[0]):
+        counted = False
+        for c in range(y.shape[0]):
+            if group[c] != g or not known[c]:
+                continue
+            if not counted:
+                counted = True
+                add_outer(G[g], d, keep, weight, row)
+                for i in range(d):
+                    Delta[g, i] *= keep
+            push = weight * y[c]
+            for i in range(d):
+                B[c, i] = keep * B[c, i] + push * row[i]
+
+
+@kernel
+def count_labels(y, known, weight, keep, sums):
+    """Add a row to the label sums (3, K, K): over rows that know both labels of a pair."""
+    K = y.shape[0]
+    for c in range(K):
+        for k in range(K):
+            if known[c] and known[k]:
+                sums[PAIRS, c, k] = keep * sums[PAIRS, c, k] + weight
+                sums[ONES, c, k] = keep * sums[ONES, c, k] + weight * y[c]
+                sums[BOTH, c, k] = keep * sums[BOTH, c, k] + weight * y[c] * y[k]

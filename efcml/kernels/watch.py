@@ -1,0 +1,96 @@
+"""Whether scaled rows still look as scaled rows should.
+
+Per feature, an exponentially weighted mean and square of the scaled value, and how much of late did
+not fit the scale. Once something is off, rows are held until there are enough of them to say what
+the scale should be. Rows without any known label are not looked at: they change nothing in a model.
+"""
+
+import numpy as np
+
+from efcml._jit import driver, kernel
+
+DOUBT, HELD, QUIET = 0, 1, 2  # entries of `count`: whether rows are held, how many, rows before
+MEMORY = 100.0  # rows, about
+FARTHEST = 1.5  # deviations that the mean may be away
+WIDEST, NARROWEST = 3.0, 0.125  # deviations, where 1 is what it was
+UNFIT = 8.0  # what does not fit of late, see `weigh_misfit`, if it is too much
+LEAK, STILL = 0.25, 0.5  # what a good value takes off, and one that hardly differs from the last
+NEAR = 0.05  # deviations from the last value that are hardly a difference
+PAUSE = 100  # rows between two doubts, at least
+STIRRING = 1e-14  # scaled value of a feature at rest that is more than rounding
+
+
+@driver
+def is_off(level, square, unfit, asleep):
+    """Tell whether the scale of a feature does not fit; one that never varied has none yet."""
+    if asleep or unfit >= UNFIT:
+        return unfit >= UNFIT
+    variance = square - level * level
+    narrow = variance < NARROWEST * NARROWEST
+    return abs(level) > FARTHEST or variance > WIDEST * WIDEST or narrow
+
+
+@kernel
+def weigh_misfit(x, previous, clip, asleep, lively):
+    """Return what a scaled value adds to what does not fit.
+
+    Clipped values do not; nor does any value that is not the usual one of a feature that has never
+    varied. ``lively`` features hardly ever had the same value twice, or nearly so.
+    """
+    if abs(x) >= (STIRRING if asleep else clip):
+        return 1.0
+    return STILL if lively and abs(x - previous) < NEAR else -LEAK
+
+
+@kernel
+def note_row(x, clip, level, square, previous, unfit, asleep, lively, muted):
+    """Take in one scaled row; return whether the scale of any feature does not fit.
+
+    Features that are muted have been off before, and nothing could be done.
+    """
+    off = False
+    for j in range(x.shape[0]):
+        if np.isnan(x[j]):
+            continue  # what is missing says nothing
+        misfit = weigh_misfit(x[j], previous[j], clip, asleep[j], lively[j])
+        level[j] += (x[j] - level[j]) / MEMORY
+        square[j] += (x[j] * x[j] - square[j]) / MEMORY
+        unfit[j] = max(0.0, unfit[j] + misfit)
+        previous[j] = x[j]
+        if muted[j] > 0:
+            muted[j] -= 1
+        elif is_off(level[j], square[j], unfit[j], asleep[j]):
+            off = True
+    return off
+
+
+@driver
+def watch_rows(X, scaled, Y, row_weights, clip, watch):
+    """Take in rows; return how many, and whether doubt begins or enough rows are held.
+
+    ``scaled`` are the rows X in the scale of now. In doubt, rows are held; else they are noted.
+    """
+    level, square, previous, unfit, asleep, lively, muted, rows, labels, weights, count = watch
+    for t in range(X.shape[0]):
+        n_known = 0
+        for c in range(Y.shape[1]):
+            n_known += not np.isnan(Y[t, c])
+        if n_known == 0:
+            continue
+        if count[DOUBT] != 0:
+            slot = count[HELD]
+            weights[slot] = row_weights[t]
+            for j in range(X.shape[1]):
+                rows[slot, j] = X[t, j]
+            for c in range(Y.shape[1]):
+                labels[slot, c] = Y[t, c]
+            count[HELD] = slot + 1
+            if slot + 1 == rows.shape[0]:
+                return t + 1, True
+        else:
+            count[QUIET] += 1
+            off = note_row(scaled[t], clip, level, square, previous, unfit, asleep, lively, muted)
+            if off and count[QUIET] >= PAUSE:
+                count[DOUBT] = 1
+                return t + 1, True
+    return X.shape[0], False

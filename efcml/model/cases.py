@@ -1,0 +1,159 @@
+"""CaseStage and RecentStage: remembered rows that correct the scores of similar ones."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from efcml.kernels.cases import CHANGES, FAR, LEARNED, LEAST_NOVELTY, REFRESH, SIZE, follow_cases
+from efcml.kernels.linalg import factor, invert, solve
+from efcml.kernels.planes import share_of
+from efcml.model.fit import FOLDS
+from efcml.model.stages import ArrayStage
+from efcml.model.tables import CASES, Cases
+
+WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
+RECENT = 25  # cases of the last rows; there is next to nothing left of older ones
+RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance
+LEAST_APART = 0.05  # novelty of cases that are kept when a change of units brings them nearer
+
+
+class CaseStage(ArrayStage):
+    """Up to ``capacity`` remembered rows; they forget with the rules."""
+
+    table = CASES
+    fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
+
+    def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE):
+        self.width, self.noise = float(width), float(noise)
+        sizes = {"m": capacity, "p": n_features, "K": n_labels}
+        self.arrays = Cases(**CASES.allocate(sizes))
+        self.arrays.owed[0] = 1.0
+
+    @property
+    def n_cases(self):
+        """Number of cases now."""
+        return int(self.arrays.count[SIZE])
+
+    @property
+    def share(self):
+        """How far they are trusted."""
+        return float(share_of(self.arrays.trial, self.held, self.towards))
+
+    def similarity(self, X, Z=None):
+        """Return k(x, z) of rows and cases."""
+        Z = self.arrays.rows[: self.n_cases] if Z is None else Z
+        X = np.clip(X, -FAR, FAR)
+        squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
+        return np.exp(-0.5 / (X.shape[1] * self.width) * np.maximum(squares, 0.0))
+
+    def begin(self, rows, scores, Y, weights):
+        """Remember evenly spread rows and learn the errors of all; each fifth row is held out."""
+        chosen = np.linspace(0, len(rows), len(self.arrays.rows), endpoint=False).astype(int)
+        chosen = np.unique(chosen)
+        Z = np.clip(rows[chosen], -FAR, FAR)
+        apart = find_apart(self.similarity(Z, Z), range(len(Z)), LEAST_NOVELTY)
+        Z = Z[apart]
+        arrays, m = self.arrays, len(Z)
+        K, k = self.similarity(Z, Z), self.similarity(rows, Z)
+        arrays.rows[:m], arrays.inverse[:m, :m] = Z, invert(K)
+        arrays.age[:m], arrays.count[[SIZE, LEARNED]] = chosen[apart], (m, len(rows))
+        errors, known = np.nan_to_num(Y - scores), ~np.isnan(Y)
+        counts = known * weights[:, None] / self.noise  # precision of each shown error
+        arrays.weights[:m], arrays.covariance[:m, :m] = learn_errors(K, k, errors, counts)
+        held_out = scores.copy()
+        for fold in range(FOLDS):
+            out = np.arange(fold, len(rows), FOLDS)
+            rest = np.delete(np.arange(len(rows)), out)
+            held_out[out] += k[out] @ learn_errors(K, k[rest], errors[rest], counts[rest])[0]
+        return held_out
+
+    def follow(self, rows, scores, Y, weights, kept):
+        """Answer every row, then learn what was wrong of it."""
+        out, row, arrays = np.empty_like(scores), 0, self.arrays
+        steering = self.width, self.noise, self.fade, self.held, self.towards
+        while row < len(rows):
+            row = follow_cases(rows, scores, Y, weights, kept, row, arrays, steering, out)
+            if arrays.count[CHANGES] >= REFRESH:
+                size = self.n_cases
+                Z = arrays.rows[:size]
+                arrays.inverse[:size, :size] = invert(self.similarity(Z, Z))
+                arrays.count[CHANGES] = 0
+        return out
+
+    def add_labels(self, count):
+        """Take in labels of which nothing was wrong so far."""
+        m, p = self.arrays.rows.shape
+        sizes = {"m": m, "p": p, "K": self.arrays.weights.shape[1] + count}
+        self.arrays = CASES.grown(self.arrays, sizes)
+
+    def change_units(self, change):
+        """Move the rows; what they say at these rows stays, with the same covariance.
+
+        A shift alone changes no similarity. Else cases that have come too near to newer ones go:
+        their values could not be kept without weights that run away.
+        """
+        a, n = self.arrays, self.n_cases
+        if n == 0:
+            return
+        old_rows = a.rows[:n].copy()
+        rows = change.rows(old_rows)
+        old = self.similarity_unclipped(old_rows)
+        new = self.similarity_unclipped(rows)
+        a.rows[:n] = rows
+        if np.abs(new - old).max() < 1e-9:
+            return
+        kept = find_apart(new, np.argsort(-a.age[:n], kind="stable").tolist(), LEAST_APART)
+        values, at = (old @ a.weights[:n])[kept], np.ix_(kept, kept)
+        A = a.covariance[:n, :n]
+        A = np.tril(A) + np.tril(A, -1).T
+        spread, inverse, age = (old @ A @ old)[at], invert(new[at]), a.age[kept].copy()
+        for array in (a.rows, a.inverse, a.weights, a.covariance, a.age):
+            array[:n] = 0
+        m = len(kept)
+        a.rows[:m], a.age[:m], a.weights[:m] = rows[kept], age, inverse @ values
+        a.inverse[:m, :m], a.covariance[:m, :m] = inverse, inverse @ spread @ inverse
+        a.count[SIZE], a.count[CHANGES] = m, 0
+
+    def similarity_unclipped(self, rows):
+        """Return the similarity of rows that may lie far out."""
+        squares = np.array([((rows - row) ** 2).sum(axis=1) for row in rows])
+        return np.exp(-0.5 / (rows.shape[1] * self.width) * squares)
+
+
+class RecentStage(CaseStage):
+    """A few cases of the last rows, soon forgotten, that are trusted as far as they have helped."""
+
+    fade, held, towards = 0.9, 1.0, 0.0
+
+    def __init__(self, n_features, n_labels):
+        super().__init__(n_features, n_labels, RECENT, RECENT_WIDTH, RECENT_NOISE)
+
+    def begin(self, rows, scores, Y, weights):
+        """Begin with nothing: rows of a batch may come in any order."""
+        return scores
+
+
+def find_apart(K, order, least):
+    """Return which rows, by their similarities, are new beside those that come before in order."""
+    kept, L = [], np.zeros_like(K)  # Cholesky, row by row
+    for i in order:
+        n = len(kept)
+        line = solve_triangular(L[:n, :n], K[i, kept], lower=True, check_finite=False)
+        novelty = 1.0 - line @ line
+        if novelty > least:
+            L[n, :n], L[n, n] = line, np.sqrt(novelty)
+            kept.append(i)
+    return np.array(sorted(kept), dtype=np.int64)
+
+
+def learn_errors(K, k, errors, counts):
+    """Return ``a = A k'Q e`` and ``A = (K + k'Q k)^-1``, Q the precisions of the errors (n, K).
+
+    Labels that are known in the same rows share A; else each has its own, and the mean is kept.
+    """
+    if (counts == counts[:, :1]).all():
+        A = invert(K + (counts[:, 0] * k.T) @ k)
+        return A @ (k.T @ (counts * errors)), A
+    shown = [factor(K + (count * k.T) @ k) for count in counts.T]
+    columns = zip(shown, counts.T, errors.T, strict=True)
+    a = np.stack([solve(f, k.T @ (c * e)) for f, c, e in columns], axis=1)
+    return a, invert(K + (counts.mean(axis=1) * k.T) @ k)

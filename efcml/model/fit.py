@@ -1,0 +1,273 @@
+"""Planes of all rules from a batch of rows: sums, prior by cross-validation, held-out scores."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from efcml.kernels.planes import SLOW
+from efcml.kernels.rows import MOST_WEIGHT
+from efcml.model.reshape import (
+    derive,
+    flat_planes,
+    labels_by_group,
+    precision,
+    renew_penalty,
+    solve_planes,
+)
+
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+FOLDS = 5
+HELD_OUT = 5  # folds of held-out scores
+MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
+COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothing is given
+REGIONS_PAY = 0.03  # less error than one plane for all rows: then the finer rules are taken
+SORTED = 3.0  # times the variance by chance that label means of contiguous folds may have
+RESIDUAL, MOST_STEPS = 1e-8, 5000  # of the proximal gradient
+WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
+LEAST_PSI = 1e-12  # activation of which nothing is left in a score
+
+
+class Prior(NamedTuple):
+    """How strongly planes are held, and to what: flat planes, or shared ones of that strength."""
+
+    strength: float
+    shared: float | None = None
+
+
+class Batch(NamedTuple):
+    """Rows ``r = [x, 1]``, labels, weights, and groups of labels known in the same rows."""
+
+    R: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: list[np.ndarray]
+
+    @classmethod
+    def of(cls, X, Y, weights):
+        """Extend rows and find the groups."""
+        _, group = np.unique(~np.isnan(Y), axis=1, return_inverse=True)
+        group = group.reshape(-1)
+        groups = [np.flatnonzero(group == g) for g in range(group.max(initial=0) + 1)]
+        return cls(np.column_stack([X, np.ones(len(X))]), Y, weights, groups)
+
+    def sums(self, weights):
+        """Return ``G = R'QR`` (g, d, d) and ``B = Y'QR`` (K, d) of weighted rows."""
+        there = weights > 0.0
+        R, Y, weights = self.R[there], self.Y[there], weights[there, None]
+        known, weighted = ~np.isnan(Y), weights * R
+        parts = [known[:, labels[0]] for labels in self.groups]
+        if len(parts) == 1 and parts[0].all():
+            G = (weighted.T @ R)[None]
+        else:
+            G = np.stack([weighted[part].T @ R[part] for part in parts])
+        return 0.5 * (G + G.transpose(0, 2, 1)), np.where(known, Y, 0.0).T @ weighted
+
+    def base(self, prior):
+        """Return what every rule is held to."""
+        return base_planes(*self.sums(self.weights), prior, self.groups)
+
+
+def base_planes(G, B, prior, groups):
+    """Return flat planes, or those of all rows, from the sums over all rows."""
+    flat = flat_planes(G, B, groups)
+    if prior.shared is None:
+        return flat
+    Delta = np.tile(precision(prior.shared, G.shape[-1] - 1), (len(G), 1))
+    return solve_planes(G, B, Delta, flat, groups)
+
+
+# The prior, by cross-validation of the rule model itself
+
+
+def folds_of(Y):
+    """Return folds: contiguous ones, and interleaved ones besides if rows are sorted by labels.
+
+    Contiguous folds are like a stream that moves; but where rows are sorted, every such fold lacks
+    a label that the others have, and tells nothing of a stream that is not.
+    """
+    n = len(Y)
+    count = min(FOLDS, n // 2)
+    edges = [fold * n // count for fold in range(count + 1)]
+    contiguous = [np.arange(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    known = ~np.isnan(Y)
+    ones, total = np.where(known, Y, 0.0), known.sum(axis=0)
+    mean = ones.sum(axis=0) / np.maximum(total, 1)
+    between = np.zeros(Y.shape[1])
+    for fold in contiguous:
+        rows = known[fold].sum(axis=0)
+        between += (ones[fold].sum(axis=0) - rows * mean) ** 2 / np.maximum(rows, 1)
+    variance = mean * (1.0 - mean)
+    varies = variance > 0.0
+    ratio = (between[varies] / variance[varies]).mean() / (count - 1) if varies.any() else 0.0
+    if ratio <= SORTED:
+        return [contiguous]
+    return [contiguous, [np.arange(fold, n, count) for fold in range(count)]]
+
+
+def choose_prior(form_rules, X, Y, weights, params):
+    """Return how planes are held and at which share of the rows rules are split.
+
+    ``form_rules(X, Y, weights, share)`` returns a function from rows to activations. Rules are
+    split finely if regions with planes of their own are clearly better than one plane for all.
+    Where there are two kinds of folds, the logarithms of their losses are added.
+    """
+    shares = (FINE, COARSE) if params.split_share == "auto" else (float(params.split_share),)
+    if params.splitting == "off":
+        shares = (1.0,)
+    given = params.prior
+    X, Y, weights = X[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
+    if len(X) < 4 or (given != "auto" and len(shares) == 1):
+        return Prior(1.0 if given == "auto" else float(given)), shares[-1]
+    kinds = []
+    for folds in folds_of(Y):
+        parts = []
+        for out in folds:
+            rest = np.delete(np.arange(len(X)), out)
+            parts.append((X[rest], Batch.of(X[rest], Y[rest], weights[rest]), X[out], Y[out]))
+        kinds.append(parts)
+    one = sum(np.log(sum(losses_of_one_plane(*part) for part in parts)) for parts in kinds)
+    shared = STRENGTHS[int(np.argmin(one))]
+    for share in shares:
+        losses = sum(
+            np.log(sum(losses_of_rules(form_rules, share, shared, *part) for part in parts))
+            for parts in kinds
+        )
+        if losses.min() < len(kinds) * np.log(1.0 - REGIONS_PAY) + one.min():
+            break
+    if given != "auto":
+        return Prior(float(given)), share
+    base, strength = np.unravel_index(np.argmin(losses), losses.shape)
+    return Prior(STRENGTHS[strength], shared if base else None), share
+
+
+def losses_of_one_plane(X, batch, X_new, Y_new):
+    """Return the squared error of one plane for all rows at new ones, by strength."""
+    R_new = np.column_stack([X_new, np.ones(len(X_new))])
+    sums = batch.sums(batch.weights)
+    scores = [R_new @ base_planes(*sums, Prior(1.0, s), batch.groups).T for s in STRENGTHS]
+    return np.array([np.nansum((s - Y_new) ** 2) for s in scores]) + 1e-300
+
+
+def losses_of_rules(form_rules, share, shared, X, batch, X_new, Y_new):
+    """Return the squared error of rules at new rows, (bases, strengths): flat and shared planes."""
+    p, R_new = X.shape[1], np.column_stack([X_new, np.ones(len(X_new))])
+    activate = form_rules(X, batch.Y, batch.weights, share)
+    psi, psi_new = activate(X) * batch.weights[:, None], activate(X_new)
+    bases = np.vstack([batch.base(Prior(1.0, held)) for held in (None, shared)])
+    K = len(bases) // 2
+    groups = [np.concatenate([labels, labels + K]) for labels in batch.groups]  # both at once
+    scores = np.zeros((len(STRENGTHS), len(X_new), 2 * K))
+    for i in range(psi.shape[1]):
+        near = psi_new[:, i] > 0.0
+        if not near.any():
+            continue
+        G, B = batch.sums(psi[:, i])
+        for found, strength in zip(scores, STRENGTHS, strict=True):
+            Delta = np.tile(precision(strength, p), (len(G), 1))
+            W = solve_planes(G, np.tile(B, (2, 1)), Delta, bases, groups)
+            found[near] += psi_new[near, i, None] * (R_new[near] @ W.T)
+    wrong = np.nansum((scores - np.tile(Y_new, (1, 2))) ** 2, axis=1)
+    return np.stack([wrong[:, :K].sum(axis=1), wrong[:, K:].sum(axis=1)]) + 1e-300
+
+
+# Fit
+
+
+def ridge_needed(H):
+    """Return gamma >= 0 that keeps the condition of ``H + gamma I`` below the limit."""
+    values = np.linalg.eigvalsh(H)
+    return max(0.0, (values[-1] - WORST_CONDITION * values[0]) / (WORST_CONDITION - 1.0))
+
+
+def fit_planes(rules, n_rules, X, Y, psi, prior, params):
+    """Fill sums and planes of all rules in all memories from weighted rows (Algorithm 1).
+
+    Returns the rules whose optimiser ran away, which only the printed formulas do.
+    """
+    groups = labels_by_group(rules)
+    batch = Batch.of(X, Y, psi.sum(axis=1))._replace(groups=groups)
+    known = ~np.isnan(Y)
+    ones, used = np.where(known, Y, 0.0), slice(0, n_rules)
+    for i in range(n_rules):
+        w = psi[:, i, None]
+        rules.G[i], rules.B[i] = batch.sums(psi[:, i])
+        rules.facts["weight"][i] = rules.facts["use"][i] = psi[:, i].sum()
+        pairs = (known * w).T @ known, (ones * w).T @ known, (ones * w).T @ ones
+        rules.label_sums[i] = np.stack(pairs)
+    Delta = precision(prior.strength, X.shape[1])
+    rules.Delta[used] = Delta
+    G, B = rules.G[used, SLOW].sum(axis=0), rules.B[used, SLOW].sum(axis=0)
+    rules.W_0[used] = base_planes(G, B, prior, groups)
+    ran_away = []
+    for i in range(n_rules):
+        for g in range(len(groups)):
+            H = rules.G[i, SLOW, g] + np.diag(rules.Delta[i, SLOW, g])
+            rules.Delta[i, :, g] += ridge_needed(H)
+        planes = rules.G[i, SLOW], rules.B[i, SLOW], rules.Delta[i, SLOW], rules.W_0[i, SLOW]
+        for m in range(rules.G.shape[1]):
+            derive(rules, i, m, Delta)
+        rules.W[i] = solve_planes(*planes, groups)
+        if params.correlation == "none" or params.alpha + params.beta == 0.0:
+            continue
+        if rules.facts["weight"][i] >= 1.0:
+            renew_penalty(rules, i, params.correlation)
+        W = minimise(*planes, groups, params, rules.penalty[i], rules.W[i, SLOW])
+        if W is None:
+            ran_away.append(i)
+        else:
+            rules.W[i, SLOW] = W
+    return ran_away
+
+
+def minimise(G, B, Delta, W_0, groups, params, penalty, W):
+    """Minimise J(W) by accelerated proximal gradient with restarts, from the least squares W.
+
+    The momentum is dropped when it points uphill (O'Donoghue and Candes 2015). None if it runs
+    away.
+    """
+    alpha, penalty = params.alpha, params.beta * penalty
+    H, spread = np.empty((len(W), *G.shape[1:])), np.empty_like(W)
+    for g, labels in enumerate(groups):
+        H[labels], spread[labels] = G[g] + np.diag(Delta[g]), Delta[g]
+    one, target = len(groups) == 1, B + spread * W_0
+    slopes = np.append(np.ones(W.shape[1] - 1), 0.0)  # the intercept has no penalty
+    tops = np.linalg.eigvalsh(H[:1] if one else H)[:, -1:]
+    L = tops + max(np.linalg.eigvalsh(penalty)[-1], 0.0)
+    L = L if params.lipschitz == "exact" else np.sqrt(L)
+    goal, momentum, V = RESIDUAL * max(1.0, np.abs(target).max()), 1.0, W
+    for _ in range(MOST_STEPS):
+        HV = V @ H[0] if one else np.einsum("cij,cj->ci", H, V)
+        step = V - (HV - target + penalty @ (V * slopes)) / L
+        new = np.sign(step) * np.maximum(np.abs(step) - alpha / L * slopes, 0.0)
+        if not np.abs(new).max() <= MOST_WEIGHT:
+            return None
+        if np.abs(L * (V - new)).max() <= goal:
+            return new
+        if ((V - new) * (new - W)).sum() > 0.0:
+            momentum = 1.0
+        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        V, W, momentum = new + (momentum - 1.0) / grown * (new - W), new, grown
+    return W
+
+
+def held_out_scores(rules, X, Y, psi, fires, prior):
+    """Return scores of the rows of a batch by planes that have not learned them: every fifth row.
+
+    Antecedents and the strength of the prior are those of all rows; planes are of least squares.
+    """
+    n, groups = psi.shape[1], labels_by_group(rules)
+    batch = Batch.of(X, Y, np.ones(len(X)))._replace(groups=groups)
+    used, scores = range(n), np.zeros(Y.shape)
+    for fold in range(min(HELD_OUT, len(X))):
+        out = np.arange(fold, len(X), HELD_OUT)
+        part = batch._replace(R=batch.R[out], Y=Y[out])
+        own = [part.sums(psi[out, i]) for i in used]
+        G = np.stack([rules.G[i, SLOW] - own[i][0] for i in used])
+        B = np.stack([rules.B[i, SLOW] - own[i][1] for i in used])
+        W_0 = base_planes(G.sum(axis=0), B.sum(axis=0), prior, groups)
+        for i in used:
+            near = out[fires[out, i] > LEAST_PSI]
+            if len(near):
+                W = solve_planes(G[i], B[i], rules.Delta[i, SLOW], W_0, groups)
+                scores[near] += fires[near, i, None] * (batch.R[near] @ W.T)
+    return scores

@@ -1,0 +1,399 @@
+"""What happens to rules between rows: birth, split, merge, removal, upkeep (Python, O(q^3)).
+
+Every function works on the arrays of `tables.Rules`; ``i`` and ``j`` are rules.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from efcml.kernels.linalg import add_diagonal, factor, invert, invert_factor, log_det, solve, whole
+from efcml.kernels.planes import BOTH, ONES, PAIRS, SLOW, SPLIT
+from efcml.kernels.rows import RENEWAL, ROWS
+from efcml.model.tables import RULES, Rules
+
+LABEL_SPREAD = 0.5  # deviation of an even 0/1 label; its range is 1
+BETWEEN = 2.0 / np.pi  # share of the variance of a Gaussian that lies between its halves
+LEAST_COVARIANCE = 1e-12  # below, features and labels do not vary together
+NO_VARIANCE = 1e-12  # a label with less is constant in the rule
+SHARE_GROWTH = 0.03  # of the number of rows, after which planes are shared anew
+SPARED = 8  # rows for as many features, at least, since it costs the cube of these
+INTERCEPT_SHARE = 0.01  # the prior of the intercept is weak
+ROUNDING = 1e-12  # of the largest entry of G: a prior below that may be lost beside it
+NEVER = 2**52  # rows
+SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halves share
+BY_RULE = [name for name in RULES.names if name not in ("tested", "group", "clock")]
+
+
+def sizes_of(p, K, R, memories, groups=1):
+    """Return the lengths of the dimensions of the table of rules."""
+    return {"p": p, "K": K, "d": p + 1, "q": p + K, "R": R, "M": memories, "g": groups}
+
+
+def allocate(p, K, R, memories):
+    """Return the arrays of no rule, with room for R."""
+    rules = Rules(**RULES.allocate(sizes_of(p, K, R, memories)))
+    rules.clock[RENEWAL] = NEVER
+    return rules
+
+
+def precision(strength, p):
+    """Return the diagonal of Delta."""
+    return np.append(np.full(p, float(strength)), INTERCEPT_SHARE * strength)
+
+
+def start_variances(X, K, width):
+    """Return S_0 = width * range * deviation of every joint coordinate; constants count as 1."""
+    spread = np.ptp(X, axis=0) * X.std(axis=0)
+    return width * np.append(np.where(spread > 1e-6, spread, 1.0), np.full(K, LABEL_SPREAD))
+
+
+# Groups of labels
+
+
+def split_groups(rules, n_rules, known):
+    """Part every group into labels that a row knows and labels that it does not.
+
+    So far they were known in the same rows: what they share *is* that of each, nothing is lost.
+    """
+    _, old = np.unique(rules.group, return_inverse=True)
+    new, group = np.unique(2 * old + known, return_inverse=True)
+    R, M, _, d, _ = rules.G.shape
+    changed = {}
+    for name in ("P", "G", "Delta"):
+        array = getattr(rules, name)
+        changed[name] = np.zeros((R, M, len(new), *array.shape[3:]))
+        changed[name][:n_rules] = array[:n_rules][:, :, new // 2]
+    rules.group[:] = group
+    return rules._replace(**changed)
+
+
+def labels_by_group(rules):
+    """Return the labels of every group."""
+    return [np.flatnonzero(rules.group == g) for g in range(rules.G.shape[2])]
+
+
+# Gaussians
+
+
+def set_gaussian(rules, i, covariance):
+    """Give a rule its covariance: both precisions and log-determinants."""
+    p, upper = rules.marginal.shape[1], factor(covariance)
+    rules.joint[i], rules.marginal[i] = invert_factor(upper), invert_factor(upper[:p, :p])
+    rules.facts["log_det"][i] = log_det(upper)
+    rules.facts["log_det_x"][i] = log_det(upper[:p, :p])
+
+
+def bear(rules, i, z, W, weight, S_0, Delta):
+    """Make rule i, centered on the joint row z, with the planes W (memories, K, d) as its prior.
+
+    A row of more weight than 1 counts for more, S_0 with it; not for less: the support tells how
+    sure a rule is of its place.
+    """
+    for name in BY_RULE:
+        getattr(rules, name)[i] = np.zeros(1, getattr(rules, name).dtype)[0]
+    p, facts = rules.marginal.shape[1], rules.facts
+    rules.center[i] = z
+    rules.joint[i], rules.marginal[i] = np.diag(1.0 / S_0), np.diag(1.0 / S_0[:p])
+    facts["log_det"][i], facts["log_det_x"][i] = np.log(S_0).sum(), np.log(S_0[:p]).sum()
+    facts["support"][i] = facts["prior_share"][i] = max(1.0, weight)
+    rules.P[i], rules.Delta[i] = np.diag(1.0 / Delta), Delta
+    rules.W[i] = rules.W_0[i] = W
+    facts["born"][i] = facts["last_won"][i] = rules.clock[ROWS]
+    note_tested(rules, i, i + 1)
+
+
+def note_tested(rules, i, n_rules):
+    """Let a rule count as just tested for a merge with all others: it has no rows of its own."""
+    rows = rules.facts["updates"][:n_rules] + rules.facts["updates"][i] + 2
+    rules.tested[i, :n_rules] = rules.tested[:n_rules, i] = rows
+
+
+def remove(rules, i, n_rules):
+    """Take a rule out; the last one takes its place."""
+    last = n_rules - 1
+    for name in BY_RULE:
+        getattr(rules, name)[i] = getattr(rules, name)[last]
+    rules.tested[i, :n_rules] = rules.tested[last, :n_rules]
+    rules.tested[:n_rules, i] = rules.tested[:n_rules, last]
+
+
+# Merge
+
+
+class Pair(NamedTuple):
+    """Two rules that may be merged, for a merging criterion to look at.
+
+    ``rules`` is the whole table of arrays; ``overlap`` is ``exp(-D_B / tau_q)``, D_B the
+    Bhattacharyya distance; ``growth`` is ``1/2 log|S| - log(V_1 + V_2)`` of their union, which has
+    ``center`` and ``covariance``.
+    """
+
+    i: int
+    j: int
+    rules: Any
+    center: np.ndarray
+    covariance: np.ndarray
+    overlap: float
+    growth: float
+
+
+def compare(rules, i, j, S_0, product_space, width):
+    """Return two rules as a pair; S_0, which both hold, counts once in their union.
+
+    Raises LinAlgError if they are so far apart that rounding leaves nothing of it.
+    """
+    facts = rules.facts
+    k_i, k_j = facts["support"][i], facts["support"][j]
+    n, e = k_i + k_j, rules.center[i] - rules.center[j]
+    S_i, S_j = invert(rules.joint[i]), invert(rules.joint[j])
+    pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
+    once = min(facts["prior_share"][i], facts["prior_share"][j])
+    pooled = add_diagonal(pooled, -once * S_0) / n
+    D = len(e) if product_space else rules.marginal.shape[1]
+    half_logs = 0.5 * facts["log_det" if product_space else "log_det_x"][[i, j]]
+    mean = factor(0.5 * (S_i + S_j)[:D, :D])
+    distance = e[:D] @ solve(mean, e[:D]) / 8.0 + 0.5 * (log_det(mean) - half_logs.sum())
+    growth = 0.5 * log_det(factor(pooled)[:D, :D]) - np.logaddexp(*half_logs)
+    center = (k_i * rules.center[i] + k_j * rules.center[j]) / n
+    overlap = np.exp(-max(distance, 0.0) / width)
+    return Pair(i, j, rules, center, pooled, float(overlap), float(growth))
+
+
+def by_overlap(pair, least_overlap, most_growth):
+    """Judge a pair, the usual merging criterion: overlap by its least.
+
+    It is below 1 where the union is too large.
+    """
+    alike = pair.overlap / least_overlap
+    return alike if pair.growth <= most_growth else min(alike, np.nextafter(1.0, 0.0))
+
+
+def merge(rules, pair, n_rules, most_support):
+    """Replace two rules by what one would hold that had seen the rows of both; return its place.
+
+    Its planes, an average until then, are left to the caller.
+    """
+    i, j = sorted((pair.i, pair.j))
+    facts, both = rules.facts, [i, j]
+    weights = facts["weight"][both] if facts["weight"][both].any() else facts["support"][both]
+    share, n = weights / weights.sum(), facts["support"][both].sum()
+    rules.center[i] = pair.center
+    set_gaussian(rules, i, pair.covariance)
+    facts["uid"][i] = facts["uid"][i if facts["support"][i] >= facts["support"][j] else j]
+    most_prior = facts["prior_share"][both].max()
+    facts["support"][i] = min(n, most_support)
+    facts["prior_share"][i] = most_prior * facts["support"][i] / n
+    facts["updates"][i] += facts["updates"][j] + 1
+    facts["born"][i] = facts["born"][both].min()
+    for name in ("last_won", "drifting", "stopped"):
+        facts[name][i] = facts[name][both].max()
+    for sums in (rules.trial, rules.label_sums, rules.G, rules.B, *(facts[name] for name in SUMS)):
+        sums[i] += sums[j]
+    rules.Delta[i] = np.maximum(rules.Delta[i], rules.Delta[j])
+    for planes in (rules.W, rules.W_0):
+        planes[i] = share[0] * planes[i] + share[1] * planes[j]
+    rules.tested[i] = rules.tested[:, i] = np.maximum(rules.tested[i], rules.tested[j])
+    remove(rules, j, n_rules)
+    return i
+
+
+def printed_planes(rules, pair, overlap):
+    """Return the paper's average of two consequents, ``W_1 + a rho (W_2 - W_1)``."""
+    i, j = sorted((pair.i, pair.j))
+    support = rules.facts["support"]
+    strong, weak = (i, j) if support[i] >= support[j] else (j, i)
+    W_1, W_2 = rules.W[strong], rules.W[weak]
+    share = support[weak] / (support[strong] + support[weak])
+    n_1, n_2 = (np.append(W[SLOW, :, :-1], -np.ones((W.shape[1], 1)), axis=1) for W in (W_1, W_2))
+    cosine = (n_1 * n_2).sum(1) / np.sqrt((n_1**2).sum(1) * (n_2**2).sum(1))
+    similarity = (1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi).min()
+    return W_1 + share * (W_2 - W_1) if similarity >= overlap else W_1.copy()
+
+
+# Split
+
+
+def across_labels(S, p):
+    """Return the direction of the features that varies most together with the labels."""
+    cross = S[:p, p:]
+    if np.abs(cross).max(initial=0.0) <= LEAST_COVARIANCE:
+        return along_axis(S, p)
+    return with_sign(np.linalg.svd(cross, full_matrices=False)[0][:, 0])
+
+
+def along_axis(S, p):
+    """Return the direction in which the features vary most."""
+    return with_sign(np.linalg.eigh(S[:p, :p])[1][:, -1])
+
+
+def with_sign(v):
+    """Return v so that its largest entry is above 0: LAPACK leaves the sign open."""
+    return v * np.sign(v[np.abs(v).argmax()])
+
+
+def split(rules, i, n_rules, S_0, direction):
+    """Cut rule i in two at its mean along ``t = v'x``; the other half is last.
+
+    The halves have c -+ s and S - s s', with s = sqrt(2/pi) cov(z, t) / sigma(t). A merge of both
+    gives back the rule. Planes are left to the caller: both have those of the whole until then.
+    """
+    p, j, facts = rules.marginal.shape[1], n_rules, rules.facts
+    S = invert(rules.joint[i])
+    v = direction(S, p)
+    for name in BY_RULE:
+        getattr(rules, name)[j] = getattr(rules, name)[i]
+    halves = ((i, -1.0), (j, 1.0))
+    cut_sums(rules, halves, v)
+    g = S[:, :p] @ v
+    s = np.sqrt(BETWEEN / (v @ g[:p])) * g
+    own = facts["prior_share"][i] / facts["support"][i] * S_0  # once more: S_0 counts in each half
+    within = add_diagonal(S - np.outer(s, s), own)
+    facts["updates"][j] = (facts["updates"][i] - 1) // 2
+    facts["updates"][i] -= facts["updates"][j] + 1
+    facts["born"][j] = rules.clock[ROWS]
+    for half, side in halves:
+        for sums in (rules.trial, *(facts[name] for name in ("support", *SUMS))):
+            sums[half] *= 0.5
+        facts["drifting"][half] = SPLIT
+        rules.center[half] += side * s
+        set_gaussian(rules, half, within)
+    for half, _ in halves:
+        note_tested(rules, half, n_rules + 1)
+
+
+def cut_sums(rules, halves, v):
+    """Cut G, B and the label sums, which are weighted moments, in the same way.
+
+    Of moments about zero both halves get half, and - and + what the mean moves: s m' + m s'.
+    """
+    i = halves[0][0]
+    groups = labels_by_group(rules)
+    moved = np.zeros(rules.W.shape[2])
+    for m in reversed(range(rules.G.shape[1])):  # the slow memory last: its labels are counted
+        for g, labels in enumerate(groups):
+            G, B = 0.5 * whole(rules.G[i, m, g]), 0.5 * rules.B[i, m, labels]
+            w = G[-1, -1]
+            if w <= 0.0:
+                continue
+            r, y = G[-1] / w, B[:, -1] / w  # weighted means
+            s = (G / w - np.outer(r, r))[:, :-1] @ v
+            h = (B / w - np.outer(y, r))[:, :-1] @ v
+            scale = np.sqrt(BETWEEN / max(v @ s[:-1], LEAST_COVARIANCE))
+            s, h = scale * s, scale * h
+            for half, side in halves:
+                rules.G[half, m, g] = G + side * w * (np.outer(s, r) + np.outer(r, s))
+                rules.B[half, m, labels] = B + side * w * (np.outer(h, r) + np.outer(y, s))
+            moved[labels] = h
+    n, ones, both = 0.5 * rules.label_sums[i]
+    mean = ones / np.where(n > 0.0, n, 1.0)  # [c, k]: of label c over rows that know k
+    for half, side in halves:
+        change = side * n * moved[:, None]
+        rules.label_sums[half, PAIRS] = n
+        rules.label_sums[half, ONES] = ones + change
+        rules.label_sums[half, BOTH] = both + change * mean.T + (change * mean.T).T
+
+
+# Planes
+
+
+def solve_planes(G, B, Delta, W_0, groups):
+    """Return ``(G + Delta)^-1 (B + Delta W_0)``: G (g, d, d), Delta (g, d), planes (K, d)."""
+    W = np.empty_like(W_0)
+    for g, labels in enumerate(groups):
+        H = add_diagonal(G[g], Delta[g])
+        try:
+            upper = factor(H)
+        except np.linalg.LinAlgError:  # a prior that is lost beside G
+            upper = factor(add_diagonal(H, ROUNDING * H.diagonal().max()))
+        W[labels] = solve(upper, (B[labels] + Delta[g] * W_0[labels]).T).T
+    return W
+
+
+def derive(rules, i, m, prior):
+    """Derive P anew from G + Delta; if forgetting has halved the prior it is put back.
+
+    Without, directions that no row excites would wind up: P grows as 1/Delta. A prior that rounding
+    has taken, beside values of a million deviations, is raised to what can be told from rounding.
+    """
+    for g in range(rules.G.shape[2]):
+        G, Delta = rules.G[i, m, g], rules.Delta[i, m, g]
+        if (Delta < 0.5 * prior).any():
+            Delta[:] = prior
+        try:
+            rules.P[i, m, g] = invert(add_diagonal(G, Delta))
+        except np.linalg.LinAlgError:
+            Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
+            rules.P[i, m, g] = invert(add_diagonal(G, Delta))
+    rules.stale[i, m] = 0
+
+
+def settle(rules, i, prior, *, planes=True):
+    """Give a rule with new sums its P and, unless it has planes, those of least squares."""
+    groups = labels_by_group(rules)
+    for m in range(rules.G.shape[1]):
+        derive(rules, i, m, prior)
+        if planes:
+            target = rules.B[i, m], rules.Delta[i, m], rules.W_0[i, m]
+            rules.W[i, m] = solve_planes(rules.G[i, m], *target, groups)
+
+
+def label_correlation(sums):
+    """Return the weighted correlation of labels; 0 where one is constant."""
+    n, ones, both = sums
+    n = np.where(n > 0.0, n, np.inf)
+    cov = both / n - ones / n * (ones / n).T
+    deviation = np.sqrt(np.maximum(np.diag(cov), NO_VARIANCE))
+    varies = np.diag(cov) >= NO_VARIANCE
+    C = np.clip(cov / np.outer(deviation, deviation), -1.0, 1.0)
+    C = np.where(np.outer(varies, varies), C, 0.0)
+    np.fill_diagonal(C, 1.0)
+    return C
+
+
+def renew_penalty(rules, i, mode):
+    """Derive M of a rule from the correlation of its labels, and its largest eigenvalue."""
+    C = label_correlation(rules.label_sums[i])
+    if mode in ("shift", "paper"):  # A = 1 - C, printed; A - mu_min(A) I is convex
+        M = 1.0 - C
+        if mode == "shift":
+            M -= np.linalg.eigvalsh(M)[0] * np.eye(len(M))
+    else:  # a graph Laplacian: diag(row sums of |C|) - C
+        np.fill_diagonal(C, 0.0)
+        C = np.maximum(C, 0.0) if mode == "laplacian" else C
+        M = np.diag(np.abs(C).sum(axis=1)) - C
+    rules.penalty[i], rules.facts["penalty_age"][i] = M, 0.0
+    rules.facts["penalty_top"][i] = np.linalg.eigvalsh(M)[-1]
+
+
+def flat_planes(G, B, groups):
+    """Return flat planes at the label means, which the sums tell."""
+    planes = np.zeros_like(B)
+    for g, labels in enumerate(groups):
+        planes[labels, -1] = B[labels, -1] / max(G[g, -1, -1], 1e-300)
+    return planes
+
+
+def share_planes(rules, n_rules, Delta_0):
+    """Solve for the planes of all rows, and hold every rule to them from now on.
+
+    Activations sum to one, so the sums of all rules are those of all rows. Every W moves by
+    ``P Delta (W_0 new - W_0 old)``: so it would be, had it been held to them from the start.
+    """
+    groups = labels_by_group(rules)
+    for m in range(rules.G.shape[1]):
+        G, B = rules.G[:n_rules, m].sum(axis=0), rules.B[:n_rules, m].sum(axis=0)
+        Delta = np.tile(Delta_0, (len(groups), 1))
+        planes = solve_planes(G, B, Delta, flat_planes(G, B, groups), groups)
+        for i in range(n_rules):
+            for g, labels in enumerate(groups):
+                pull = (planes[labels] - rules.W_0[i, m, labels]) * rules.Delta[i, m, g]
+                rules.W[i, m, labels] += pull @ whole(rules.P[i, m, g])
+            rules.W_0[i, m] = planes
+    set_renewal(rules)
+
+
+def set_renewal(rules):
+    """Note when planes are to be shared next."""
+    rows, p = rules.clock[ROWS], rules.marginal.shape[1]
+    rules.clock[RENEWAL] = rows + max(int(SHARE_GROWTH * rows), p // SPARED) + 1

@@ -1,0 +1,164 @@
+"""Tables of arrays: everything that the parts of a model remember, one line for each array.
+
+Allocation, growth, files and the documentation of the state follow from them. Sizes: ``p``
+features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``R`` rules that there is room for, ``M``
+memories of a rule (slow, and fast if it follows the stream), ``g`` groups of labels that share what
+they learn from, ``m`` cases, ``t`` thresholds, ``n`` rows that can be held.
+"""
+
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Sizes = Mapping[str, int]
+
+_NUMBERS = [
+    ("support", "f8"),  # k, rows won, capped by forgetting
+    ("prior_share", "f8"),  # how much of S_0 is left in k S
+    ("log_det", "f8"),  # log|S|
+    ("log_det_x", "f8"),  # log|S_x|
+    ("weight", "f8"),  # sum of the activation over learned rows
+    ("use", "f8"),  # the same, nothing forgotten
+    ("penalty_top", "f8"),  # largest eigenvalue of M
+    ("penalty_age", "f8"),  # activation since M was derived
+    ("unstepped", "f8"),  # activation since the last proximal step
+    ("updates", "i8"),  # rows won since birth, never capped
+    ("born", "i8"),  # rows learned before its birth
+    ("last_won", "i8"),  # likewise, before the last row that it won
+    ("drifting", "i8"),  # kernels/planes.py
+    ("stopped", "i8"),  # row + 1 at which it ran away and stopped its steps, or 0
+    ("uid", "i8"),  # identity that survives the removal of other rules
+]
+FACTS = np.dtype((np.record, _NUMBERS))  # so that uncompiled code reads them by name, too
+
+
+class Column(NamedTuple):
+    """One array of a table."""
+
+    name: str
+    dtype: np.dtype
+    dims: tuple[str, ...]
+    meaning: str
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:
+        """Return its shape; a dimension is called by a name, or by its length."""
+        return tuple(int(dim) if dim.isdigit() else sizes[dim] for dim in self.dims)
+
+
+class Table:
+    """Arrays that belong together; ``lines`` are "name type dims: meaning"."""
+
+    def __init__(self, lines: str) -> None:
+        self.columns = []
+        for line in lines.strip().splitlines():
+            head, meaning = line.split(": ", 1)
+            name, kind, *dims = head.split()
+            dtype = FACTS if kind == "facts" else np.dtype(kind)
+            self.columns.append(Column(name, dtype, tuple(dims), meaning.strip()))
+        self.names = [column.name for column in self.columns]
+
+    def allocate(self, sizes: Sizes) -> dict[str, np.ndarray]:
+        """Return arrays of zeros."""
+        return {c.name: np.zeros(c.shape(sizes), c.dtype) for c in self.columns}
+
+    def shapes(self, sizes: Sizes) -> dict[str, tuple[Any, tuple[int, ...]]]:
+        """Return type and shape of every array, by name."""
+        return {c.name: (c.dtype.str, c.shape(sizes)) for c in self.columns}
+
+    def grown(self, arrays: Any, sizes: Sizes) -> Any:
+        """Return the arrays, a named tuple, with larger dimensions; new entries are zeros."""
+        new = self.allocate(sizes)
+        for name, array in new.items():
+            old = getattr(arrays, name)
+            array[tuple(map(slice, old.shape))] = old
+        return type(arrays)(**new)
+
+    def markdown(self) -> str:
+        """Return the table for the documentation."""
+        lines = ["| array | shape | meaning |", "|---|---|---|"]
+        for column in self.columns:
+            shape, meaning = " x ".join(column.dims), column.meaning.replace("|", "\\|")
+            lines.append(f"| `{column.name}` | {shape} | {meaning} |")
+        return "\n".join(lines)
+
+
+RULES = Table("""
+facts facts R: support, log-determinants, weight, age and other numbers of a rule
+center f8 R q: c, mean of the joint rows z = [x, y]
+joint f8 R q q: S^-1, inverse covariance of z
+marginal f8 R p p: S_x^-1, inverse covariance of x
+tested i8 R R: rows that both had when last tested for a merge
+P f8 R M g d d: inverse of G + Delta
+G f8 R M g d d: weighted Hessian R'QR
+Delta f8 R M g d: precision of the prior of the planes
+B f8 R M K d: Y'QR
+W f8 R M K d: planes, one row per label, intercept last
+W_0 f8 R M K d: planes that they are held to
+stale i8 R M: updates since P was derived
+trial f8 R 4: sums that tell how far the fast memory is trusted
+label_sums f8 R 3 K K: over rows that know both labels of a pair: weight, y_c, y_c y_k
+penalty f8 R K K: M, correlation penalty
+group i8 K: to which group of labels a label belongs
+clock i8 2: rows learned, rows at which shared planes are derived anew
+""")
+Rules = namedtuple("Rules", RULES.names)  # type: ignore[misc]
+
+CASES = Table("""
+rows f8 m p: Z, the remembered rows, without far values
+inverse f8 m m: K^-1, of their similarities
+weights f8 m K: a, what k'a adds to a score
+covariance f8 m m: A, of the weights, labels alike
+age i8 m: number of the learned row that became the case
+count i8 4: cases, changes since K^-1 was derived, rows since a new case, learned rows
+owed f8 1: what is still to be forgotten
+trial f8 4: sums that tell how far the cases are trusted
+""")
+Cases = namedtuple("Cases", CASES.names)  # type: ignore[misc]
+
+TEMPORAL = Table("""
+moments f8 5 5: sums of products of score, last errors and last labels
+targets f8 5: sums of their products with the labels
+tally f8 4: rows, their squared errors, sums that tell how quickly time forgets
+losses f8 3: what each answer got wrong of late, more than the best
+last f8 4 2 K: last errors and labels, as they were and faded, and those of a row before
+ago i8 K: rows since the label was known
+ones f8 K: rows that had the label
+seen f8 K: rows that knew it
+""")
+Temporal = namedtuple("Temporal", TEMPORAL.names)  # type: ignore[misc]
+
+LABELS = Table("""
+sums f8 K K: T, sums of products of errors
+rows f8 K: rows that know the label
+variance f8 K: of its errors before the stream
+trial f8 4: sums that tell how far labels are trusted to tell of each other
+covariance f8 K K: E_m, of the errors, as far as it is trusted
+precision f8 K K: E^-1
+form f8 K K: E_m^-1
+curve f8 K1 2: level and slope of the calibration: what labels add, last what they share
+information f8 K1 3: what is known of them
+raised f8 K t: rows in which a threshold would have raised the label
+hits f8 K t: rightly
+true f8 K: rows in which it was true
+clock i8 2: rows, and at how many the matrices are derived anew
+""")
+Labels = namedtuple("Labels", LABELS.names)  # type: ignore[misc]
+
+WATCH = Table("""
+level f8 p: recent mean of each scaled feature
+square f8 p: recent mean of its square
+previous f8 p: its value in the last row
+unfit f8 p: how much of late did not fit the scale
+asleep ? p: whether it has never varied
+lively ? p: whether it always differed from row to row
+muted i8 p: rows in which it raises no doubt
+rows f8 n p: rows that are held, in the units of the data
+labels f8 n K: their labels
+weights f8 n: their weights
+count i8 5: in doubt, rows held, rows before, changes of two kinds
+""")
+Watch = namedtuple("Watch", WATCH.names)  # type: ignore[misc]
+
+TABLES = {"rules": RULES, "cases": CASES, "temporal": TEMPORAL, "labels": LABELS, "watch": WATCH}

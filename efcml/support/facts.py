@@ -1,0 +1,67 @@
+"""What facts and arrays of a saved state must be, said in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Arrays, Facts
+
+WHOLE = range(2**53)  # whole numbers that floats hold exactly; sums of some stay below 2**63
+
+
+def take(facts: Any, what: str, **kinds: Any) -> Facts:
+    """Return facts that have exactly these names, each with a value of its kind, or refuse them.
+
+    A kind is a type, a range of whole numbers, or a tuple of kinds.
+
+    Examples
+    --------
+    >>> take({"rows": 3}, "the run", rows=range(10))
+    {'rows': 3}
+    >>> take({"rows": True}, "the run", rows=range(10))
+    Traceback (most recent call last):
+    ValueError: the run says rows=True
+    """
+    if not isinstance(facts, dict) or facts.keys() != kinds.keys():
+        raise ValueError(f"{what} must say {', '.join(kinds)} and nothing else")
+    for name, kind in kinds.items():
+        if not is_of_kind(facts[name], kind):
+            raise ValueError(f"{what} says {name}={shorten(repr(facts[name]), 40)}")
+    return facts
+
+
+def is_of_kind(value: object, kind: Any) -> bool:
+    """Tell whether a value of JSON is of a kind; True is no number here, and 1.0 is not whole."""
+    if isinstance(kind, tuple):
+        return any(is_of_kind(value, one) for one in kind)
+    if isinstance(kind, range):
+        return type(value) is int and value in kind
+    return type(value) is kind
+
+
+def shorten(reason: object, most: int = 300) -> str:
+    """Return the text of a reason in one line, without its full stop, at most so long."""
+    text = " ".join(str(reason).split())
+    text = text if len(text) <= most else f"{text[:most]} ..."
+    return text.removesuffix(".")
+
+
+def check_all(good: ArrayLike, what: str) -> None:
+    """Refuse an array of which not every entry is good."""
+    if not np.all(good):
+        raise ValueError(what)
+
+
+def check_numbers(arrays: Arrays, *, gaps: Collection[str] = ()) -> None:
+    """Refuse impossible counts, and floats that are NaN or infinite but for those with gaps."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "i":
+            check_all((array >= 0) & (array < WHOLE.stop), f"{name} holds impossible counts")
+        if array.dtype.kind == "f" and name not in gaps:
+            check_all(np.isfinite(array), f"{name} holds NaN or infinity")

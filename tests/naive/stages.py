@@ -1,0 +1,388 @@
+"""What follows the rules, slow and obvious: cases, trust and time, the label layer."""
+
+import itertools
+
+import numpy as np
+from scipy.optimize import minimize
+
+from naive.cases import similarity
+from naive.rules import Trial
+
+FOLDS = 5
+
+
+def folds_out(n):
+    """Every fifth row, and the rest."""
+    for fold in range(FOLDS):
+        out = np.arange(fold, n, FOLDS)
+        yield out, np.delete(np.arange(n), out)
+
+
+class NaiveCases:
+    """Mean ``u`` (m, K) and covariance ``C`` (m, m) of the errors at the remembered rows."""
+
+    def __init__(self, p, K, capacity, *, recent=False):
+        self.K, self.capacity, self.recent = K, capacity, recent
+        self.width, self.noise = (1.0, 0.3) if recent else (0.25, 1.0)
+        self.trial = Trial(1.0, 0.0) if recent else Trial(20.0, 1.0)
+        self.fade, self.owed, self.wait, self.born = 0.9 if recent else 1.0, 1.0, 0, 0
+        self.rows, self.age = np.zeros((0, p)), np.zeros(0)
+        self.u, self.C = np.zeros((0, K)), np.zeros((0, 0))
+
+    def begin(self, X, scores, Y, weights):
+        if self.recent:
+            return scores
+        chosen = np.unique(np.linspace(0, len(X), self.capacity, endpoint=False).astype(int))
+        for row in np.clip(X[chosen], -3.0, 3.0):
+            if self.share(row)[1] > 1e-3:
+                self.add(row)
+        self.age = np.arange(len(self.rows))
+        K, k = similarity(self.rows, self.rows, self.width), similarity(X, self.rows, self.width)
+        errors, counts = np.nan_to_num(Y - scores), ~np.isnan(Y) * weights[:, None] / self.noise
+
+        def learn(rows):
+            """Weights of the cases from some rows: ``(K + k'Q k)^-1 k'Q e`` of each label."""
+            k_, found = k[rows], []
+            for count, e in zip(counts[rows].T, errors[rows].T, strict=True):
+                H = K + k_.T @ np.diag(count) @ k_
+                found.append(np.linalg.solve(H, k_.T @ (count * e)))
+            return np.array(found).T
+
+        self.u = K @ learn(np.arange(len(X)))
+        A = np.linalg.inv(K + k.T @ np.diag(counts.mean(axis=1)) @ k)
+        self.C, held_out = K @ A @ K, scores.copy()
+        for out, rest in folds_out(len(X)):
+            held_out[out] += k[out] @ learn(rest)
+        return held_out
+
+    def share(self, x):
+        """How the cases predict the error at x, and what they leave open."""
+        if len(self.rows) == 0:
+            return np.zeros(0), 1.0
+        k = similarity(x[None], self.rows, self.width)[0]
+        q = np.linalg.solve(similarity(self.rows, self.rows, self.width), k)
+        return q, 1.0 - q @ k
+
+    def drop(self, slot):
+        """Forget a case: the joint distribution of the others stays what it is."""
+        keep = np.arange(len(self.rows)) != slot
+        self.rows, self.age, self.u = self.rows[keep], self.age[keep], self.u[keep]
+        self.C = self.C[np.ix_(keep, keep)]
+
+    def add(self, x):
+        """Make a case of x: its error follows from the others as far as they determine it."""
+        q, left_open = self.share(x)
+        covariance = self.C @ q
+        self.u = np.vstack([self.u, q @ self.u])
+        self.C = np.block(
+            [[self.C, covariance[:, None]], [covariance[None], left_open + q @ covariance]]
+        )
+        self.rows = np.vstack([self.rows, np.clip(x, -3.0, 3.0)])
+        self.born += 1
+        self.age = np.append(self.age, self.born)
+
+    def answer(self, x, score):
+        return score + self.trial.share * (self.share(x)[0] @ self.u)
+
+    def learn(self, x, score, y, weight, kept):
+        """Condition the process on the errors of a row."""
+        errors, known = y - score, ~np.isnan(y)
+        if not known.any() or weight == 0.0:
+            return
+        self.trial.note(errors, self.share(x)[0] @ self.u, weight, 0.99)
+        self.owed *= min(kept, self.fade)
+        self.wait += 1
+        new = len(self.rows) < self.capacity or self.wait >= 5
+        if self.owed < 0.99 or (new and self.owed < 1.0):  # towards no error anywhere
+            prior = similarity(self.rows, self.rows, self.width)
+            self.C = self.owed * self.C + (1.0 - self.owed) * prior
+            self.u, self.owed = np.sqrt(self.owed) * self.u, 1.0
+        if new and self.share(x)[1] > 1e-3:
+            if len(self.rows) == self.capacity:
+                self.drop(int(np.argmin(self.age)))
+            self.add(x)
+            self.wait = 0
+        q = self.share(x)[0]
+        gain, noise = self.C @ q, self.noise / weight
+        variance = q @ gain
+        surprise = np.where(known, errors - q @ self.u, 0.0)
+        self.u = self.u + np.outer(gain, surprise) / (variance + noise)
+        spread = variance + noise * self.K / known.sum()
+        self.C = self.C - np.outer(gain, gain) / spread
+
+
+def cut(x):
+    return np.clip(x, 0.0, 1.0)
+
+
+class NaiveTemporal:
+    """Three answers and their shares; the sums are made of lists of all labels so far."""
+
+    def __init__(self, K):
+        self.K = K
+        self.moments, self.targets, self.losses = np.zeros((5, 5)), np.zeros(5), np.zeros(3)
+        self.weight = self.error = self.gain = self.spread = 0.0
+        self.last = [np.zeros((4, 2))] * K  # errors, labels; the same one row before
+        self.ago, self.ones, self.seen = np.full(K, 10**6), np.zeros(K), np.zeros(K)
+
+    def begin(self, scores, Y, weights):
+        known = ~np.isnan(Y)
+        self.ones, self.seen = weights @ np.where(known, Y, 0.0), weights @ known
+        out = scores.copy()
+        for t in range(len(Y)):
+            self.ones = self.ones - weights[t] * np.nan_to_num(Y[t])
+            self.seen = self.seen - weights[t] * known[t]
+            out[t] = self.answer(scores[t])
+            self.learn(scores[t], Y[t], weights[t])
+        factor = min(1.0, 30.0 / self.weight)
+        for name in ("moments", "targets", "weight", "error", "gain", "spread"):
+            setattr(self, name, factor * getattr(self, name))
+        rows = (1.0 - 0.995 ** known.mean(axis=1).sum()) / 0.005
+        self.losses *= min(1.0, 30.0 / rows)
+        self.last, self.ago = [np.zeros((4, 2))] * self.K, np.full(self.K, 10**6)
+        return out
+
+    def coefficients(self):
+        """c of the third answer, t of the second, phi."""
+        spread = self.moments[0, 0] / self.weight if self.weight > 0.0 else 1.0
+        error = self.error / self.weight if self.weight > 0.0 else 1.0
+        hold = np.array([10.0 * spread, *[3.0 * error] * 4]) + 1e-9
+        H, target = self.moments + np.diag(hold), self.targets + hold * [1, 0, 0, 0, 0]
+        c = np.linalg.solve(H, target)
+        if not 0.0 <= c[0] <= 1.0:
+            c[0] = cut(c[0])
+            c[1:] = np.linalg.solve(H[1:, 1:], target[1:] - c[0] * H[1:, 0])
+        phi = self.gain / (self.spread + error) if self.spread > 0.0 else 0.0
+        return c, cut(target[0] / H[0, 0]), float(np.clip(phi, 0.0, 0.98))
+
+    def shares(self, n):
+        """Shares of the first n answers; those below a tenth of the largest are 0."""
+        share = np.exp(np.array([0.0, -2.4, -3.0])[:n] - self.losses[:n])
+        share = np.where(share >= 0.1 * share.max(), share, 0.0)
+        return np.append(share / share.sum(), np.zeros(3 - n))
+
+    def three(self, k, s, left, last):
+        c, t, _ = self.coefficients()
+        f = (self.ones[k] + 0.5) / (self.seen[k] + 1.0)
+        time = sum(c[1 + 2 * i] * last[0, i] + c[2 + 2 * i] * last[1, i] for i in range(2))
+        return np.array([s, f + t * (s - f), f + c[0] * (s - f) + left * time])
+
+    def mixed(self, k, s, last):
+        """The answer without time, and what time adds."""
+        three = self.three(k, s, 1.0, last)
+        base, shares = self.shares(2) @ three, self.shares(3)
+        return base, shares @ three - base if shares[2] > 0.0 else 0.0
+
+    def left(self, ahead=0):
+        phi = self.coefficients()[2]
+        return phi ** (self.ago - 1.0 + ahead)
+
+    def answer(self, scores, ahead=0):
+        out, left = np.zeros(self.K), self.left(ahead)
+        for k in range(self.K):
+            base, added = self.mixed(k, scores[k], self.last[k])
+            out[k] = base + left[k] * added
+        return out
+
+    def learn(self, scores, y, weight):
+        known = ~np.isnan(y)
+        self_ago = np.minimum(self.ago + 1, 10**6)
+        if not known.any() or weight == 0.0:
+            self.ago = self_ago
+            return
+        part, left, new = known.mean(), self.left(), []
+        for k in np.flatnonzero(known):
+            s, last = scores[k], self.last[k]
+            f = (self.ones[k] + 0.5) / (self.seen[k] + 1.0)
+            gain = spread = 0.0
+            if self.ago[k] == 1:
+                base, added = self.mixed(k, s, last[2:])
+                gain, spread = added * (y[k] - base), added**2
+            three = cut(self.three(k, s, left[k], last))
+            x = np.array([cut(s) - f, *(left[k] * last[:2].T).ravel()])
+            new.append((x, y[k] - f, (y[k] - three) ** 2, gain, spread))
+            fade, now = np.array([0.0, 0.8]), np.array([[y[k] - cut(s)], [y[k] - f]])
+            faded = fade * left[k] * last[:2] + (1.0 - fade) * now
+            self.last[k] = np.vstack([faded, last[:2]])
+        keep = 0.998**part
+        self.moments, self.targets = keep * self.moments, keep * self.targets
+        self.weight, self.error = keep * self.weight + weight * part, keep * self.error
+        self.gain, self.spread = 0.998 * self.gain, 0.998 * self.spread
+        self.losses = 0.995**part * self.losses
+        for x, height, wrong, gain, spread in new:
+            self.moments = self.moments + weight * np.outer(x, x)
+            self.targets = self.targets + weight * height * x
+            self.losses, self.error = self.losses + weight * wrong, self.error + weight * wrong[2]
+            self.gain, self.spread = self.gain + gain, self.spread + spread
+        self.losses = self.losses - self.losses.min()
+        self.ago = np.where(known, 1, self_ago)
+        self.ones = self.ones + weight * np.nan_to_num(y)
+        self.seen = self.seen + weight * known
+
+
+GRID = -0.1 + 0.025 * np.arange(41)
+
+
+def sigma(x):
+    return 1.0 / (1.0 + np.exp(-np.clip(x, -35.0, 35.0)))
+
+
+class NaiveLabels:
+    """Errors of all rows so far, each with what is left of it; curves by Newton steps."""
+
+    def __init__(self, K, decision):
+        self.K, self.decision, self.h = K, decision, K + 2.0
+        self.history = []  # [y, scores, weight]
+        self.variance = np.full(K, 0.1)
+        self.trial = Trial(5.0, 0.0)
+        self.shared, self.own = np.array([0.0, 1.0]), np.zeros((K, 2))
+        self.known_shared, self.known_own = np.eye(2), np.tile(20.0 * np.eye(2), (K, 1, 1))
+        self.rows = 0
+        self.renew()
+
+    # Covariance of the errors
+
+    @property
+    def errors(self):
+        return np.array([np.nan_to_num(y - s) for y, s, _ in self.history]).reshape(-1, self.K)
+
+    @property
+    def weights(self):
+        return np.array([w for _, _, w in self.history])
+
+    @property
+    def counts(self):
+        """Weighted rows that know each label."""
+        known = np.array([~np.isnan(y) for y, _, _ in self.history]).reshape(-1, self.K)
+        return self.weights @ known
+
+    @property
+    def sums(self):
+        e = self.errors
+        return (self.weights[:, None] * e).T @ e
+
+    def E(self):
+        n, V = self.counts, self.h * np.diag(self.variance)
+        return (self.sums + V) / np.sqrt(np.outer(n + self.h, n + self.h))
+
+    def renew(self):
+        E = self.E()
+        m = self.trial.share
+        self.full, self.covariance = E, m * E + (1.0 - m) * np.diag(np.diag(E))
+        most = self.counts.max(initial=0.0)
+        self.renewal = self.rows + 1 + max(self.K, int(0.03 * most))
+
+    def begin(self, scores, Y):
+        self.history = [[y, s, 1.0] for y, s in zip(Y, scores, strict=True)]
+        squares, n = np.diag(self.sums), self.counts
+        pooled = squares.sum() / max(n.sum(), 1.0)
+        self.variance = np.maximum((squares + 2.0 * pooled) / (n + 2.0), 1e-6)
+        T, V = self.sums, self.h * np.diag(self.variance)
+        for (y, _, _), e in zip(self.history, self.errors, strict=True):
+            said = self.tell(e, np.linalg.inv(T - np.outer(e, e) + V))  # without its own row
+            if not np.isnan(y).all():
+                self.trial.rows.append((np.where(np.isnan(y), np.nan, e), said, 1.0))
+        self.rows = len(self.trial.rows)
+        self.fit_curves()
+        self.renew()
+
+    def fit_curves(self):
+        """Curves of the largest likelihood, all at once; level and slope have Gaussian priors."""
+        Y, S, _ = (np.array(part) for part in zip(*self.history, strict=True))
+
+        def loss(values):
+            self.shared, self.own = values[:2], values[2:].reshape(-1, 2)
+            chance = np.clip(self.probabilities(S), 1e-300, 1.0 - 1e-16)
+            likelihood = np.nansum(Y * np.log(chance) + (1.0 - Y) * np.log(1.0 - chance))
+            held = ((self.shared - [0.0, 1.0]) ** 2).sum() + 20.0 * (self.own**2).sum()
+            return 0.5 * held - likelihood
+
+        loss(minimize(loss, np.append([0.0, 1.0], np.zeros(2 * self.K)), tol=1e-9).x)
+
+    def take_curves(self, arrays):
+        """Begin where the compiled layer begins."""
+        self.shared, self.own = arrays.curve[-1].copy(), arrays.curve[:-1].copy()
+        matrices = arrays.information[:, [[0, 1], [1, 2]]]
+        self.known_shared, self.known_own = matrices[-1].copy(), matrices[:-1].copy()
+
+    @staticmethod
+    def tell(e, Q):
+        """What the other errors say of each, by the regression that an inverse covariance holds."""
+        return e - Q @ e / np.diag(Q)
+
+    # Answers
+
+    def probabilities(self, s, sharpness=1.0):
+        level = self.shared[0] + self.own[:, 0]
+        slope = np.maximum(self.shared[1] + self.own[:, 1], 0.05)
+        return sigma(sharpness * (level + slope * 4.0 * (s - 0.5)))
+
+    def thresholds(self):
+        if self.decision != "f1":
+            return np.full(self.K, 0.5)
+        hits, raised, true = np.zeros((3, self.K, len(GRID)))
+        for y, s, w in self.history:
+            up = (s[:, None] >= GRID) & ~np.isnan(y)[:, None]
+            raised, hits = raised + w * up, hits + w * up * (y == 1.0)[:, None]
+            true = true + w * (y == 1.0)[:, None]
+        total = max(true[:, 0].sum(), 1.0)
+        recall, effort = hits.sum(axis=0) / total, raised.sum(axis=0) / total
+        f1 = 2.0 * (hits + 20.0 * recall) / (raised + 20.0 * effort + true + 20.0)
+        return np.where(f1.max(axis=1) > 0.0, GRID[np.argmax(f1, axis=1)], 0.5)
+
+    def decide(self, s, known=None):
+        """The decision of a row; ``known`` labels are what they are."""
+        fixed = np.full(self.K, np.nan) if known is None else known
+        given = self.condition(s, fixed)[0]
+        if self.decision == "subset":
+            Q, best = np.linalg.inv(self.covariance), None
+            for y in itertools.product((0.0, 1.0), repeat=self.K):
+                y = np.array(y)
+                if (np.isnan(fixed) | (y == fixed)).all():
+                    loss = (y - s) @ Q @ (y - s)
+                    best = (loss, y) if best is None or loss < best[0] else best
+            return best[1]
+        return np.where(np.isnan(fixed), given >= self.thresholds(), fixed)
+
+    def condition(self, s, known):
+        """Mean and sharpness of a Gaussian of which some coordinates are known."""
+        k, E, mean, sharpness = ~np.isnan(known), self.covariance, s.copy(), np.ones(self.K)
+        if k.any():
+            gain = E[:, k] @ np.linalg.inv(E[np.ix_(k, k)])
+            mean = s + gain @ (known - s)[k]
+            after = np.diag(E - gain @ E[k])
+            sharpness[~k] = np.sqrt(np.diag(E) / np.maximum(after, 1e-6 * np.diag(E)))[~k]
+            mean[k] = known[k]
+        return mean, sharpness
+
+    # Learning
+
+    def learn(self, s, y, kept):
+        known = ~np.isnan(y)
+        if not known.any():
+            return
+        e = np.nan_to_num(y - s)
+        said = self.tell(e, np.linalg.inv(self.full))
+        self.trial.note(np.where(known, e, np.nan), said, 1.0, kept)
+        for row in self.history:
+            row[2] *= kept
+        self.history.append([y, s, 1.0])
+        self.learn_curves(s, y, known)
+        self.rows += 1
+        if self.rows >= self.renewal:
+            self.renew()
+
+    def learn_curves(self, s, y, known):
+        """One Newton step of the shared curve, then of each own one, with fading information."""
+        p, x = self.probabilities(s), np.stack([np.ones(self.K), 4.0 * (s - 0.5)], axis=1)
+        v = np.maximum(p * (1.0 - p), 1e-6)
+        seen = [v[k] * np.outer(x[k], x[k]) for k in range(self.K)]
+        pull = [(y[k] - p[k]) * x[k] for k in range(self.K)]
+        prior = 0.005 * np.eye(2)
+        self.known_shared = 0.995 * self.known_shared + prior
+        for k in np.flatnonzero(known):
+            self.known_shared = self.known_shared + seen[k]
+            self.known_own[k] = 0.995 * self.known_own[k] + 20.0 * prior + seen[k]
+            self.own[k] += np.linalg.solve(self.known_own[k], pull[k])
+        total = sum(pull[k] for k in np.flatnonzero(known))
+        self.shared = self.shared + np.linalg.solve(self.known_shared, total)
