@@ -383,8 +383,10 @@ def test_scikit_learn_models_give_what_their_own_loop_gives(name, delay):
         expected.append(scores_by_hand(twin, rows[[t]])[0])
     for t in range(learned, len(rows)):
         twin.partial_fit(rows[[t]], labels[[t]].astype(int))
-    np.testing.assert_array_equal(result.scores, expected)
-    np.testing.assert_array_equal(scores_by_hand(model, X), scores_by_hand(twin, X))
+    rounding = 1e-12 if name == "network" else 0.0  # its products depend on where arrays lie
+    np.testing.assert_allclose(result.scores, expected, rtol=rounding)
+    later = scores_by_hand(model, X), scores_by_hand(twin, X)
+    np.testing.assert_allclose(*later, rtol=rounding)
     assert (result.rules == 0).all() and result.events == () and result.clipped is None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 FAST_KEPT, WINDOW, HELD = 0.97, 0.98, 5.0
 SILENCE, TRIAL, LEAST_TO_SPLIT, RETEST = 10.0, 100, 40, 1.1
-MOST_WEIGHT, CAP_ALIKE, LEAST_SHARE = 1e6, 0.5, 0.01
+MOST_WEIGHT, CAP_ALIKE, LEAST_SHARE, STEP_INTERVAL = 1e6, 0.5, 0.01, 4.0
 
 
 def log_det(S):
@@ -333,7 +333,7 @@ class NaiveRules:
         rule.use, rule.unstepped = rule.use + w, rule.unstepped + w
         if not self.corrects or rule.stopped:
             return False
-        if rule.unstepped < (1.0 if p.activation_floor > 0.0 else 0.0):
+        if rule.unstepped < (STEP_INTERVAL if p.activation_floor > 0.0 else 0.0):
             return False
         self.step(rule, known)
         slopes = rule.memories[0].W[known, :-1]
