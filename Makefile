@@ -18,7 +18,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test test-all lint format test-jit test-nojit test-boundscheck test-oldest
-.PHONY: soak demo bench docs docs-tables docs-outputs notebooks clean
+.PHONY: demo bench docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -96,27 +96,15 @@ $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 	$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# Taken up where they ended.
-soak: $(NIGHTLY_STAMP)  ## streams of a million rows, and the tables made from them; half an hour
-	nice -n 19 $(PY) experiments/soak/long_streams.py --out experiments/results/soak/long_streams.json
-	$(PY) docs/tools/write_docs.py
-
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) experiments/demo/demo.py $(DEMO_ARGS)
 
 bench: $(NIGHTLY_STAMP)  ## benchmarks, about an hour; all data sets must be there
 	$(PY) $(BENCH)/first_fit.py --out $(BENCHED)/first_fit.json
-	$(PY) $(BENCH)/update_speed.py --out $(BENCHED)/update_speed.json
 	$(PY) $(BENCH)/following_speed.py --out $(BENCHED)/following_speed.json
 	$(PY) $(BENCH)/gaps_speed.py --out $(BENCHED)/gaps_speed.json
-	$(PY) $(BENCH)/labels_speed.py --out $(BENCHED)/labels_speed.json
 	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json
-	$(PY) $(BENCH)/active_speed.py --out $(BENCHED)/active_speed.json
-	$(PY) $(BENCH)/update_phases.py --out $(BENCHED)/update_phases.json
-	$(PY) $(BENCH)/scaling.py --out $(BENCHED)/scaling.json
-	$(PY) $(BENCH)/memory.py --out $(BENCHED)/memory.json
 	$(PY) $(BENCH)/peers.py --out $(BENCHED)/peers.json
-	$(PY) docs/tools/draw_speed.py
 	$(PY) docs/tools/write_docs.py
 
 docs: $(NIGHTLY_STAMP)  ## the site, in docs/_build/html; a warning is an error
@@ -134,5 +122,5 @@ notebooks: $(NIGHTLY_STAMP)  ## execute the notebooks again, in place
 
 clean:  ## remove caches and results, keep .venv
 	rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
-	rm -rf .coverage htmlcov build dist demo docs/_build docs/api docs/notebooks experiments/soak/state
+	rm -rf .coverage htmlcov build dist demo docs/_build docs/api docs/notebooks
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.estimators.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
-    from efcml.model.seams import register
     from efcml.model.warm import warmup
     from efcml.rivals import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
+    from efcml.seams import register
     from efcml.studies import Study
 
 __version__ = "0.2.0"
@@ -44,7 +44,7 @@ _HOMES = {
     "datasets": "efcml.datasets",
     "load": "efcml.saving",
     "prequential": "efcml.evaluation",
-    "register": "efcml.model.seams",
+    "register": "efcml.seams",
     "save": "efcml.saving",
     "warmup": "efcml.model.warm",
 }

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from efcml.kernels.linalg import whole
 from efcml.model import reshape, seams
 from efcml.model.learner import Learner
-from efcml.model.seams import Update, register
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import Table
+from efcml.seams import Update, register
 
 pytestmark = pytest.mark.uncompiled
 

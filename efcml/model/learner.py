@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from efcml import seams
 from efcml._jit import FOLDER, quick_compiling
 from efcml.kernels.missing import fill_row
-from efcml.model import seams
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
 from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from efcml.model import seams
+from efcml import seams
 from efcml.support.declared import (
     check_parameters,
     choice,

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from efcml import seams
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
 from efcml.kernels.linalg import whole
 from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
 from efcml.kernels.proximal import step_planes
 from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
-from efcml.model import reshape, seams
+from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
 from efcml.model.rescaling import re_express
@@ -78,7 +79,7 @@ class RuleBase(ArrayStage):
         self._choose_functions()
 
     def _choose_functions(self):
-        """Find what stands for the parts that can be replaced (model/seams.py)."""
+        """Find what stands for the parts that can be replaced (seams.py)."""
         params = self.params
         self.update = UPDATES.get(params.update) if isinstance(params.update, str) else None
         if self.update is None:

@@ -38,7 +38,8 @@ def warmup(*, asks: bool = True, rare: bool = True) -> None:
     learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
     scores = learner.answer(X).scores
     learner.stage(TemporalStage).addends(scores[0])  # what explanations need
-    learner.watch.settle(np.zeros(2, dtype=np.bool_), None)  # what ends a doubt about the scale
+    if learner.watch is not None:  # what ends a doubt about the scale
+        learner.watch.settle(np.zeros(2, dtype=np.bool_), None)
     if rare:
         _run_rare_kernels(params, X, Y)
     if asks:

@@ -14,7 +14,7 @@ import numpy as np
 
 import efcml
 from efcml.model.params import Parameters
-from efcml.model.seams import name_of
+from efcml.seams import name_of
 from efcml.support.declared import facts_of
 from efcml.support.states import from_plain, to_plain
 

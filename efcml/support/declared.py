@@ -10,7 +10,7 @@ from functools import partial
 from textwrap import indent, wrap
 from typing import Any, TypeVar, dataclass_transform
 
-from efcml.model.seams import is_known
+from efcml.seams import is_known
 from efcml.support.checks import (
     check_choice,
     check_flag,
@@ -38,7 +38,7 @@ class Facts:
     meaning: str
     check: Callable | None = None  # of plain values
     paper: Any = UNSET
-    seam: str = ""  # kind of the function that may stand for it (efcml/model/seams.py)
+    seam: str = ""  # kind of the function that may stand for it (efcml/seams.py)
 
 
 def _declare(

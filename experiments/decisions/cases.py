@@ -20,7 +20,6 @@ CHANGES = {
     "4 rules": {"max_rules": 4},
     "1 rule": {"max_rules": 1},
     "50 rules": {"max_rules": 50},
-    "blend": {"birth_plane": "blend"},
 }
 SETTINGS = {
     "no cases": {"cases": 0},

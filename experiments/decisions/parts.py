@@ -32,7 +32,6 @@ SETTINGS = {
     "no variance floor": {"variance_floor": 0.0},
     "prior 1": {"prior": 1.0},
     "one rule": {"max_rules": 1},
-    "no caution": {"caution": False},
     "no time": {"time": False},
     "no cases": {"cases": 0},
     "no cases, no correlation": {"cases": 0, "beta": 0.0},
