@@ -68,7 +68,7 @@ def count_clipped(learner: Any, X: Floats, trace: Trace) -> None:
     """Count what a learner clips of rows that it does not learn, if it has one scale for all."""
     scaler = getattr(learner, "scaler", None)
     if scaler is not None:
-        trace.add_clipped(scaler.count_clipped(scaler.transform(X)))
+        trace.add_clipped(scaler.count_clipped(X))
 
 
 def in_blocks(

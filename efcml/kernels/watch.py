@@ -1,8 +1,10 @@
 """Whether scaled rows still look as scaled rows should.
 
-Per feature, an exponentially weighted mean and square of the scaled value, and how much of late did
-not fit the scale. Once something is off, rows are held until there are enough of them to say what
-the scale should be. Rows without any known label are not looked at: they change nothing in a model.
+Per feature, exponentially weighted means of the scaled value, of its square and of its squared step
+from row to row, and how much of late did not fit the scale. Small steps tell that rows follow each
+other slowly: then the mean of the last rows wanders, which is no change of scale. Once something is
+off, rows are held until there are enough of them to say what the scale should be. Rows without any
+known label are not looked at: they change nothing in a model.
 """
 
 import numpy as np
@@ -16,18 +18,40 @@ WIDEST, NARROWEST = 3.0, 0.125  # deviations, where 1 is what it was
 UNFIT = 8.0  # what does not fit of late, see `weigh_misfit`, if it is too much
 LEAK, STILL = 0.25, 0.5  # what a good value takes off, and one that hardly differs from the last
 NEAR = 0.05  # deviations from the last value that are hardly a difference
+SLOW = 0.5  # autocorrelation of rows that are no sample of a distribution
+WANDERS = 6.0  # deviations of the mean of slow rows that are nothing new: nor was it sure before
+MOST_WANDERING = 0.95
 PAUSE = 100  # rows between two doubts, at least
 STIRRING = 1e-14  # scaled value of a feature at rest that is more than rounding
 
 
 @driver
-def is_off(level, square, unfit, asleep):
+def wandering(variance, step, memory):
+    """Return the share of its variance 1 by which the mean of so many last scaled rows wanders.
+
+    With ``a = 2/(memory + 1)`` and the autocorrelation c of rows: ``a/(2 - a) (1 + c (1 - a))/(1 -
+    c (1 - a))``. Rows tell c by their steps, ``1 - step/(2 variance)``. If they follow each other
+    slowly they show only a part of their variance, and c is that with all of it.
+    """
+    a, c = 2.0 / (memory + 1.0), 0.0
+    if variance > 0.0:
+        c = max(0.0, 1.0 - step / (2.0 * variance))
+    if c > SLOW:
+        c = max(c, 1.0 - 0.5 * step)
+    c *= 1.0 - a
+    return min(MOST_WANDERING, a / (2.0 - a) * (1.0 + c) / (1.0 - c))
+
+
+@driver
+def is_off(level, square, step, unfit, asleep):
     """Tell whether the scale of a feature does not fit; one that never varied has none yet."""
     if asleep or unfit >= UNFIT:
         return unfit >= UNFIT
     variance = square - level * level
-    narrow = variance < NARROWEST * NARROWEST
-    return abs(level) > FARTHEST or variance > WIDEST * WIDEST or narrow
+    wanders = wandering(variance, step, 2.0 * MEMORY - 1.0)
+    far = abs(level) > max(FARTHEST, WANDERS * np.sqrt(wanders))
+    narrow = variance < NARROWEST * NARROWEST * (1.0 - wanders)
+    return far or variance > WIDEST * WIDEST or narrow
 
 
 @kernel
@@ -43,23 +67,28 @@ def weigh_misfit(x, previous, clip, asleep, lively):
 
 
 @kernel
-def note_row(x, clip, level, square, previous, unfit, asleep, lively, muted):
-    """Take in one scaled row; return whether the scale of any feature does not fit.
+def note_row(row, x, clip, level, square, step, previous, unfit, asleep, lively, muted):
+    """Take in a row, as it came and scaled; return whether the scale of any feature does not fit.
 
-    Features that are muted have been off before, and nothing could be done.
+    Features that are muted have been off before, and nothing could be done. Wild values, which
+    scaled are missing, say only that they do not fit.
     """
     off = False
     for j in range(x.shape[0]):
-        if np.isnan(x[j]):
+        if np.isnan(row[j]):
             continue  # what is missing says nothing
-        misfit = weigh_misfit(x[j], previous[j], clip, asleep[j], lively[j])
-        level[j] += (x[j] - level[j]) / MEMORY
-        square[j] += (x[j] * x[j] - square[j]) / MEMORY
-        unfit[j] = max(0.0, unfit[j] + misfit)
-        previous[j] = x[j]
+        if np.isnan(x[j]):
+            unfit[j] += 1.0
+        else:
+            misfit = weigh_misfit(x[j], previous[j], clip, asleep[j], lively[j])
+            level[j] += (x[j] - level[j]) / MEMORY
+            square[j] += (x[j] * x[j] - square[j]) / MEMORY
+            step[j] += ((x[j] - previous[j]) ** 2 - step[j]) / MEMORY
+            unfit[j] = max(0.0, unfit[j] + misfit)
+            previous[j] = x[j]
         if muted[j] > 0:
             muted[j] -= 1
-        elif is_off(level[j], square[j], unfit[j], asleep[j]):
+        elif is_off(level[j], square[j], step[j], unfit[j], asleep[j]):
             off = True
     return off
 
@@ -70,7 +99,8 @@ def watch_rows(X, scaled, Y, row_weights, clip, watch):
 
     ``scaled`` are the rows X in the scale of now. In doubt, rows are held; else they are noted.
     """
-    level, square, previous, unfit, asleep, lively, muted, rows, labels, weights, count = watch
+    level, square, step, previous, unfit, asleep, lively, muted = watch[:8]
+    rows, labels, weights, count = watch[8:]
     for t in range(X.shape[0]):
         n_known = 0
         for c in range(Y.shape[1]):
@@ -89,7 +119,9 @@ def watch_rows(X, scaled, Y, row_weights, clip, watch):
                 return t + 1, True
         else:
             count[QUIET] += 1
-            off = note_row(scaled[t], clip, level, square, previous, unfit, asleep, lively, muted)
+            off = note_row(
+                X[t], scaled[t], clip, level, square, step, previous, unfit, asleep, lively, muted
+            )
             if off and count[QUIET] >= PAUSE:
                 count[DOUBT] = 1
                 return t + 1, True

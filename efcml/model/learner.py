@@ -207,8 +207,8 @@ class Learner(Guarded):
                 last = first + done
             block, rows = slice(first, last), rows[: last - first]
             part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
-            part.add_clipped(self.scaler.count_clipped(rows))
-            clipped += self.scaler.count_clipped(rows)
+            part.add_clipped(self.scaler.count_clipped(X[block]))
+            clipped += self.scaler.count_clipped(X[block])
             if doubt:
                 self._answer(rows, part)
             else:
@@ -416,7 +416,7 @@ class Learner(Guarded):
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
             facts["sizes"] = list(self.rules.arrays.G.shape[1:3])
-            arrays |= {"mean": self.scaler.mean.copy(), "scale": self.scaler.scale.copy()}
+            arrays |= nest(scaler=self.scaler.state())
             arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
         facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
@@ -434,7 +434,7 @@ class Learner(Guarded):
         learner.latest = arrays["latest"][:, :p].copy(), arrays["latest"][:, p:].copy()
         if not facts["fitted"]:
             return learner
-        learner.scaler = Scaler(arrays["mean"], arrays["scale"], float(learner.params.clip))
+        learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
         learner.stages = learner._make_stages()
         if learner.layered:
             learner.labels = LabelLayer(learner.n_labels, learner.params.decision)

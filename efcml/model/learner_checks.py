@@ -15,6 +15,7 @@ from efcml.model.labels import LabelLayer
 from efcml.model.params import Params
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
+from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, TEMPORAL, WATCH
 from efcml.model.warm_start import EVIDENCE
 from efcml.support.facts import WHOLE, check_all, check_numbers, take
@@ -78,8 +79,8 @@ def shapes_of_state(facts: Facts) -> Shapes:
     }
     if not facts["fitted"]:
         return shapes
-    shapes |= {"mean": ("<f8", (p,)), "scale": ("<f8", (p,))}
-    parts = {"rules": RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])}
+    parts = {"scaler": Scaler.state_shapes(p)}
+    parts |= {"rules": RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])}
     if params.cases > 0:
         parts["cases"] = CASES.shapes({"m": params.cases, "p": p, "K": K})
         if params.follows:

@@ -4,8 +4,8 @@ Kernels watch whether scaled rows still look as they should (efcml/kernels/watch
 next rows are held: they are answered, but not learned yet. Once there are enough of them they say
 which features are due, and give them a new mean and deviation. There are two readings of that: rows
 come from elsewhere, or what measures them has moved. The labels of the held rows decide. But a
-feature that grows from row to row, as a date does, is at home wherever it has come to: only its
-mean moves, and what was learned stays where it was. Then the rows are learned.
+feature that grows from row to row, as a date does, never comes back to where it was: no row to come
+is like those that were learned, and it is ignored from then on. Then the rows are learned.
 
 Scaled rows become ``a x + b``, so ``r = [x, 1]`` becomes ``T r``. What rules and cases hold are
 sums and functions of such rows: they can be worked out as they would be had the rows come in the
@@ -27,8 +27,10 @@ from efcml.kernels.watch import (
     PAUSE,
     QUIET,
     STIRRING,
+    WANDERS,
     WIDEST,
     is_off,
+    wandering,
     watch_rows,
 )
 from efcml.model.reshape import labels_by_group, set_gaussian
@@ -89,7 +91,7 @@ class ScaleWatch(ArrayStage):
 
     def __init__(self, n_features, n_labels):
         self.arrays = Watch(**WATCH.allocate(self.sizes_of(n_features, n_labels)))
-        self.arrays.square[:], self.arrays.count[QUIET] = 1.0, PAUSE
+        self.arrays.square[:], self.arrays.step[:], self.arrays.count[QUIET] = 1.0, 2.0, PAUSE
 
     @staticmethod
     def sizes_of(p, K):
@@ -129,32 +131,41 @@ class ScaleWatch(ArrayStage):
         return a.rows[:n].copy(), a.labels[:n].copy(), a.weights[:n].copy()
 
     def propose(self, scaler):
-        """Return the scale by the held rows, for which features it is new, and which of them grow.
+        """Return the scale by the held rows, and for which features it is new.
 
-        A feature that does not vary in these rows keeps its scale, whatever it was. One that grows
-        keeps its deviation: these rows are a small piece of its way.
+        A feature that does not vary in these rows keeps its scale, whatever it was. Of one whose
+        rows follow each other slowly they show a part: its deviation is larger than theirs. One
+        that grows is ignored.
         """
         rows, asleep = self.held[0], self.arrays.asleep
         new, seen = Scaler.from_rows(rows, scaler.clip), scaler.transform(rows)
         with np.errstate(over="ignore"):  # infinite is off, too
             shift = np.abs(new.mean - scaler.mean) / scaler.scale
-            ratio = new.scale / scaler.scale
-        off = (shift > SURE * FARTHEST) | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
+            wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
+            deviation = new.scale / np.sqrt(1.0 - wanders)
+            ratio = deviation / scaler.scale
+        one_way = go_one_way(rows)
+        wide = np.where(one_way, 0.0, WANDERS * np.sqrt(wanders))
+        far = shift > SURE * np.maximum(FARTHEST, wide)
+        off = far | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
         there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
         wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
-        due = np.where(asleep, wakes, off) & ~is_resting(rows)
-        mean = np.where(due, new.mean, scaler.mean)
-        growing = due & ~asleep & (ratio <= 1.0) & go_one_way(rows)
-        scale = np.where(due & ~growing, new.scale, scaler.scale)
-        return Scaler(mean, scale, scaler.clip), due, growing
+        due = np.where(asleep, wakes, off) & ~is_resting(rows) & ~scaler.ignored
+        grows = due & ~asleep & one_way
+        moves = due & ~grows
+        changed = Scaler(
+            np.where(moves, new.mean, scaler.mean), np.where(moves, deviation, scaler.scale),
+            scaler.clip, np.where(moves, new.spread, scaler.spread), scaler.ignored | grows,
+        )  # fmt: skip
+        return changed, due
 
     def settle(self, due, reading):
         """End the doubt: features that are due begin anew, others that are off are muted."""
         a = self.arrays
         for j in np.flatnonzero(~due):
-            if is_off(a.level[j], a.square[j], a.unfit[j], a.asleep[j]):
+            if is_off(a.level[j], a.square[j], a.step[j], a.unfit[j], a.asleep[j]):
                 a.muted[j] = MUTED
-        a.level[due], a.square[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 0.0, 0
+        a.level[due], a.square[due], a.step[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 2.0, 0.0, 0
         a.asleep[due] = False
         a.count[[DOUBT, HELD, QUIET]] = 0
         if reading is not None:
@@ -171,6 +182,16 @@ class ScaleWatch(ArrayStage):
         for name in ("rows", "labels", "weights"):
             state[name][state["count"][HELD] :] = 0.0
         return state
+
+
+def wandering_of(x):
+    """Return the share of its variance by which the mean of scaled rows of a feature wanders."""
+    x = x[~np.isnan(x)]
+    if len(x) < 2:
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # steps of 1e200 are not slow
+        variance, step = np.var(x), np.mean(np.diff(x) ** 2)
+    return wandering(float(variance), float(step), float(len(x))) if np.isfinite(step) else 0.0
 
 
 def go_one_way(rows):
@@ -190,18 +211,15 @@ def decide_scale(learner):
     """
     watch = learner.watch
     held = watch.held
-    old, (new, due, growing) = learner.scaler, watch.propose(learner.scaler)
+    old, (new, due) = learner.scaler, watch.propose(learner.scaler)
     reading = None
     if due.any():
-        known = ~(due & watch.arrays.asleep)
+        known = ~(due & (watch.arrays.asleep | new.ignored))
         with np.errstate(over="ignore"):
             a, b = old.scale / new.scale, (old.mean - new.mean) / new.scale
-        readings = {}
-        if has_digits(a[known], b[known]):
+        readings = {KEPT: ChangeOfUnits(known.astype(float), np.zeros(len(b)))}
+        if (due & known).any() and has_digits(a[known], b[known]):
             readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
-        else:
-            growing = np.zeros_like(growing)
-        readings[KEPT] = ChangeOfUnits(known.astype(float), np.where(growing, b, 0.0))
         reading, stages = read_change(learner, new, readings)
         learner.scaler, learner.stages = new, stages
         learner.latest = readings[reading].rows(learner.latest[0]), learner.latest[1]
@@ -235,9 +253,8 @@ def read_change(learner, scaler, readings):
             continue
         scores = np.clip(learner.score_scaled(rows, found[reading], timeless=True), -0.5, 1.5)
         errors[reading] = float(np.nansum((scores - labels) ** 2))
-    if KEPT not in found:  # a shift that leaves only rounding
-        plain = ChangeOfUnits(readings[KEPT].a, np.zeros_like(readings[KEPT].b))
-        found[KEPT], errors[KEPT] = changed_stages(learner.stages, plain), np.inf
+    if KEPT not in found:
+        found[KEPT], errors[KEPT] = [stage.copy() for stage in learner.stages], np.inf
     if MOVED not in errors:
         return KEPT, found[KEPT]
     usual = float(np.nansum((label_means(labels) - labels) ** 2))

@@ -1,7 +1,7 @@
 """Standardise features by what some rows show, and clip what lies far outside.
 
 A scaler itself never changes; a learner whose stream moves takes a new one
-(efcml/model/following_scale.py).
+(efcml/model/rescaling.py).
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
 
-TRIMMED = 0.01  # share of the rows at either end, one at least, that may be wild
-WILD = 50.0  # times the range of the rest, counted from the median: such a value does not count
+TRIMMED = 0.1  # share of the rows at either end, one at least, that may be wild
+WILD = 5.0  # times the range of the rest, counted from the median: such a value does not count
+WILDEST = 3.0  # times the clip: a value beyond is a mistake, and counts as missing
 LEAST_ROWS = 4  # fewer cannot tell which of them is wild
+SURE_ROWS = 20  # nor fewer than these what of other rows is
 CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
 ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
 
@@ -25,12 +27,15 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is n
 class Scaler:
     """Standardisation; values beyond ``clip`` standard deviations are clipped.
 
-    Rare large values would otherwise stretch distances and hyper-planes far outside the data.
+    Rare large values would otherwise stretch distances and hyper-planes far outside the data. Wild
+    values are missing, but for features that are mostly one value: there, any other may be rare.
     """
 
     mean: Floats
     scale: Floats
     clip: float
+    spread: Bools  # (p,), whether a wild value can be told from a rare one
+    ignored: Bools  # (p,), features that only grow; they count as 0
 
     @classmethod
     def from_rows(cls, X: Floats, clip: float) -> Self:
@@ -39,36 +44,44 @@ class Scaler:
         A constant feature is centered and divided by its magnitude. Missing values (NaN) do not
         count; a feature without any value keeps its unit.
         """
-        missing = np.isnan(X)
-        if missing.any():
-            return cls._from_columns(X, missing, clip)
-        mean, scale = standardise(X)
-        wild = find_wild(X)
-        for j in np.flatnonzero(wild.any(axis=0)):
-            mean[[j]], scale[[j]] = standardise(X[~wild[:, j], j][:, None])
-        return cls(mean, scale, float(clip))
-
-    @classmethod
-    def _from_columns(cls, X: Floats, missing: Bools, clip: float) -> Self:
-        """Learn each feature from the rows that have it."""
-        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        for j in range(X.shape[1]):
-            there = X[~missing[:, j], j][:, None]
+        p = X.shape[1]
+        mean, scale = np.zeros(p), np.ones(p)
+        wild, spread = find_wild(X)
+        out = np.isnan(X) | wild
+        whole = ~out.any(axis=0)
+        if whole.any():
+            mean[whole], scale[whole] = standardise(X[:, whole])
+        for j in np.flatnonzero(~whole):
+            there = X[~out[:, j], j]
             if len(there):
-                one = cls.from_rows(there, clip)
-                mean[j], scale[j] = one.mean[0], one.scale[0]
-        return cls(mean, scale, float(clip))
+                mean[[j]], scale[[j]] = standardise(there[:, None])
+        return cls(mean, scale, float(clip), spread, np.zeros(p, dtype=bool))
 
     def transform(self, X: Floats) -> Floats:
-        """Return the scaled rows as a new C-contiguous array."""
-        with np.errstate(over="ignore"):  # an overflow is infinite, and clipped
+        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
+        with np.errstate(over="ignore"):  # an overflow is infinite, and wild
             scaled = np.ascontiguousarray((X - self.mean) / self.scale)
+        scaled[:, self.ignored] = 0.0
+        scaled[(np.abs(scaled) > WILDEST * self.clip) & self.spread] = np.nan
         np.maximum(scaled, -self.clip, out=scaled)  # for one row quicker than np.clip
         return np.minimum(scaled, self.clip, out=scaled)
 
-    def count_clipped(self, scaled: Floats) -> Floats:
-        """Return how many values of each feature were clipped (p,), of rows that it has scaled."""
-        return (np.abs(scaled) >= self.clip).sum(axis=0).astype(float)
+    def state(self) -> Arrays:
+        """Return its arrays by name."""
+        names = ("mean", "scale", "spread", "ignored")
+        return {name: getattr(self, name).copy() for name in names}
+
+    @staticmethod
+    def state_shapes(p: int) -> Shapes:
+        """Return type and shape of every array of `state`."""
+        flags = dict.fromkeys(("spread", "ignored"), ("|b1", (p,)))
+        return {"mean": ("<f8", (p,)), "scale": ("<f8", (p,))} | flags
+
+    def count_clipped(self, X: Floats) -> Floats:
+        """Return how many values of each feature of some rows lie beyond the clip (p,)."""
+        with np.errstate(over="ignore"):
+            far = np.abs((X - self.mean) / self.scale) >= self.clip
+        return (far & ~self.ignored).sum(axis=0).astype(float)
 
 
 def standardise(X: Floats) -> tuple[Floats, Floats]:
@@ -109,18 +122,19 @@ def is_resting(X: Floats) -> Bools:
     return resting
 
 
-def find_wild(X: Floats) -> Bools:
-    """Tell which values lie far outside of all others (n, p).
+def find_wild(X: Floats) -> tuple[Bools, Bools]:
+    """Tell which values lie far outside of all others (n, p), and where that can be told (p,).
 
     The range without the ends says where the others are. Where it is 0, as for a column that is
-    mostly zero, any value may be a rare one, and none is wild.
+    mostly zero, any value may be a rare one, and none is wild. Missing values are not.
     """
-    n = len(X)
-    if n < LEAST_ROWS:
-        return np.zeros(X.shape, dtype=bool)
-    ends = max(1, int(np.ceil(TRIMMED * n)))
-    ordered = np.partition(X, (ends, n // 2, n - 1 - ends), axis=0)
-    reach = WILD * (ordered[n - 1 - ends] / 2.0 - ordered[ends] / 2.0)  # halves cannot overflow
-    far = np.abs(X / 2.0 - ordered[n // 2] / 2.0) > reach
-    wild: Bools = far & (reach > 0.0)
-    return wild
+    ordered, count = np.sort(X, axis=0), (~np.isnan(X)).sum(axis=0)  # NaN comes last
+    ends = np.maximum(1, np.ceil(TRIMMED * count)).astype(int)
+
+    def entry(k: Ints) -> Floats:
+        return np.take_along_axis(ordered, np.clip(k, 0, len(X) - 1)[None], axis=0)[0]
+
+    reach = entry(count - 1 - ends) / 2.0 - entry(ends) / 2.0  # halves cannot overflow
+    far = np.abs(X / 2.0 - entry(count // 2) / 2.0) > WILD * reach
+    spread: Bools = reach > 0.0
+    return far & spread & (count >= LEAST_ROWS), spread & (count >= SURE_ROWS)

@@ -149,6 +149,7 @@ Labels = namedtuple("Labels", LABELS.names)  # type: ignore[misc]
 WATCH = Table("""
 level f8 p: recent mean of each scaled feature
 square f8 p: recent mean of its square
+step f8 p: recent mean of its squared step from row to row
 previous f8 p: its value in the last row
 unfit f8 p: how much of late did not fit the scale
 asleep ? p: whether it has never varied

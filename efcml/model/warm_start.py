@@ -71,7 +71,7 @@ class Recollection:
 
     def _place(self, rows: Floats) -> Floats:
         """Return rows where distances are measured: scaled, and nowhere far out."""
-        return np.clip(self.scaler.transform(rows), -FAR, FAR)
+        return np.clip(np.nan_to_num(self.scaler.transform(rows)), -FAR, FAR)
 
     def answers(self, x: Floats) -> Floats:
         """Return what every memory says of one row, (memories, labels)."""

@@ -71,7 +71,7 @@ class LeastSquaresLearner(Guarded):
         X, Y = X[labelled], Y[labelled]
         self.held = []
         self.scaler = Scaler.from_rows(X, self.clip)
-        X = self.scaler.transform(X)
+        X = np.nan_to_num(self.scaler.transform(X))
         if self.n_fourier:
             random = np.random.default_rng(self.seed)
             self.fourier = FourierMap.draw(X, self.n_fourier, random)
@@ -135,7 +135,7 @@ class LeastSquaresLearner(Guarded):
             self.W[c] += (y[c] - self.W[c] @ r) * gain
 
     def _read(self, x: Floats) -> Floats:
-        return self._extend(self.scaler.transform(x))
+        return self._extend(np.nan_to_num(self.scaler.transform(x)))
 
     def _extend(self, x: Floats) -> Floats:
         """Return the regressors of one scaled row: features, Fourier features, 1."""

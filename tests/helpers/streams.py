@@ -77,7 +77,7 @@ def unscaled_learner(p, K, *, shared=None, **changes):
     """A learner without rules that takes features as they are, and knows S_0 and its prior."""
     params = make_params(**changes)
     learner = Learner(params, p, K)
-    learner.scaler = Scaler(np.zeros(p), np.ones(p), params.clip)
+    learner.scaler = Scaler(np.zeros(p), np.ones(p), params.clip, *np.zeros((2, p), dtype=bool))
     learner.stages = learner._make_stages()
     learner.labels = LabelLayer(K, params.decision)
     rules = learner.rules
