@@ -146,8 +146,7 @@ def test_frames_give_names():
     assert clf.name_columns(label_names=["u", "v", "w"]) is clf
     with pytest.raises(ValueError, match="feature_names must be 3 different names"):
         clf.name_columns(["a", "b", "b"], ["r", "s", "t"])
-    features, labels = clf.column_names()
-    assert (features, labels.tolist()) == (None, ["u", "v", "w"])
+    assert clf.rules_.label_names == ("u", "v", "w")
     clf.name_columns(["a", "b", "c"])
     assert_array_equal(clf.predict(X), clf.predict(FRAME))  # arrays too, without a warning
     with pytest.raises(ValueError, match="feature names"):

@@ -7,7 +7,7 @@ from helpers.models import freeze
 from numpy.testing import assert_array_equal
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, measures, prequential
-from efcml.rivals import LabelFrequencies
+from efcml_paper.simple_models import LabelFrequencies
 
 QUICK = {"prior": 1.0, "vigilance": 0.3, "birth_width": 0.3, "cases": 12, "warmup_rows": 30}
 NO = np.nan

@@ -21,11 +21,11 @@ from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
 from efcml.model.rulebase import RuleBase
-from efcml.rivals import GlobalRLS, LabelFrequencies
 from efcml.support import guard
 from efcml.support.blas import blas_pools, one_blas_thread
 from efcml.support.interrupts import interrupts_held
 from efcml.tuning import search as search_module
+from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
 

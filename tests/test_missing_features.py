@@ -12,8 +12,8 @@ from helpers.study_files import model
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
 from efcml.explain.phrases import plain_number
-from efcml.rivals import GlobalRLS
 from efcml.support.dense import densify
+from efcml_paper.simple_models import GlobalRLS
 
 N, START, P, K = 150, 60, 4, 3
 QUICK = {"prior": 1.0, "cases": 10}

@@ -2,16 +2,13 @@
 
 import importlib
 import pkgutil
-import sys
 
 import pytest
-from helpers.models import blocks, fit_blocks, run_code
+from helpers.models import run_code
 
 import efcml
-from efcml import ActiveLearner, prequential
 from efcml.support.extras import extra_for
 from efcml.support.folders import make_folder, replacing, whole_files
-from efcml.tuning import TuningResult
 
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
@@ -19,10 +16,25 @@ PUBLIC = {
 }
 
 
-def test_import_loads_nothing_heavy():
-    code = "import json, sys, efcml\nprint(json.dumps([*sys.modules]))"
-    heavy = {"sklearn", "matplotlib", "pandas", "numba", "scipy", "river", "dask"}
-    assert not heavy & set(run_code(code))
+HEAVY = {"sklearn", "matplotlib", "pandas", "numba", "scipy", "river", "dask"}
+RUN = """
+import contextlib, io
+from efcml.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    """
+CODES = {
+    "import": "import efcml",
+    "help": RUN + "main(['--help'])",
+    "version": RUN + "main(['--version'])",
+    "no such model": RUN + "main(['predict', 'no.npz', 'no.csv'])",
+    "no such table": RUN + "main(['run', 'no.csv', '--labels', '2'])",
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nothing_heavy_is_loaded_for(code):
+    modules = run_code(f"import json, sys\n{CODES[code]}\nprint(json.dumps([*sys.modules]))")
+    assert not HEAVY & set(modules)
 
 
 def test_public_names_are_there_whatever_is_imported():
@@ -36,59 +48,6 @@ def test_public_names_are_there_whatever_is_imported():
     assert callable(efcml.datasets.load)
     with pytest.raises(AttributeError, match="module 'efcml' has no attribute 'Classifier'"):
         efcml.Classifier  # noqa: B018
-
-
-CODE = """
-import json, pickle, sys
-import numpy as np
-import efcml
-from efcml import ChainEFC, EFCMLClassifier, prequential
-X = np.random.default_rng(0).normal(size=(40, 2))
-Y = (X @ [[1.0, -1.0, 0.5], [0.5, 1.0, 1.0]] > 0.0).astype(float)
-class Mixin: pass
-class Mine(Mixin, EFCMLClassifier): pass
-sys.modules["__main__"].Mine = Mine
-clf, mine = EFCMLClassifier(prior=1.0, max_rules=3), Mine(prior=1.0)
-labels = clf.fit(X, Y).predict(X)
-prequential(clf, X, Y, active=efcml.ActiveLearner(0.3))
-clf.set_params(random_state=3).fit(X, Y[:, 0]).score(X, Y[:, 0])
-ChainEFC(prior=1.0, max_rules=3, order="random", random_state=1).partial_fit(X, Y)
-kept = pickle.dumps(clf.fit(X, Y))
-told = [sorted({"sklearn", "pandas", "matplotlib", "joblib"} & {*sys.modules})]
-import sklearn.base
-told.append([isinstance(model, sklearn.base.BaseEstimator) for model in (clf, mine, ChainEFC())])
-told.append([kind.__name__ for kind in Mine.__mro__])
-told.append(type(sklearn.base.__spec__.loader).__name__)
-told.append(bool((pickle.loads(kept).predict(X) == labels).all()))
-print(json.dumps(told))
-"""
-
-
-def test_arrays_need_no_scikit_learn_and_estimators_become_its_own_when_it_comes():
-    heavy, kinds, mro, loader, *same = run_code(CODE)
-    assert heavy == []
-    assert kinds == [True] * 3
-    assert mro[:3] == ["Mine", "Mixin", "EFCMLClassifier"]
-    assert "LightBase" not in mro
-    assert loader == "SourceFileLoader"
-    assert same == [True]
-
-
-FRAMES = {
-    "rules": lambda: fit_blocks().rules_.to_frame(),
-    "explanation": lambda: fit_blocks().explain(blocks()[0][3]).to_frame(),
-    "result": lambda: prequential(fit_blocks(), *blocks(seed=1)).to_frame(),
-    "questions": lambda: ActiveLearner(budget=0.1).to_frame(),
-    "search": lambda: TuningResult(("beta",), "pa", {}, ({"beta": 0.1, "gain": 0.0},)).to_frame(),
-}
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_tables_say_how_to_get_pandas(kind, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    wanted = r'needs pandas, which is missing: pip install "efcml\[pandas\]"$'
-    with pytest.raises(ImportError, match=wanted):
-        FRAMES[kind]()
 
 
 def test_other_errors_stay_as_they_are():

@@ -20,8 +20,8 @@ from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, preque
 from efcml.evaluation import blocks
 from efcml.measures import MEASURES, average_precision_rows, trend
 from efcml.model.learner import Learner
-from efcml.rivals import GlobalRLS, LabelFrequencies
 from efcml.support import pacing
+from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

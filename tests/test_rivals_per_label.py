@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.rivals.per_label import split_uid
+from efcml.rivals.per_label import LABEL_STEP
 
 ALONE = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 SMALL = QUICK | {"max_rules": 5}
@@ -158,7 +158,7 @@ def test_events_name_label_and_rule(make):
     result = prequential(clf, X, Y)
     changes = np.zeros(len(X), dtype=int)
     for row, kind, uid in result.events:
-        label, rule = split_uid(uid)
+        label, rule = divmod(uid, LABEL_STEP)
         changes[row] += 1 if kind == "birth" else -1
         assert (rule in alive[label]) == (kind != "birth")
         alive[label].add(rule)

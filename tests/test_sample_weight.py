@@ -6,7 +6,7 @@ from helpers.models import freeze
 from helpers.streams import assert_identical, state_of
 from helpers.study_files import model, rows
 
-from efcml import EFCMLClassifier, OneVsRestEFC
+from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC
 
 X, Y = rows()
 W = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
@@ -71,14 +71,27 @@ def test_bad_weights(weight, words):
         assert freeze(clf) == before
 
 
-def test_who_takes_no_weights_says_so():
+def test_a_warm_up_takes_no_weights():
     for clf in (EFCMLClassifier(), EFCMLClassifier().partial_fit(X, Y)):
         before = freeze(clf)
         with pytest.raises(ValueError, match="sample_weight needs rules: call fit"):
             clf.partial_fit(X, Y, sample_weight=W)
         assert freeze(clf) == before
-    with pytest.raises(TypeError, match="every row counts alike"):
-        OneVsRestEFC().fit(X, Y, sample_weight=W)
+
+
+def test_models_for_each_label_take_weights():
+    options = {"prior": 1.0, "correlation": "none", "alpha": 0.0, "beta": 0.0, "time": False}
+    half = len(X) // 2
+    clf = OneVsRestEFC(**options).fit(X[:half], Y[:half], W[:half])
+    clf.partial_fit(X[half:], Y[half:], sample_weight=W[half:])
+    for c, model_of_label in enumerate(clf.learner_.models):
+        one = EFCMLClassifier(**options).fit(X[:half], Y[:half, [c]], W[:half])
+        one.partial_fit(X[half:], Y[half:, [c]], sample_weight=W[half:])
+        np.testing.assert_array_equal(model_of_label.score(X), one.learner_.score(X))
+    chain = ChainEFC(**options).fit(X[:half], Y[:half], W[:half])
+    assert freeze(chain.learner_.models[0]) == freeze(
+        OneVsRestEFC(**options).fit(X[:half], Y[:half], W[:half]).learner_.models[0]
+    )
 
 
 def test_weights_in_river():

@@ -1,13 +1,29 @@
-"""EFCMLClassifier: the scikit-learn face of the learner. Its parameters are in model/params.py."""
+"""EFCMLClassifier, and what all estimators share: they check and name what a learner gets."""
 
-from copy import copy
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from efcml.estimators.engine_face import EngineFace
-from efcml.estimators.known_columns import is_warming_up
-from efcml.estimators.sample_weights import refuse_keywords, weigh_rows
-from efcml.estimators.targets import one_row
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from efcml.estimators.answering import answer_checked
+from efcml.estimators.columns import find_groups, is_warming_up, kinds_of_columns
+from efcml.estimators.targets import (
+    as_array,
+    check_table,
+    column_names,
+    is_flat,
+    one_row,
+    read_binary,
+    read_known,
+    read_labels,
+    read_weights,
+)
 from efcml.explain import (
+    ColumnKinds,
     Explanation,
     RuleList,
     Trust,
@@ -17,15 +33,19 @@ from efcml.explain import (
     read_rules,
     read_trust,
 )
-from efcml.model.params import Parameters
+from efcml.explain.background import names_of_labels
+from efcml.model.learner import Learner
+from efcml.model.params import Parameters, Params
+from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
 from efcml.support.guard import one_at_a_time
+from efcml.support.interrupts import interrupts_held
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from efcml.model.learner import Learner
-    from efcml.support.aliases import Floats, TableLike
+    from efcml.model.labels import Answer
+    from efcml.support.aliases import Array, Floats, Names, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
@@ -35,8 +55,381 @@ UNUSED_SEED = (
 )
 
 
+class MultiLabelFace(ClassifierMixin, BaseEstimator):
+    """A scikit-learn estimator in front of a learner, which trusts its arrays.
+
+    A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
+    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``score``,
+    ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
+    """
+
+    __dict__: dict[str, Any]
+    learner_: Any
+    n_features_in_: int
+    label_names_: "Array"
+    random_state: Any
+    takes_gaps = True  # NaN in X is a missing feature
+    _binary: bool  # whether y was 1-D
+    _pair: Any  # then its classes, else None
+    _encoding: Any  # of the categories of a data frame, only then
+    _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
+    _new_learner: Callable[[int, int], Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = self.takes_gaps
+        return tags
+
+    def _params(self) -> Params:
+        check_random_state(self.random_state)
+        params = Params(**{name: getattr(self, name) for name in Params.names()})
+        params.check_together()
+        return params
+
+    @property
+    def classes_(self) -> "Array":
+        """Label indices 0..K-1; for 1-D targets the two class labels."""
+        return self._pair if self._binary else np.arange(self.learner_.n_labels)
+
+    @property
+    def n_rules_(self) -> int:
+        """Number of rules now; 0 while warm-up rows are held."""
+        check_is_fitted(self, "learner_")
+        return self.learner_.n_rules
+
+    # -- learning ---------------------------------------------------------------------------
+
+    @one_at_a_time
+    def fit(self, X: "TableLike", y: "TableLike", sample_weight: "ArrayLike | None" = None) -> Self:
+        """Learn an initial batch from nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Finite features, or NaN where one is missing.
+        y : array-like of shape (n, K), or (n,) for one binary label
+            0 or 1; NaN is an unknown label (2-D only). May be sparse.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; 1 if not given. It multiplies the activation in all planes
+            and the share of a row in the Gaussian that it moves, and counts in remembered rows and
+            caution, so that 2 is almost as if the row came twice. A row of weight 0 is left out.
+            Scale, the choice of a prior, what last rows say of the next, and what errors teach of
+            labels together, probabilities and thresholds take the other rows alike.
+        """
+        with self._unchanged_if_refused():
+            X, Y, classes, flat = self._check_rows(X, y, reset=True)
+            weights = read_weights(Y, sample_weight)
+            if np.isnan(Y).all():
+                weighed = "" if weights is None else ", in a row of weight above zero"
+                raise ValueError(
+                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                )
+            learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y, weights)
+            self._remember(y, classes, flat, learner)
+        return self
+
+    @one_at_a_time
+    def partial_fit(
+        self,
+        X: "TableLike",
+        y: "TableLike",
+        classes: "ArrayLike | None" = None,
+        sample_weight: "ArrayLike | None" = None,
+    ) -> Self:
+        """Learn rows of a stream in order; any split into calls gives the same state.
+
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held. Label
+        frequencies answer, and more and more what similar rows had, as far as that is better; then
+        they are fitted. Parameters are read at the first call only.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes : array-like, optional
+            For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
+            both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
+        sample_weight : array-like of shape (n,), optional
+            As in `fit`; a row of weight 0 counts as one without labels. There must be rules.
+        """
+        warming_up = not hasattr(self, "learner_") or is_warming_up(self.learner_)
+        if sample_weight is not None and warming_up:
+            raise ValueError(
+                "sample_weight needs rules: call fit first, or learn warmup_rows rows."
+            )
+        learner, X, Y = self.begin_stream(X, y, classes)
+        learner.learn(X, Y, None, read_weights(Y, sample_weight))
+        return self
+
+    @one_at_a_time
+    def begin_stream(
+        self,
+        X: "TableLike",
+        y: "TableLike",
+        classes: "ArrayLike | None" = None,
+        *,
+        learn: bool = True,
+    ) -> "tuple[Any, Floats, Floats]":
+        """Check rows once and return ``(learner, X, Y)``, ready for the learner's own loop.
+
+        A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
+        """
+        if not learn:
+            check_is_fitted(self, "learner_")
+        fresh = not hasattr(self, "learner_")
+        with self._unchanged_if_refused():
+            X, Y, known, flat = self._check_rows(X, y, reset=fresh, classes=classes)
+            if fresh:
+                self._remember(y, known, flat, self._new_learner(X.shape[1], Y.shape[1]))
+        return self.learner_, X, Y
+
+    @one_at_a_time
+    def check_features(self, X: "TableLike") -> "Floats":
+        """Return rows without labels, checked as in `predict`, as floats for the learner."""
+        check_is_fitted(self, "learner_")
+        return check_table(self, X, reset=False)
+
+    @one_at_a_time
+    def check_labels(self, y: "TableLike", n_rows: int) -> "Floats":
+        """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
+        check_is_fitted(self, "learner_")
+        y, flat = self._check_target(y, n_rows, reset=False)
+        return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
+
+    @one_at_a_time
+    def name_columns(
+        self,
+        feature_names: "Names" = None,
+        label_names: "Names" = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
+        """Name the columns of a model that was fitted with arrays, as data frames would have done.
+
+        Parameters
+        ----------
+        feature_names, label_names : sequence of str, optional
+            One for each feature and each label, no name twice. Data frames must have these names
+            from then on; arrays are taken as before.
+        groups : mapping of str to sequence of str, optional
+            Names of columns of 0 and 1 that are the values of one thing, by its name, such as
+            ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
+            names, as ``machine_A`` and ``machine_B``, are found without it.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.name_columns(["tempo"], ["happy", "calm"]).label_names_.tolist()
+        ['happy', 'calm']
+        """
+        check_is_fitted(self, "learner_")
+        with self._unchanged_if_refused():
+            for kind, names, count, attribute in (
+                ("feature", feature_names, self.n_features_in_, "feature_names_in_"),
+                ("label", label_names, self.learner_.n_labels, "label_names_"),
+            ):
+                if names is None:
+                    continue
+                if len(names) != count or len({*map(str, names)}) != count:
+                    raise ValueError(f"{kind}_names must be {count} different names.")
+                setattr(self, attribute, np.array([*map(str, names)], dtype=object))
+            if feature_names is not None:
+                self._named_later = True
+            if groups is not None:
+                self._groups = {}
+                self._groups = find_groups(groups, self._column_kinds())
+        return self
+
+    def _column_kinds(self) -> ColumnKinds:
+        return kinds_of_columns(self)
+
+    @one_at_a_time
+    def add_labels(self, labels: int | Sequence[str]) -> Self:
+        """Take in labels that appear late; every row so far counts as not having them.
+
+        Parameters
+        ----------
+        labels : int, or sequence of str
+            How many; or their names, if the model knows the names of its labels. They follow the
+            labels that are there.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from efcml import EFCMLClassifier
+        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
+        >>> clf.add_labels(1).partial_fit([[1.5]], [[0, 1, 1]]).predict([[9.0]]).shape
+        (1, 3)
+        """
+        check_is_fitted(self, "learner_")
+        if self._binary:
+            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        names, new = getattr(self, "label_names_", None), []
+        if names is None:
+            check_whole("labels, for a model without names of labels,", labels, least=1)
+        if names is not None:
+            new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
+            words = all(isinstance(name, str) for name in new)
+            if not new or not words or len({*names, *new}) < len(names) + len(new):
+                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        with interrupts_held():
+            self.learner_.add_labels(len(new) or labels)
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
+        return self
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _remember(self, y: "TableLike", classes: "Array", flat: bool, learner: Any) -> None:
+        self._binary = flat
+        self._pair = classes if flat else None
+        self.learner_, self._groups = learner, {}
+        self.__dict__.pop("label_names_", None)
+        if hasattr(y, "columns"):
+            self.label_names_ = column_names(y)
+
+    def _check_target(self, y: Any, n_rows: int, *, reset: bool) -> "tuple[Array, bool]":
+        """Return y as an array, and whether it is a single binary target."""
+        names = column_names(y)
+        y = as_array(y)
+        column = y.ndim == 2 and y.shape[1] == 1
+        flat = self._binary if column and not reset else is_flat(y)
+        if not reset and flat != self._binary:
+            shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
+            raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
+        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+            raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+        if len(y) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of rows: {n_rows} and {len(y)}.")
+        expected = names if reset else getattr(self, "label_names_", names)
+        if names is not None and not np.array_equal(names, expected):
+            raise ValueError(f"y must have the columns {list(expected)}, in this order.")
+        return y, flat
+
+    def _check_rows(
+        self, X: Any, y: Any, *, reset: bool, classes: Any = None
+    ) -> "tuple[Floats, Floats, Array, bool]":
+        """Return features, labels as floats, the classes, and whether the target is flat."""
+        X = check_table(self, X, reset=reset)
+        y, flat = self._check_target(y, len(X), reset=reset)
+        known = None if reset else self.classes_
+        Y, classes = (read_binary if flat else read_labels)(y, known, classes)
+        return X, Y, classes, flat
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
+        """Return scores, decisions and probabilities (n, K), given known labels."""
+        check_is_fitted(self, "learner_")
+        rows = check_table(self, X, reset=False)
+        labels = None if known is None else self._check_known(known, len(rows))
+        return answer_checked(self.learner_, rows, labels, flat=self._binary)
+
+    def _check_known(self, known: "TableLike", n_rows: int) -> "Floats":
+        """Return labels that are known already as floats, or say what is wrong with them."""
+        if self._binary or not getattr(self.learner_, "layered", False):
+            what = (
+                "a 1-D y has no other label" if self._binary else f"{type(self).__name__} has not"
+            )
+            raise ValueError(f"known needs a model that has learned labels together: {what}.")
+        shape = n_rows, len(self.classes_)
+        return read_known(known, shape, getattr(self, "label_names_", None))
+
+    @one_at_a_time
+    def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
+        """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not: scores of the others are those
+            given these. Known labels themselves come back as -0.5 or 0.5.
+        """
+        decision = self._answer(X, known).scores - 0.5
+        return decision[:, 0] if self._binary else decision
+
+    @one_at_a_time
+    def predict(self, X: "TableLike", known: "TableLike | None" = None) -> "Array":
+        """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets.
+
+        They are what ``decision_function`` is at least 0 for, unless ``decision`` asks for others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not; these stay, and tell the others.
+        """
+        positive = self._answer(X, known).decisions == 1.0
+        if self._binary:
+            return self.classes_[positive[:, 0] * (len(self.classes_) - 1)]
+        return positive.astype(int)
+
+    @one_at_a_time
+    def predict_proba(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
+        """Return probabilities: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
+
+        They are learned from what came true of the scores so far, and rise with the score. Models
+        that do not learn that, all during a warm-up, and those of a 1-D target, whose likelier
+        class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
+        between 0.05 and 0.95 it is the score itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        known : array-like of shape (n, K), optional
+            Labels that are known already, NaN where they are not; these are 0 or 1.
+        """
+        chances = self._answer(X, known).probabilities
+        if not self._binary:
+            return chances
+        if len(self.classes_) == 1:
+            return np.ones(chances.shape)
+        return np.hstack([1.0 - chances, chances])
+
+    @one_at_a_time
+    def score(
+        self, X: "TableLike", y: "TableLike", sample_weight: "ArrayLike | None" = None
+    ) -> float:
+        """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
+
+        Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
+        targets both are the accuracy.
+        """
+        labels = self.predict(X)
+        y, flat = self._check_target(y, len(labels), reset=False)
+        y = y.reshape(-1) if flat else read_labels(y, self.classes_, None)[0]
+        known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
+        if sample_weight is not None:
+            if np.shape(sample_weight) != labels.shape[:1]:
+                raise ValueError("sample_weight must hold one number per row of X.")
+            known = (known.T * np.asarray(sample_weight, dtype=float)).T
+        if not known.any():
+            raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
+        return float(np.average(labels == y, weights=known))
+
+
 @with_parameters
-class EFCMLClassifier(EngineFace, Parameters):
+class EFCMLClassifier(MultiLabelFace, Parameters):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -81,85 +474,16 @@ class EFCMLClassifier(EngineFace, Parameters):
         """
         return cls(**(printed(cls) | changes))
 
-    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
-        from efcml.model.learner import Learner  # not above: it loads numba
-
+    def _new_learner(self, n_features: int, n_labels: int) -> Learner:
         return Learner(self._params(), n_features, n_labels)
-
-    # -- learning ---------------------------------------------------------------------------
-
-    @one_at_a_time
-    def fit(
-        self,
-        X: "TableLike",
-        y: "TableLike",
-        sample_weight: "ArrayLike | None" = None,
-        **refused: Any,
-    ) -> Self:
-        """Learn an initial batch from nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Finite features, or NaN where one is missing.
-        y : array-like of shape (n, K), or (n,) for one binary label
-            0 or 1; NaN is an unknown label (2-D only). May be sparse.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; 1 if not given. It multiplies the activation in all planes
-            and the share of a row in the Gaussian that it moves, and counts in remembered rows and
-            caution, so that 2 is almost as if the row came twice. A row of weight 0 is left out.
-            Scale, the choice of a prior, what last rows say of the next, and what errors teach of
-            labels together, probabilities and thresholds take the other rows alike.
-        **refused
-            Anything else is refused.
-        """
-        refuse_keywords(refused)
-        return self._fit(X, y, sample_weight)
-
-    @one_at_a_time
-    def partial_fit(
-        self,
-        X: "TableLike",
-        y: "TableLike",
-        classes: "ArrayLike | None" = None,
-        sample_weight: "ArrayLike | None" = None,
-        **refused: Any,
-    ) -> Self:
-        """Learn rows of a stream in order; any split into calls gives the same state.
-
-        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held. Label
-        frequencies answer, and more and more what similar rows had, as far as that is better; then
-        they are fitted. Parameters are read at the first call only.
-
-        Parameters
-        ----------
-        X, y, **refused
-            As in `fit`.
-        classes : array-like, optional
-            For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
-            both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
-        sample_weight : array-like of shape (n,), optional
-            As in `fit`; a row of weight 0 counts as one without labels. There must be rules.
-        """
-        if sample_weight is None:
-            return super().partial_fit(X, y, classes, **refused)
-        refuse_keywords(refused)
-        if not hasattr(self, "learner_") or is_warming_up(self.learner_):
-            raise ValueError(
-                "sample_weight needs rules: call fit first, or learn warmup_rows rows."
-            )
-        learner, X, Y = self.begin_stream(X, y, classes)
-        weights = weigh_rows(Y, sample_weight)
-        learner.learn(X, Y, None, weights)
-        return self
 
     # -- reading ----------------------------------------------------------------------------
 
     @property
     def rules_(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        _, labels = self.column_names()
-        return read_rules(self.learner_, None, labels, self._column_kinds())
+        check_is_fitted(self, "learner_")
+        return read_rules(self.learner_, None, names_of_labels(self), self._column_kinds())
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.
@@ -217,22 +541,19 @@ class EFCMLClassifier(EngineFace, Parameters):
             Labels that are known already, NaN where they are not, as in `predict`. The explanation
             then has what each of them adds to the others.
         """
-        x = one_row(x, "x")
-        checker = self
-        if not hasattr(x, "columns") and hasattr(self, "feature_names_in_"):
-            checker = copy(self)  # without names: scikit-learn would warn that the row has none
-            del checker.feature_names_in_
-        x = checker.check_features(x)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            row = self.check_features(one_row(x, "x"))
         given = None if known is None else self._check_known(one_row(known, "known"), 1)
-        _, labels = self.column_names()
-        return explain_row(self.learner_, x, None, labels, self._column_kinds(), given)
+        names, columns = names_of_labels(self), self._column_kinds()
+        return explain_row(self.learner_, row, None, names, columns, given)
 
     def _rules_html(self) -> str:
         return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
 
     # scikit-learn shows its estimators with one or the other, depending on the program.
     def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._rules_html()  # type: ignore[misc]
+        return super()._repr_html_inner() + self._rules_html()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle = super()._repr_mimebundle_(**options)

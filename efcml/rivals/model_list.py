@@ -1,16 +1,17 @@
-"""Every model of the comparisons, once, by the name that the command line uses.
+"""Every model of the command line, once, by its name.
 
 Nothing slow is imported here: an estimator is, when it is first made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 LEAST_SQUARES: dict[str, Any] = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
-CLASSIFIER = "efcml.estimators.classifier.EFCMLClassifier"
+CLASSIFIER = "efcml:EFCMLClassifier"
 
 
 @dataclass(frozen=True)
@@ -27,22 +28,12 @@ class Rival:
     parameters: dict[str, Any] = field(default_factory=dict)
     learn: bool = True
     further: tuple[str, ...] = ()
-    offered: bool = False
-
-    @property
-    def module(self) -> str:
-        """Name of the module of its class."""
-        return self.home.rpartition(".")[0]
-
-    @property
-    def kind(self) -> str:
-        """Name of its class."""
-        return self.home.rpartition(".")[2]
+    offered: bool = True
 
     @property
     def estimator(self) -> Any:
         """Its class."""
-        return getattr(import_module(self.module), self.kind)
+        return resolve_name(self.home)
 
     @property
     def decides(self) -> bool:
@@ -56,24 +47,15 @@ class Rival:
 
 
 MODELS = {
-    "efcml": Rival("EFC-ML", CLASSIFIER, offered=True),
-    "rules": Rival("EFC-ML, rules alone", CLASSIFIER, {"cases": 0}),
-    "ovr": Rival("one-versus-rest", "efcml.rivals.per_label_models.OneVsRestEFC", offered=True),
-    "chain": Rival(
-        "classifier chain",
-        "efcml.rivals.per_label_models.ChainEFC",
-        further=("order",),
-        offered=True,
-    ),
-    "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False, offered=True),
-    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, offered=True),
-    "frequencies": Rival("label frequencies", "efcml.rivals.label_frequencies.LabelFrequencies"),
-    "rls": Rival("one global plane", "efcml.rivals.linear.GlobalRLS"),
-    "rff": Rival("one global plane, Fourier features", "efcml.rivals.linear.FourierRLS"),
+    "efcml": Rival("EFC-ML", CLASSIFIER),
+    "ovr": Rival("one-versus-rest", "efcml:OneVsRestEFC"),
+    "chain": Rival("classifier chain", "efcml:ChainEFC", further=("order",)),
+    "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False),
+    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES),
 }
 
 
-def make_model(name: str, **parameters: Any) -> Any:
+def make_model(name: str, models: Mapping[str, Rival] = MODELS, **parameters: Any) -> Any:
     """Return a new estimator; keywords override its parameters.
 
     Give ``MODELS[name].learn`` to `prequential`: it is false for "static".
@@ -85,7 +67,7 @@ def make_model(name: str, **parameters: Any) -> Any:
     >>> MODELS["static"].learn
     False
     """
-    if name not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}; got {name!r}.")
-    model = MODELS[name]
+    if name not in models:
+        raise ValueError(f"model must be one of {', '.join(models)}; got {name!r}.")
+    model = models[name]
     return model.estimator(**(model.parameters | parameters))

@@ -1,60 +1,62 @@
-"""One single-label learner per label, on the engine of EFC-ML: alone, or as a chain.
-
-Both classes have the interface of `efcml.model.learner.Learner` and trust their arrays as it does.
-A block of rows is run through one label's learner after the other, so the loop over rows stays
-inside the kernels. An interrupt takes effect between blocks, so all have seen the same rows.
-"""
-
-from __future__ import annotations
+"""OneVsRestEFC and ChainEFC: one single-label learner per label, on the engine of EFC-ML."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from efcml.estimators.classifier import SEED, UNUSED_SEED, MultiLabelFace
+from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
+from efcml.explain.background import names_of_labels
 from efcml.model.learner import Learner
+from efcml.model.params import Parameters, Params
 from efcml.model.trace import Trace, learn_in_blocks
+from efcml.rivals.model_list import LEAST_SQUARES
+from efcml.support.declared import other, with_parameters
 from efcml.support.facts import take
 from efcml.support.guard import Guarded, one_at_a_time
 from efcml.support.states import nest, pick_numbered
 
 if TYPE_CHECKING:
-    from efcml.model.params import Params
     from efcml.support.aliases import Arrays, Facts, Floats, Ints, Shapes, State
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
 
-def split_uid(uid: int) -> tuple[int, int]:
-    """Return label and rule that the uid of an event stands for.
+class PerLabelLearner(Guarded):
+    """One learner per label, each with its own rules; in a chain it sees the labels before it.
 
-    Examples
-    --------
-    >>> split_uid(3_000_000_017)
-    (3, 17)
+    It has the interface of `efcml.model.learner.Learner` and trusts its arrays as that does. A
+    block of rows goes through one label's learner after the other, so the loop over rows stays
+    inside the kernels. A chain learns from the true values of the labels before and answers from
+    its own hard decisions; where a true value is unknown, the decision before it learns that row
+    stands in.
     """
-    return divmod(uid, LABEL_STEP)
 
-
-class OneVsRestLearner(Guarded):
-    """K learners that know nothing of each other; each has its own rules in [x, y_c]."""
-
-    def __init__(self, params: Params, n_features: int, n_labels: int) -> None:
+    def __init__(
+        self,
+        params: Params,
+        n_features: int,
+        n_labels: int,
+        *,
+        chained: bool = False,
+        order: "Ints | None" = None,
+    ) -> None:
         if params.decision != "hamming":
             raise ValueError(
                 f"decision={params.decision!r} needs a model that learns all labels together; "
                 "models with one learner per label decide each alone."
             )
-        self.params = params
-        self.n_features = n_features
-        self.n_labels = n_labels
-        self.order = np.arange(n_labels)  # label of each learner
+        self.params, self.n_features, self.n_labels = params, n_features, n_labels
+        self.chained = chained
+        self.order = np.arange(n_labels) if order is None else order  # label of each learner
         self.models = self._new_models()
 
     def _new_models(self) -> list[Learner]:
-        return [Learner(self.params, self.n_features, 1, layered=False) for _ in self.order]
-
-    # -- what all learners say --------------------------------------------------------------
+        sizes = [self.n_features + self.chained * i for i in range(self.n_labels)]
+        return [Learner(self.params, size, 1, layered=False) for size in sizes]
 
     @property
     def fitted(self) -> bool:
@@ -71,91 +73,56 @@ class OneVsRestLearner(Guarded):
         """Rows learned so far, by the label that has seen most."""
         return max(model.rows_seen for model in self.models)
 
-    @one_at_a_time
-    def copy(self) -> Self:
-        """Return an independent learner in the same state."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        other.models = [model.copy() for model in self.models]
-        return other
-
-    @one_at_a_time
-    def state(self) -> State:
-        """Return facts and arrays for saving."""
-        states = [model.state() for model in self.models]
-        models = [facts for facts, _ in states]
-        shared = {  # what all say alike is said once, as their parameters
-            name: value
-            for name, value in models[0].items()
-            if all(name in facts and facts[name] == value for facts in models)
-        }
-        own = [{k: v for k, v in facts.items() if k not in shared} for facts in models]
-        facts = {"n_features": self.n_features, "order": self.order.tolist()}
-        facts |= {"shared": shared, "models": own}
-        return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
-
-    @staticmethod
-    def state_shapes(facts: Facts) -> Shapes:
-        """Return type and shape of every array of a state with these facts, or refuse them."""
-        parts = {str(i): Learner.state_shapes(part) for i, part in enumerate(parts_of(facts))}
-        return nest(**parts)
-
-    @staticmethod
-    def check_state(facts: Facts, arrays: Arrays) -> None:
-        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
-        parts = parts_of(facts)
-        for part, own in zip(parts, pick_numbered(arrays, len(parts)), strict=True):
-            Learner.check_state(part, own)
-
-    @classmethod
-    def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
-        """Build a learner from what :meth:`state` returned."""
-        parts = parts_of(facts)
-        states = zip(parts, pick_numbered(arrays, len(parts)), strict=True)
-        models = [Learner.from_state(*state) for state in states]
-        learner = cls(models[0].params, facts["n_features"], len(models))
-        for model, new in zip(models, learner.models, strict=True):
-            if (model.n_features, model.n_labels) != (new.n_features, 1):
-                raise ValueError(f"the model of a label must have {new.n_features} features")
-        learner.order, learner.models = np.array(facts["order"]), models
-        return learner
-
-    @one_at_a_time
-    def add_labels(self, count: int) -> NoReturn:
-        """Refuse: the rows so far are gone, and a new label's rules would need them."""
-        raise NotImplementedError(
-            "models with one learner per label cannot take in late labels: fit again with all."
-        )
-
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
-    def fit(self, X: Floats, Y: Floats) -> Self:
+    def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         self.models = self._new_models()
+        true = own = X
         for model, label in zip(self.models, self.order, strict=True):
-            fit_known(model, X, Y[:, [label]])
+            y = Y[:, [label]]
+            if not np.isnan(y).all():
+                model.fit(true, y, weights)
+            if self.chained:
+                decided = decide(model.score(own))
+                own, true = np.hstack([own, decided]), np.hstack([true, fill_in(y, decided)])
         return self
 
     @one_at_a_time
-    def learn(self, X: Floats, Y: Floats, trace: Trace | None = None) -> Self:
+    def learn(
+        self,
+        X: "Floats",
+        Y: "Floats",
+        trace: Trace | None = None,
+        weights: "Floats | None" = None,
+    ) -> Self:
         """Learn rows in order; any split into calls gives the same state."""
-        learn_in_blocks(self._learn_block, X, Y, trace)
+        learn_in_blocks(self._learn_block, X, Y, trace, 0, weights)
         return self
 
-    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        parts: list[Any] = []
+    def _learn_block(
+        self, X: "Floats", Y: "Floats", trace: Trace | None, weights: "Floats | None" = None
+    ) -> None:
+        # Rows that are to be scored, in a chain widened by its own decisions: those that are
+        # learned, if decisions must stand in for labels; and last, those of the trace.
+        unknown = self.chained and np.isnan(Y[:, self.order[:-1]]).any()
+        tables = [X] if unknown else []
+        if trace is not None and not (unknown and trace.rows is None):
+            tables.append(X if trace.rows is None else trace.rows)
+        true, traces = X, []
         for model, label in zip(self.models, self.order, strict=True):
-            part = None if trace is None else watch(len(X), trace.rows, trace.ahead)
-            model.learn(X, Y[:, [label]], part)
-            parts.append(part)
+            y = Y[:, [label]]
+            watched = learn_watched(
+                model, true, y, weights, tables, 0 if trace is None else trace.ahead
+            )
+            traces += watched[-1:]
+            if self.chained:
+                decided = [decide(part.scores) for part in watched]
+                tables = [np.hstack(pair) for pair in zip(tables, decided, strict=True)]
+                true = np.hstack([true, fill_in(y, decided[0]) if unknown else y])
         if trace is not None:
-            self._join(parts, trace)
-
-    @one_at_a_time
-    def score(self, X: Floats) -> Floats:
-        """Return the (n, K) continuous outputs."""
-        return np.hstack([model.score(X) for model in self.models])
+            self._join(traces, trace)
 
     def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
@@ -169,106 +136,245 @@ class OneVsRestLearner(Guarded):
             events += [(row, kind, label * LABEL_STEP + uid) for row, kind, uid in part.events]
         trace.events += sorted(events, key=lambda event: event[0])
 
-
-class ChainLearner(OneVsRestLearner):
-    """A chain: the learner of a label also sees the labels before it.
-
-    It learns from their true values and answers from the chain's own hard decisions. Where a true
-    value is unknown, the decision of the chain before it learns that row stands in.
-    """
-
-    def __init__(
-        self, params: Params, n_features: int, n_labels: int, order: Ints | None = None
-    ) -> None:
-        super().__init__(params, n_features, n_labels)
-        if order is not None:
-            self.order = np.array(order)
-
-    def _new_models(self) -> list[Learner]:
-        sizes = range(self.n_features, self.n_features + self.n_labels)
-        return [Learner(self.params, size, 1, layered=False) for size in sizes]
-
     @one_at_a_time
-    def fit(self, X: Floats, Y: Floats) -> Self:
-        """Learn an initial batch; the fitted chain stands in for labels that are unknown."""
-        self.models = self._new_models()
-        true, own = X, X
-        for model, label in zip(self.models, self.order, strict=True):
-            y = Y[:, [label]]
-            fit_known(model, true, y)
-            decided = decide(model.score(own))
-            own = np.hstack([own, decided])
-            true = np.hstack([true, np.where(np.isnan(y), decided, y)])
-        return self
-
-    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None) -> None:
-        unknown = np.isnan(Y[:, self.order[:-1]]).any()
-        # Rows that are to be scored, each table widened by the chain's own decisions: those that
-        # are learned, if decisions must stand in for labels; and last, those of the trace.
-        tables = [X] if unknown else []
-        if trace is not None and not (unknown and trace.rows is None):
-            tables.append(X if trace.rows is None else trace.rows)
-        true, parts = X, []
-        for model, label in zip(self.models, self.order, strict=True):
-            y = Y[:, [label]]
-            watched = learn_watched(model, true, y, tables, 0 if trace is None else trace.ahead)
-            decided = [decide(part.scores) for part in watched]
-            tables = [np.hstack(pair) for pair in zip(tables, decided, strict=True)]
-            true = np.hstack([true, np.where(np.isnan(y), decided[0], y) if unknown else y])
-            parts += watched[-1:]
-        if trace is not None:
-            self._join(parts, trace)
-
-    @one_at_a_time
-    def score(self, X: Floats) -> Floats:
-        """Return the (n, K) continuous outputs; each label sees the decisions before it."""
+    def score(self, X: "Floats") -> "Floats":
+        """Return the (n, K) continuous outputs."""
         scores = np.empty((len(X), self.n_labels))
         for model, label in zip(self.models, self.order, strict=True):
             answer = model.score(X)
             scores[:, label] = answer[:, 0]
-            X = np.hstack([X, decide(answer)])
+            if self.chained:
+                X = np.hstack([X, decide(answer)])
         return scores
 
+    @one_at_a_time
+    def add_labels(self, count: int) -> NoReturn:
+        """Refuse: the rows so far are gone, and a new label's rules would need them."""
+        raise NotImplementedError(
+            "models with one learner per label cannot take in late labels: fit again with all."
+        )
 
-def parts_of(facts: Facts) -> list[Facts]:
+    # -- state ------------------------------------------------------------------------------
+
+    @one_at_a_time
+    def copy(self) -> Self:
+        """Return an independent learner in the same state."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.models = [model.copy() for model in self.models]
+        return other
+
+    @one_at_a_time
+    def state(self) -> "State":
+        """Return facts and arrays for saving."""
+        states = [model.state() for model in self.models]
+        models = [facts for facts, _ in states]
+        shared = {  # what all have alike is there once, as their parameters
+            name: value
+            for name, value in models[0].items()
+            if all(name in facts and facts[name] == value for facts in models)
+        }
+        rest = [{k: v for k, v in facts.items() if k not in shared} for facts in models]
+        facts: Facts = {"n_features": self.n_features, "chained": self.chained}
+        facts |= {"order": self.order.tolist(), "shared": shared, "models": rest}
+        return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
+
+    @staticmethod
+    def state_shapes(facts: "Facts") -> "Shapes":
+        """Return type and shape of every array of a state with these facts, or refuse them."""
+        parts = {str(i): Learner.state_shapes(part) for i, part in enumerate(parts_of(facts))}
+        return nest(**parts)
+
+    @staticmethod
+    def check_state(facts: "Facts", arrays: "Arrays") -> None:
+        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
+        parts = parts_of(facts)
+        for part, own in zip(parts, pick_numbered(arrays, len(parts)), strict=True):
+            Learner.check_state(part, own)
+
+    @classmethod
+    def from_state(cls, facts: "Facts", arrays: "Arrays") -> Self:
+        """Build a learner from what :meth:`state` returned."""
+        parts = parts_of(facts)
+        states = zip(parts, pick_numbered(arrays, len(parts)), strict=True)
+        models = [Learner.from_state(*state) for state in states]
+        sizes = facts["n_features"], len(models)
+        order = np.array(facts["order"])
+        learner = cls(models[0].params, *sizes, chained=facts["chained"], order=order)
+        for model, new in zip(models, learner.models, strict=True):
+            if (model.n_features, model.n_labels) != (new.n_features, 1):
+                raise ValueError(f"the model of a label must have {new.n_features} features")
+        learner.models = models
+        return learner
+
+
+def parts_of(facts: "Facts") -> "list[Facts]":
     """Return the facts of every label's learner; refuse an order that does not name each once."""
-    take(facts, "the learner", n_features=int, order=list, shared=dict, models=list)
+    kinds = {"n_features": int, "chained": bool, "order": list, "shared": dict, "models": list}
+    take(facts, "the learner", **kinds)
     order, n = facts["order"], len(facts["models"])
     if n == 0 or {*map(type, order)} != {int} or sorted(order) != list(range(n)):
         raise ValueError(f"the order of {n} labels must name each once")
     return [facts["shared"] | part for part in facts["models"]]
 
 
-def decide(scores: Floats) -> Floats:
+def decide(scores: "Floats") -> "Floats":
     """Return hard labels; from .5 on, as each label of a chain is decided alone."""
     return (scores >= 0.5).astype(float)
 
 
-def watch(n: int, rows: Floats | None, ahead: int) -> Trace:
-    """Return an empty trace of one label."""
-    trace = Trace.for_rows(n, 1)
-    trace.rows, trace.ahead = rows, ahead
-    return trace
-
-
-def fit_known(model: Learner, X: Floats, y: Floats) -> None:
-    """Fit one label unless it is never known."""
-    if not np.isnan(y).all():
-        model.fit(X, y)
+def fill_in(y: "Floats", decided: "Floats") -> "Floats":
+    """Return labels with decisions in the place of those that are unknown."""
+    return np.where(np.isnan(y), decided, y)
 
 
 def learn_watched(
-    model: Learner, X: Floats, y: Floats, tables: Sequence[Floats], ahead: int
+    model: Learner,
+    X: "Floats",
+    y: "Floats",
+    weights: "Floats | None",
+    tables: "Sequence[Floats]",
+    ahead: int,
 ) -> list[Trace]:
     """Learn rows and return one trace per table of rows to be scored.
 
     A learner scores one row per row that it learns. For all tables but the last, whose rows may be
     ``ahead``, a copy does it.
     """
-    traces = [watch(len(X), None if table is X else table, 0) for table in tables]
-    for trace in traces[-1:]:
-        trace.ahead = ahead
+    traces = [Trace.for_rows(len(X), 1) for _ in tables]
+    for trace, table in zip(traces, tables, strict=True):
+        trace.rows = None if table is X else table
     for trace in traces[:-1]:
-        model.copy().learn(X, y, trace)
-    model.learn(X, y, traces[-1] if traces else None)
+        model.copy().learn(X, y, trace, weights)
+    if traces:
+        traces[-1].ahead = ahead
+    model.learn(X, y, traces[-1] if traces else None, weights)
     return traces
+
+
+@with_parameters
+class PerLabelFace(MultiLabelFace, Parameters):
+    """A face whose learner has one rule base per label; least squares alone unless told."""
+
+    correlation: str = LEAST_SQUARES["correlation"]
+    alpha: float = LEAST_SQUARES["alpha"]
+    beta: float = LEAST_SQUARES["beta"]
+
+    @property
+    def rules_(self) -> dict[str, RuleList]:
+        """The rules now, a `RuleList` for the name of each label.
+
+        In a chain, the labels before a label are features of its rules.
+        """
+        check_is_fitted(self, "learner_")
+        learner = self.learner_
+        labels = name_all(names_of_labels(self), "label", learner.n_labels)
+        columns = self._column_kinds()
+        inputs = columns.names + tuple(labels[c] for c in learner.order)
+        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
+        lists = {}
+        for model, c in zip(learner.models, learner.order, strict=True):
+            p = model.n_features
+            seen = ColumnKinds(inputs[:p], flags[:p], columns.groups)
+            lists[labels[c]] = read_rules(model, None, [labels[c]], seen)
+        return lists
+
+
+@with_parameters
+class OneVsRestEFC(PerLabelFace):
+    """One evolving fuzzy classifier per label; each knows nothing of the other labels.
+
+    The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
+    gives exactly what K classifiers with one label each would give. `n_rules_` counts the rules
+    of all labels. In the events of `prequential`, rule u of label c has the uid
+    ``c * 10**9 + u``.
+
+    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
+    known.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, label_names_
+        As in `EFCMLClassifier`.
+    learner_ : PerLabelLearner
+        The learner behind the face.
+
+    Examples
+    --------
+    >>> from efcml import OneVsRestEFC, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
+    >>> clf = OneVsRestEFC(prior=1.0).fit(*ds.initial)
+    >>> prequential(clf, *ds.stream).scores.shape
+    (40, 5)
+    """
+
+    random_state: Any = other(*UNUSED_SEED, default=None)
+
+    def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
+        return PerLabelLearner(self._params(), n_features, n_labels)
+
+
+@with_parameters
+class ChainEFC(PerLabelFace):
+    """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
+
+    The model of a label learns from the true labels before it and answers from the chain's own
+    hard decisions. The planes are least squares alone, as in the paper's comparison. Where a
+    label before is unknown, the chain's decision before it learns the row stands in. `n_rules_`
+    counts the rules of all labels. In the events of `prequential`, rule u of label c has the uid
+    ``c * 10**9 + u``.
+
+    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
+    known.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, label_names_
+        As in `EFCMLClassifier`.
+    learner_ : PerLabelLearner
+        The learner behind the face; ``learner_.order`` is the order.
+
+    Examples
+    --------
+    >>> from efcml import ChainEFC, datasets, prequential
+    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
+    >>> clf = ChainEFC(order=[4, 3, 2, 1, 0], prior=1.0).fit(*ds.initial)
+    >>> prequential(clf, *ds.stream).scores.shape
+    (40, 5)
+    """
+
+    order: Any = other(
+        'None, sequence of int or "random"',
+        "Labels in the order of the chain. None is the order of the columns.",
+        default=None,
+    )
+    random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
+
+    def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
+        params = self._params()
+        order = read_order(self.order, n_labels, self.random_state)
+        return PerLabelLearner(params, n_features, n_labels, chained=True, order=order)
+
+
+def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":
+    """Return the order of a chain as an array of label indices."""
+    if order is None:
+        return np.arange(n_labels)
+    if isinstance(order, str) and order == "random":
+        return check_random_state(random_state).permutation(n_labels)
+    whole = not isinstance(order, str) and np.ndim(order) == 1
+    whole = whole and all(isinstance(label, Integral) for label in order)
+    if not whole or sorted(order) != list(range(n_labels)):
+        raise ValueError(
+            f"order must be None, 'random' or the labels 0..{n_labels - 1}, each once; "
+            f"got {order!r}."
+        )
+    return np.array(order)

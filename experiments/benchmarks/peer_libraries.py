@@ -63,7 +63,7 @@ class Efcml(Peer):
 
     def __init__(self, p, K, n_initial, model="efcml", **parameters):
         super().__init__(p, K, n_initial)
-        from efcml.rivals import make_model
+        from efcml_paper.simple_models import make_model
 
         self.model = make_model(model, **parameters)
 

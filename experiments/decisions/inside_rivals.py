@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from inside import MORE_ORDERS, run_models
 
-from efcml.rivals import make_model
+from efcml_paper.simple_models import make_model
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "inside-rivals.jsonl"
 MODELS = ("rls", "rff")

@@ -1,4 +1,4 @@
-"""Every model of `efcml.rivals.MODELS` on the four small sets, with default parameters.
+"""Every model of `efcml_paper.simple_models` on the four small sets, with default parameters.
 
 Initial part fitted, rest test-then-train, file order; nothing is tuned. ``python
 experiments/decisions/rivals.py`` appends what is missing to
@@ -11,8 +11,8 @@ from pathlib import Path
 from inside import KEPT, SETS, run_missing
 
 from efcml import datasets
-from efcml.rivals import MODELS, make_model
 from efcml.studies import Variant
+from efcml_paper.simple_models import MODELS, make_model
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "rivals.jsonl"
 

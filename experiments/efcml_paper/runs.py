@@ -39,7 +39,7 @@ class Run:
     """
 
     dataset: str
-    model: str = "efcml"  # a name of efcml.rivals.MODELS
+    model: str = "efcml"  # a name of efcml_paper.simple_models.MODELS
     parameters: tuple[tuple[str, object], ...] = ()  # that differ from the model's defaults
     start: str = "published"
     order: int = 0

@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 
 from efcml import ActiveLearner, Study, measures
-from efcml.rivals import MODELS, make_model
 from efcml.studies import Variant
 from efcml_paper.run_records import pack, pack_shares
 from efcml_paper.runs import order_of
+from efcml_paper.simple_models import MODELS, make_model
 
 CURVE_POINTS = 200  # of the number of rules along the stream
 RAN_AWAY = "DivergenceWarning"  # begins what is told of a rule that ran away

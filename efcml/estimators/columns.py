@@ -1,4 +1,4 @@
-"""What an estimator knows of its columns: names, flags, groups; and from which rows it knows it."""
+"""What an estimator knows of its columns: names, flags, groups."""
 
 from __future__ import annotations
 
@@ -7,25 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.explain import ColumnKinds, Group, name_all
+from efcml.explain import ColumnKinds, Group, find_flags, name_all
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools
 
 
 def kinds_of_columns(estimator: Any) -> ColumnKinds:
     """Return names and kinds of the columns of a fitted estimator's learner."""
     given = getattr(estimator, "feature_names_in_", None)
     names: Sequence[str] = name_all(given, "x", estimator.n_features_in_)
-    known: list[Group] = []
+    groups: list[Group] = []
     encoding = getattr(estimator, "_encoding", None)
     if encoding is not None:
-        names, known = spread_names(names, encoding.columns)
-    known += [
+        names, groups = spread_names(names, encoding.columns)
+    groups += [
         Group(name, columns, tuple(names[j] for j in columns))
         for name, columns in estimator._groups.items()
     ]
-    return ColumnKinds(tuple(names), estimator._flags, tuple(known))
+    return ColumnKinds(tuple(names), flags_of(estimator.learner_), tuple(groups))
+
+
+def flags_of(learner: Any) -> Bools:
+    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
+    models = getattr(learner, "models", [learner])
+    model = next((model for model in models if model.fitted), models[0])
+    p = learner.n_features
+    if not model.fitted:
+        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
+    rows = model.latest[0]
+    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
+    return (np.isclose(rows, zero) | np.isclose(rows, one) | np.isnan(rows)).all(axis=0)[:p]
 
 
 def spread_names(given: Sequence[str], columns: Sequence[Any]) -> tuple[list[str], list[Group]]:
@@ -45,37 +57,19 @@ def is_warming_up(learner: Any) -> bool:
     return not all(getattr(part, "fitted", True) for part in getattr(learner, "models", [learner]))
 
 
-def rows_to_fit(learner: Any, Y: Floats) -> Bools:
-    """Return which rows a learner in its warm-up will fit together with those that it holds.
-
-    The same rows whatever the calls that they come in. Models for each label hold their own.
-    """
-    known = ~np.isnan(Y)
-    parts = [(learner, known.any(axis=1))]
-    if hasattr(learner, "models"):
-        parts = [
-            (model, known[:, c]) for model, c in zip(learner.models, learner.order, strict=True)
-        ]
-    wanted = np.zeros(len(Y), dtype=bool)
-    for part, labelled in parts:
-        if not getattr(part, "fitted", True):
-            room = getattr(part, "params", part).warmup_rows - len(part.held)
-            wanted |= labelled & (np.cumsum(labelled) <= room)
-    return wanted
-
-
 def find_groups(
     groups: Mapping[str, Sequence[str]], columns: ColumnKinds
 ) -> dict[str, tuple[int, ...]]:
     """Return the columns of groups that are given by names, or say what is wrong with them."""
     places = {name: j for j, name in enumerate(columns.names)}
-    found, taken = {}, {j for group in columns.groups for j in group.columns}
+    grouped = {j for group in columns.groups for j in group.columns}
+    chosen = {}
     for group, names in groups.items():
         wrong = [name for name in names if name not in places or not columns.flags[places[name]]]
         if wrong:
             raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
-        found[str(group)] = tuple(places[name] for name in names)
-        if len(names) < 2 or taken & {*found[str(group)]}:
+        chosen[str(group)] = tuple(places[name] for name in names)
+        if len(names) < 2 or grouped & {*chosen[str(group)]}:
             raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
-        taken |= {*found[str(group)]}
-    return found
+        grouped |= {*chosen[str(group)]}
+    return chosen

@@ -1,0 +1,387 @@
+"""Model files: one .npz of plain arrays and JSON, checked before anything is believed.
+
+Whatever learns has four members by which it is saved, and nothing else of it is known here:
+``state()`` gives facts and arrays, ``state_shapes(facts)`` says which arrays these facts ask for,
+``check_state(facts, arrays)`` refuses values that no state can have, and ``from_state`` builds it.
+`pack`, `expected` and `unpack` turn a model into what goes into a file and back, alone or as a part
+of something larger; `write_archive` and `read_archive` are the file beneath (docs/saving.md). It is
+what ``np.savez`` writes: the entry ``header`` is JSON as bytes, ``sha256`` is that of the header
+and of all arrays, and every other entry is an array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from pkgutil import resolve_name
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_STORED
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+import efcml
+from efcml.model.params import Parameters
+from efcml.seams import name_of
+from efcml.support.declared import facts_of
+from efcml.support.facts import shorten, take
+from efcml.support.folders import replacing
+from efcml.support.states import from_plain, nest, pick, to_plain
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
+    from efcml.tables import TableEncoder
+
+__all__ = [
+    *("expected", "load", "load_fitted", "nest", "pack", "pick", "read_archive", "refusing"),
+    *("save", "take", "unpack", "write_archive"),
+]
+
+FORMAT, FORMAT_VERSION = "efcml", 4
+MOST_HEADER = 2**24  # bytes
+HEADER, HASH = "header", "sha256"
+OLDER = (
+    "an earlier efcml wrote it, in a format that this one does not read: train the model again, or"
+    " go on with the version that wrote it"
+)
+# Where the learner of each class is.
+LEARNERS = {
+    "EFCMLClassifier": "efcml.model.learner:Learner",
+    "OneVsRestEFC": "efcml.rivals.per_label:PerLabelLearner",
+    "ChainEFC": "efcml.rivals.per_label:PerLabelLearner",
+    "RiverEFCML": "efcml.model.learner:Learner",
+    "ActiveLearner": "efcml.active.state:ActiveState",
+}
+NO_TABLES = ("RiverEFCML", "ActiveLearner")
+NAMES = ("label_names_", "feature_names_in_")
+CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
+
+
+def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> None:
+    """Write a model to a file, with all it needs to go on learning.
+
+    The file appears as a whole: if anything fails, an older one stays as it was. Nothing in it is
+    code; ``numpy.load`` can read its arrays.
+
+    Parameters
+    ----------
+    model : EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML or ActiveLearner
+        Fitted, in its warm-up, or new.
+    path : str or path-like
+        By custom it ends in ``.npz``.
+    table : TableEncoder, optional
+        ``ds.table`` of the data set that the model has learned. With it, ``efcml predict`` and
+        ``efcml explain`` take files as the first one was. `load` gives it back as ``table_``, and
+        a model that has one keeps it.
+    """
+    facts, arrays = pack(model, table)
+    write_archive(path, {"kind": "model", "content": facts}, arrays)
+
+
+def load(path: PathLike) -> Any:
+    """Return the model of a file that `save` wrote; it goes on bit for bit.
+
+    A file that is foreign, broken or inconsistent is refused with a ValueError that says why.
+    """
+
+    def expect(header: Facts) -> Shapes:
+        if header["kind"] != "model":
+            raise ValueError(f"it holds a {header['kind']}, not a model")
+        return expected(header["content"])
+
+    header, arrays = read_archive(path, expect)
+    with refusing(path):
+        return unpack(header["content"], arrays)
+
+
+def load_fitted(path: PathLike) -> tuple[str, dict[str, Any] | None]:
+    """Return the class in a file, and the attributes of its estimator, if it is one."""
+    model = load(path)
+    return type(model).__name__, None if type(model).__name__ in NO_TABLES else vars(model)
+
+
+# -- models as facts and arrays -------------------------------------------------------------
+
+
+def pack(model: Any, table: TableEncoder | None = None) -> State:
+    """Return facts of a model, which JSON can hold, and arrays; `unpack` takes them back."""
+    name = type(model).__name__
+    source = sys.modules.get("efcml.compat.river" if name == "RiverEFCML" else "efcml")
+    if name not in LEARNERS or getattr(source, name, None) is not type(model):
+        raise TypeError(f"only {', '.join(LEARNERS)} can be saved; got {name}.")
+    if table is not None and name in NO_TABLES:
+        raise ValueError(f"a {name} has no table: save it without.")
+    face, learner = pack_face(model, table)
+    state = (None, {}) if learner is None else resolve_name(LEARNERS[name]).state(learner)
+    facts, arrays = {"class": name, "face": face, "learner": state[0]}, nest(learner=state[1])
+    try:  # what could not be read is not written
+        expected(facts)
+        unpack_face(name, face, learner)
+        if learner is not None:
+            resolve_name(LEARNERS[name]).check_state(*state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be saved: {shorten(error)}.") from None
+    return facts, arrays
+
+
+def expected(facts: Any) -> Shapes:
+    """Return ``{name: (dtype, shape)}`` of the arrays of a model with these facts, or refuse."""
+    take(facts, "the model", **{"class": str, "face": dict, "learner": (dict, NoneType)})
+    if facts["class"] not in LEARNERS:
+        raise ValueError("it holds no model of a known class")
+    if facts["learner"] is None:
+        return {}
+    return nest(learner=resolve_name(LEARNERS[facts["class"]]).state_shapes(facts["learner"]))
+
+
+def unpack(facts: Facts, arrays: Arrays) -> Any:
+    """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
+    learner = None
+    if facts["learner"] is not None:
+        kind, arrays = resolve_name(LEARNERS[facts["class"]]), pick(arrays, "learner")
+        kind.check_state(facts["learner"], arrays)
+        learner = kind.from_state(facts["learner"], arrays)
+    return unpack_face(facts["class"], facts["face"], learner)
+
+
+def pack_face(model: Any, table: TableEncoder | None) -> tuple[Facts, Any]:
+    """Return what a model has beside its learner, and the learner if it has learned anything."""
+    kind = type(model).__name__
+    if kind == "ActiveLearner":
+        return {}, model
+    if kind == "RiverEFCML":
+        facts: Facts = {"features": [*model.feature_names], "labels": [*model.label_names]}
+        facts["unknown"] = [[name, count] for name, count in model.unknown_features_.items()]
+        facts["params"] = plain_parameters(model._get_params())
+        return facts, model.learner if facts["labels"] else None
+    facts = {"params": plain_parameters(model.get_params())}
+    if not hasattr(model, "learner_"):
+        return facts, None
+    encoding, table, pair = getattr(model, "_encoding", None), table_of(model, table), model._pair
+    facts |= {
+        "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
+        "groups": [[name, list(columns)] for name, columns in model._groups.items()],
+        "categories": None if encoding is None else encoding.facts(),
+        "table": None if table is None else table.facts(),
+        "named_later": hasattr(model, "_named_later"),
+    }
+    facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
+    return facts, model.learner_
+
+
+def unpack_face(kind: str, facts: Facts, learner: Any) -> Any:
+    """Return the model of a class with these facts and this learner."""
+    if kind == "ActiveLearner":
+        return learner
+    params = {name: from_plain(value) for name, value in facts["params"].items()}
+    params |= {"stages": tuple(params["stages"])} if "stages" in params else {}
+    if kind == "RiverEFCML":
+        from efcml.compat.river import RiverEFCML  # not above: it needs river
+
+        model = RiverEFCML(**params)
+        if learner is not None:
+            check_names(facts["features"], "features", learner.n_features)
+            check_names(facts["labels"], "labels", learner.n_labels)
+            check_names([name for name, _ in facts["unknown"]], "unknown", len(facts["unknown"]))
+            model.take_state(learner, facts["features"], facts["labels"], facts["unknown"])
+        return model
+    model = getattr(efcml, kind)(**params)
+    if params.keys() != model.get_params().keys():
+        raise ValueError(f"the parameters are not those of {kind}")
+    if learner is not None:
+        vars(model).update(attributes(facts, learner))
+    return model
+
+
+def attributes(facts: Facts, learner: Any) -> dict[str, Any]:
+    """Return what an estimator has learned, by the names of its attributes."""
+    p, K, classes = learner.n_features, learner.n_labels, facts["classes"]
+    learned: dict[str, Any] = {"learner_": learner, "n_features_in_": p}
+    learned |= {"_binary": classes is not None, "_pair": None}
+    if classes is not None:
+        learned["_pair"] = read_classes(classes["dtype"], classes["values"])
+        if K != 1:
+            raise ValueError(f"two classes are one label, not {K}")
+    if facts["categories"] is not None:
+        learned["_encoding"] = read_encoder(facts["categories"], p)
+        learned["n_features_in_"] = len(learned["_encoding"].columns)
+    if facts["table"] is not None:
+        learned["table_"] = read_encoder(facts["table"], learned["n_features_in_"])
+    learned |= {"_named_later": True} if facts["named_later"] else {}
+    for name, count in zip(NAMES, (K, learned["n_features_in_"]), strict=True):
+        if facts[name] is not None:
+            check_names(facts[name], name, count)
+            learned[name] = np.array(facts[name], dtype=object)
+    learned["_groups"] = {name: tuple(columns) for name, columns in facts["groups"]}
+    places = [place for columns in learned["_groups"].values() for place in columns]
+    good = all(type(place) is int and 0 <= place < p for place in places)
+    if not good or len(set(places)) < len(places):
+        raise ValueError(f"places of columns must be among {p}, each once")
+    return learned
+
+
+def check_names(names: list[Any], what: str, count: int) -> None:
+    """Refuse names that are not so many different words or whole numbers."""
+    good = len(names) == count and all(type(name) in (str, int) for name in names)
+    if not good or len({*names}) < count:
+        raise ValueError(f"the names of {what} must be {count} words or whole numbers, each once")
+
+
+def read_encoder(facts: Facts, n_features: int) -> TableEncoder:
+    """Return an encoder of so many features, or refuse what cannot have been learned."""
+    from efcml.tables.encoder import TableEncoder  # loads pandas
+
+    encoder = TableEncoder.from_facts(facts)
+    if len(encoder.feature_names) != n_features:
+        raise ValueError(f"a table of other columns than those of {n_features} features")
+    return encoder
+
+
+def table_of(model: Any, given: TableEncoder | None) -> TableEncoder | None:
+    """Return the table of an estimator; one that is given must fit, its own may no longer do so."""
+    table = getattr(model, "table_", None) if given is None else given
+    if table is None:
+        return None
+    if not hasattr(table, "feature_names"):
+        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
+    known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
+    fits = known == table.feature_names and len(known) == model.n_features_in_
+    if given is not None and not fits:
+        raise ValueError("the table has other features than the model: give that of its data set.")
+    return table if fits else None
+
+
+def plain_parameters(params: Facts) -> Facts:
+    """Return parameters as JSON can hold them, functions by their names, or refuse them."""
+    seams = {name: facts.seam for name, facts in facts_of(Parameters).items() if facts.seam}
+    plain = {name: to_plain(value) for name, value in params.items()}
+    plain |= {name: name_of(seams[name], plain[name]) for name in seams.keys() & plain.keys()}
+    if "stages" in plain:
+        plain["stages"] = [name_of("stage", stage) for stage in plain["stages"]]
+    for name, value in plain.items():
+        listed = isinstance(value, list | tuple | np.ndarray) and name != "stages"
+        unreal = isinstance(value, float) and not np.isfinite(value)
+        if listed and all(isinstance(one, Integral) for one in value):
+            plain[name] = [int(one) for one in value]  # the order of a chain
+        elif name != "stages" and type(value) not in (NoneType, bool, int, float, str) or unreal:
+            raise ValueError(
+                f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
+            )
+    return plain
+
+
+def read_classes(dtype: str, values: list[Any]) -> Array:
+    """Return the classes of a 1-D target, or refuse what cannot be some."""
+    plain = CLASS_TYPES.fullmatch(dtype) and {*map(type, values)} <= {bool, int, float, str}
+    if plain and len(values) in (1, 2) and len({*values}) == len(values):
+        classes = np.array(values, dtype=dtype)
+        if classes.tolist() == values:
+            return classes
+    raise ValueError(f"classes of the type {dtype} cannot be: one or two words or numbers can")
+
+
+# -- files ----------------------------------------------------------------------------------
+
+
+def write_archive(path: PathLike, header: Facts, arrays: Mapping[str, Array]) -> None:
+    """Write a header and arrays to a file, which appears as a whole or stays as it was.
+
+    The header has ``kind``, a word that says what the file holds, and ``content``, a dictionary
+    that JSON can hold. Arrays hold numbers or flags.
+    """
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"the array {name} of the type {array.dtype} cannot be saved.")
+    whole = dict(header, format=FORMAT, format_version=FORMAT_VERSION)
+    whole["efcml_version"] = efcml.__version__
+    text = json.dumps(whole, sort_keys=True, allow_nan=False, default=np.generic.item).encode()
+    parse_header(text)  # what could not be read is not written
+    about = {HEADER: np.frombuffer(text, np.uint8), HASH: content_hash(text, arrays)}
+    everything: dict[str, Any] = about | arrays
+    with replacing(path) as file:
+        np.savez(file, **everything)
+
+
+def read_archive(path: PathLike, expect: Callable[[Facts], Shapes]) -> State:
+    """Return header and arrays of a file, or refuse it with a ValueError that says why.
+
+    ``expect`` gets the header, of which the content is not checked yet. It returns what the file
+    must hold, ``{name: (dtype, shape)}``, or raises ValueError.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path} cannot be loaded: it is no file.")
+    with open(path, "rb") as file, refusing(path), NpzFile(file, allow_pickle=False) as entries:
+        size = os.fstat(file.fileno()).st_size
+        if "header.json" in entries.files:
+            raise ValueError(OLDER)
+        if HEADER not in entries.files:
+            raise ValueError("it was not written by efcml")
+        zipped: Any = entries.zip
+        if any(info.compress_type != ZIP_STORED for info in zipped.infolist()):
+            raise ValueError("it was compressed by something else than efcml")
+        text = entries[HEADER].tobytes()
+        header = parse_header(text)
+        shapes = expect(header)
+        asked = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in shapes.values())
+        if asked > size:
+            raise ValueError(f"it has {size} bytes, and its header asks for {asked}")
+        if sorted(entries.files) != sorted([HEADER, HASH, *shapes]):
+            raise ValueError("its arrays are not those that its header asks for")
+        arrays = {name: np.asarray(entries[name], order="C") for name in shapes}
+        for name, array in arrays.items():
+            if (array.dtype.str, array.shape) != shapes[name]:
+                raise ValueError(f"the array {name} has another type or shape than it must have")
+        if not np.array_equal(entries[HASH], content_hash(text, arrays)):
+            raise ValueError("its contents do not have the sha256 that it states")
+    return header, arrays
+
+
+def parse_header(text: bytes) -> Facts:
+    """Return the header as a dictionary, its frame checked."""
+    if len(text) > MOST_HEADER:
+        raise ValueError(f"a header of {len(text)} bytes is too long")
+    try:
+        header = json.loads(text.decode("ascii"), parse_constant=int)  # no NaN
+    except (ValueError, RecursionError):
+        raise ValueError("its header is no JSON") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError("its header is not one of efcml")
+    version = header.get("format_version")
+    if type(version) is int and version > FORMAT_VERSION:
+        raise ValueError(f"a newer efcml wrote it (format {version}): upgrade efcml")
+    if version != FORMAT_VERSION:
+        raise ValueError(OLDER)
+    kinds = {"format": str, "format_version": int, "efcml_version": str, "kind": str}
+    return take(header, "the header", **kinds, content=dict)
+
+
+def content_hash(text: bytes, arrays: Mapping[str, Array]) -> Array:
+    """Return the sha256 over the header and the names, types, shapes and data of all arrays."""
+    digest = hashlib.sha256(text)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return np.frombuffer(digest.digest(), np.uint8)
+
+
+@contextmanager
+def refusing(path: PathLike) -> Iterator[None]:
+    """Put the name of the file before the reason why it is refused."""
+    try:
+        yield
+    except ValueError as error:
+        reason = shorten(error)
+    except Exception as error:  # whatever broken files make numpy, zipfile and models raise
+        reason = f"it is damaged or no file of efcml ({type(error).__name__}: {shorten(error, 60)})"
+    else:
+        return
+    raise ValueError(f"{path} cannot be loaded: {reason}.")
