@@ -9,8 +9,9 @@ import pytest
 from helpers.models import QUICK, freeze, stream
 from numba import njit
 
-from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, plots, prequential
+from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, load, plots, prequential, save
 from efcml.active import Query
+from efcml.active.criteria import CRITERIA, Criterion
 from efcml.kernels.linalg import whole
 from efcml.model.warnings_of import ClippingWarning
 from efcml_paper.simple_models import GlobalRLS
@@ -109,7 +110,7 @@ def test_late_answers_in_any_order_by_row_or_by_question():
     assert active.expired == 0
     for model in (clf, third):
         assert freeze(model.learner_.rules) == freeze(twin.learner_.rules)
-    refuse(same, third, "the next row is", question, truth)
+    refuse(same, third, f"row {question.row}: it was answered already", question, truth)
 
 
 def test_an_open_question_keeps_its_own_row_and_old_ones_expire():
@@ -135,8 +136,8 @@ def test_an_open_question_keeps_its_own_row_and_old_ones_expire():
     active.tell(clf, None, Y[START + 3], row=3)
     assert active.tell(clf, question, Y[START + 6]) is question  # as it was asked
     assert (active.rows, active.spent) == (7, 7)
-    match = "the next row is 7; the question given is of row 6"
-    refuse(active, clf, match, question, Y[START + 6])
+    refuse(active, clf, "row 6: it was answered already", question, Y[START + 6])
+    refuse(active, clf, "row 6: it was answered already", None, Y[START + 6], row=6)
 
 
 def test_classes_frames_and_single_labels_by_name_or_index():
@@ -162,6 +163,34 @@ def test_classes_frames_and_single_labels_by_name_or_index():
     assert freeze(clf.learner_) == freeze(plain.learner_)
     with pytest.raises(ValueError, match="feature names"):
         active.ask(clf, table.iloc[START].rename({"a": "z"}))
+
+
+def test_a_question_names_its_labels_and_answers_may_be_words():
+    one, other = named(), named()
+    active, same = ActiveLearner(0.6, "labels"), ActiveLearner(0.6, "labels")
+    for t in range(START, 60):
+        question = active.ask(one, X[t])
+        assert question.names == tuple("uvw"[c] for c in np.flatnonzero(question.labels))
+        words = {name: "Yes" if Y[t, "uvw".index(name)] else "no" for name in question.names}
+        active.tell(one, question, words if question else None)
+        same.tell(other, X[t], np.where(question.labels, Y[t], np.nan) if question else None)
+    assert freeze(one.learner_) == freeze(other.learner_)
+    assert ActiveLearner.all().ask(fitted(), X[0]).names == (0, 1, 2)
+    assert "names=('u', 'v', 'w'), reasons=('all',)" in repr(ActiveLearner.all().ask(one, X[0]))
+
+
+def test_a_criterion_of_ones_own(monkeypatch, tmp_path):
+    rare = Criterion("the third label is likely", lambda row: row.scores[2] > 0.5)
+    monkeypatch.setitem(CRITERIA, "rare", rare)
+    clf, active = fitted(), ActiveLearner(1.0, criteria=("rare",))
+    wanted = clf.decision_function(X)[:, 2] > 0.0
+    assert [bool(active.ask(clf, x)) for x in X] == wanted.tolist()
+    active.tell(clf, X[wanted][0])
+    save(active, tmp_path / "active.npz")
+    assert load(tmp_path / "active.npz").waiting[0].reasons == ("rare",)
+    monkeypatch.delitem(CRITERIA, "rare")
+    with pytest.raises(ValueError, match="criteria must be one of 'novelty', .*; got 'rare'"):
+        load(tmp_path / "active.npz")
 
 
 def test_bad_options():
@@ -217,6 +246,7 @@ def test_bad_answers_change_nothing():
         ({-1: 1}, "no label -1"),
         ({"u": 1, 0: 0}, "label 0 twice"),
         ({"u": 2}, "0, 1 or NaN"),
+        ({"u": "maybe"}, "label 'u' is 'maybe': answer 0 or 1, or yes or no"),
     ]:
         refuse(ActiveLearner.all(), clf, words, X[START], answer)
     everything, clf = ActiveLearner.all(), fitted()

@@ -6,14 +6,14 @@ from efcml.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from efcml.active.active_learner import ActiveLearner
-    from efcml.active.question import Query, Question
+    from efcml.active.questions import Query, Question
 
 __all__ = ["ActiveLearner", "Query", "Question"]
 
 _HOMES = {
     "ActiveLearner": "efcml.active.active_learner",
-    "Query": "efcml.active.question",
-    "Question": "efcml.active.question",
+    "Query": "efcml.active.questions",
+    "Question": "efcml.active.questions",
 }
 
 # Not at once: the command line reads the criteria, and the rest loads numba.

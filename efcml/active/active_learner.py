@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import math
+import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas
 
-from efcml.active import options
-from efcml.active.answers import find_learner, label_names_of, read_answer, read_row
-from efcml.active.asked_stream import run_stream
-from efcml.active.criteria import ADAPTED, CRITERIA, USUAL
-from efcml.active.draws import draws_for
-from efcml.active.finding import find_question
-from efcml.active.question import Asker, Query, Question
-from efcml.active.store import OpenQuestions
-from efcml.kernels import querying
-from efcml.support.checks import check_whole
+from efcml.active.criteria import ADAPTED, CRITERIA, USUAL, Row
+from efcml.active.kernels import look_at_rows
+from efcml.active.questions import (
+    Asker,
+    Query,
+    Question,
+    Spending,
+    find_learner,
+    names_of,
+    read_answer,
+    read_row,
+)
+from efcml.evaluation.blocks import in_blocks
+from efcml.model.trace import Trace
+from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
-from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
-    from pandas import DataFrame
 
     from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
-    from efcml.model.trace import Trace
     from efcml.support.aliases import Bools, Floats
+
+CHUNK = 16  # rows that are scored ahead; those after a question are scored again
+RELATIVE_STEP = 10.0  # steps of the instability threshold, in steps of the other one
+LEAST_INSTABILITY = 1e-9  # of the threshold, so that relative steps can lift it again
+MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pick worse rows
+CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
 
 
 @with_words(criteria="\n".join(f'"{word}": {one.meaning}.' for word, one in CRITERIA.items()))
@@ -98,21 +110,28 @@ class ActiveLearner:
         open_questions: int = 1000,
         random_state: int | None = None,
     ) -> None:
-        criteria = options.read_criteria(criteria)
-        self.steering = options.make_ask(
-            budget, unit, criteria, instability, adaptation, step, window
-        )
+        criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
+        check_number("budget", budget, above=0.0, most=1.0)
+        check_choice("unit", unit, ("samples", "labels"))
+        if not criteria:
+            raise ValueError(f"criteria is empty: name some of {', '.join(map(repr, CRITERIA))}.")
+        for word in criteria:
+            check_choice("every one of the criteria", word, CRITERIA)
+        check_choice("instability", instability, ("trace", "determinant"))
+        check_choice("adaptation", adaptation, ("quantile", "multiplicative", "none"))
+        check_number("step", step, above=0.0, below=1.0)
+        check_whole("window", window, least=1)
         check_whole("open_questions", open_questions, least=1)
-        self.seed = options.read_seed(random_state)
         self.budget, self.unit, self.criteria = budget, unit, criteria
         self.instability, self.adaptation = instability, adaptation
         self.step, self.window, self.open_questions = step, window, open_questions
-        self.random_state = random_state
-        # For the kernels: the options as numbers, and what changes from row to row.
-        self.state = options.start_state()
-        self._log: list[Query] = []
-        self._open = OpenQuestions(open_questions)
+        self.random_state, self.seed = random_state, read_seed(random_state)
+        starts: dict[str, Any] = {word: CRITERIA[word].threshold for word in ADAPTED}
+        self.state = Spending(**starts)
         self.asker = Asker()  # by which it knows its own questions
+        self._log: list[Query] = []
+        self._open: dict[int, Question] = {}  # by their rows, in order
+        self._expired: set[int] = set()  # rows
 
     @classmethod
     def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
@@ -137,7 +156,7 @@ class ActiveLearner:
         x : array-like of shape (p,)
         """
         learner = find_learner(model)
-        return self._question(learner, read_row(model, learner, x))
+        return self._question(model, learner, read_row(model, learner, x))
 
     @one_at_a_time
     @interrupts_held()
@@ -160,8 +179,9 @@ class ActiveLearner:
             answered.
         y : array-like of shape (K,), or dict, optional
             0 or 1 for the labels asked, NaN for the others; NaN for a label that was asked means
-            that nobody knows it. Or only the labels that are known, by name or index:
-            ``{"happy": 1, 3: 0}``. None if nothing was asked, or if the answer comes later.
+            that nobody knows it. Or only the labels that are known, by name or index, also in
+            words: ``{"happy": 1, 3: "no"}``. None if nothing was asked, or if the answer comes
+            later.
         row : int, optional
             The row of an open question that is now answered; x is None then.
 
@@ -173,23 +193,27 @@ class ActiveLearner:
         learner = find_learner(model)
         if isinstance(x, Question):
             self._refuse_foreign(x, learner)
-            if row is None and x.row in self._open.waiting:
+            if row is None and x.row < self.rows:
                 row, x = x.row, None
         if row is not None:
-            return self._answer(model, learner, x, y, row)
-        question = self._current(model, learner, x)
+            return self._answer_late(model, learner, x, y, row)
+        question = x
+        if not isinstance(question, Question):
+            question = self._question(model, learner, read_row(model, learner, x))
         if y is not None:
             if not question:
                 raise ValueError(f"row {question.row} asks for nothing: y must be None.")
-            Y = read_answer(model, learner, y, question.labels, question.row)
-            learner.learn(question.x, Y)
+            learner.learn(question.x, read_answer(model, learner, y, question.labels, question.row))
         else:
             learner.pass_rows(1)
-        self.state = question.after.copy()
+        self.state = replace(question.after)
         if question:
-            self.note(question.row, question.labels, question.reasons, question.after)
+            self._note(question.row, question.reasons, question.labels, question.thresholds)
             if y is None:
-                self._open.add(question.row, question)
+                self._open[question.row] = question
+                if len(self._open) > self.open_questions:
+                    self._expired.add(oldest := next(iter(self._open)))
+                    del self._open[oldest]
         return question
 
     def _refuse_foreign(self, question: Question, learner: Learner) -> None:
@@ -205,37 +229,153 @@ class ActiveLearner:
                 f"{question.x.shape[1]} features and {len(question.labels)} labels."
             )
 
-    def _current(self, model: Any, learner: Learner, x: Any) -> Question:
-        """Return the question about the next row, made now or handed over."""
-        if not isinstance(x, Question):
-            return self._question(learner, read_row(model, learner, x))
-        if x.row != self.rows:
-            raise ValueError(f"the next row is {self.rows}; the question given is of row {x.row}.")
-        return x
-
-    def _answer(self, model: Any, learner: Learner, x: Any, y: Any, row: int) -> Question:
+    def _answer_late(self, model: Any, learner: Learner, x: Any, y: Any, row: int) -> Question:
+        """Learn the answer to an open question, which came ``self.rows - 1 - row`` rows late."""
+        check_whole("row", row, least=0)
+        if x is None and row not in self._open:
+            why = "was never asked"
+            if row in self._expired:
+                why = f"has expired: more than open_questions={self.open_questions} were open"
+            elif any(query.row == row for query in self._log):
+                why = "was answered already"
+            raise ValueError(f"no answer is expected for row {row}: it {why}.")
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
-        check_whole("row", row, least=0)
-        question = self._open.find(row, was_asked=self._was_asked(row))
-        Y = read_answer(model, learner, y, question.labels, row)
-        learner.learn(question.x, Y)
-        self._open.settle(row)
+        question = self._open[row]
+        learner.learn(question.x, read_answer(model, learner, y, question.labels, row))
+        del self._open[row]
         return question
 
-    def _question(self, learner: Learner, X: Floats) -> Question:
+    def _question(self, model: Any, learner: Learner, X: Floats) -> Question:
         """Return the question about the next row; nothing is changed."""
-        state, wanted = self.state.copy(), np.zeros(learner.n_labels, dtype=np.bool_)
-        scaled, draws = learner.scaler.transform(X), draws_for(self.seed, self.rows, 1)
-        _, bits, scores = find_question(learner, scaled, draws, self.steering, state, wanted)
-        reasons = options.reasons_of(bits)
-        wanted.flags.writeable = scores.flags.writeable = False
-        thresholds = options.read_thresholds(state, "USED_")
-        return Question(self.rows, wanted, reasons, thresholds, scores[0], X, state, self.asker)
+        state, rows = replace(self.state), learner.scaler.transform(X)
+        _, reasons, labels, thresholds, scores = self._find_question(learner, rows, state)
+        labels.flags.writeable = scores.flags.writeable = False
+        known = names_of(model)
+        names = tuple(known.get(c, c) for c in np.flatnonzero(labels).tolist())
+        facts = (self.rows, names, labels, reasons, thresholds)
+        return Question(*facts, scores[0], X, state, self.asker)
 
-    def _was_asked(self, row: int) -> bool:
-        at = bisect_left(self._log, row, key=lambda query: query.row)
-        return at < len(self._log) and self._log[at].row == row
+    # -- what is asked ----------------------------------------------------------------------
+
+    def _find_question(
+        self, learner: Learner, rows: Floats, state: Spending
+    ) -> tuple[int, tuple[str, ...], Bools, dict[str, float], Floats]:
+        """Return which of the next rows, scaled, is worth a question, why, and about which labels.
+
+        Besides the thresholds by which that was decided, and all scores. The rows are counted in
+        ``state``; without any question it is their number. Nothing is learned between two
+        questions, so a few rows at a time are scored ahead. Every row is looked at by itself:
+        chunks change no bit.
+        """
+        scores = np.empty((len(rows), learner.n_labels))
+        reasons: tuple[str, ...] = ()
+        thresholds: dict[str, float] = {}
+        labels = np.zeros(learner.n_labels, dtype=np.bool_)
+        for first in range(0, len(rows), CHUNK):
+            part = slice(first, first + CHUNK)
+            filled = learner.fill(rows[part])
+            scores[part] = learner.score_scaled(filled, ahead=first)
+            novel, instability = self._look(learner, filled)
+            for t, x in enumerate(filled):
+                draw = 0.0
+                if "random" in self.criteria:  # the same number whatever was asked before
+                    draw = float(np.random.default_rng((self.seed, state.rows)).random())
+                due = self.budget + self._saved_rows(state, learner.n_labels) / CATCH_UP
+                seen = scores[first + t], novel[t], instability[t], draw, due
+                thresholds = state.thresholds
+                row = Row(x, *seen, thresholds, learner)
+                reasons, labels = self._decide(row, state)
+                if reasons:
+                    return first + t, reasons, labels, thresholds, scores[: first + t + 1]
+        return len(rows), reasons, labels, thresholds, scores
+
+    def _look(self, learner: Learner, rows: Floats) -> tuple[list[bool], list[float]]:
+        """Return which rows no rule covers, by the birth test of the rules, and the instability."""
+        n, p = rows.shape
+        likeliest, distance, instability = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+        novelty, unstable = "novelty" in self.criteria, "instability" in self.criteria
+        rules, settings, novel = learner.rules, learner.rules.settings, [False] * n
+        if novelty or unstable:
+            floor = settings.activation_floor if unstable else np.inf
+            kind, out = self.instability == "determinant", (likeliest, distance, instability)
+            look_at_rows(rows, rules.n_rules, floor, kind, rules.arrays, settings, *out)
+        if novelty:
+            pairs = zip(distance.tolist(), rules.support[likeliest].tolist(), strict=True)
+            radius = settings.vigilance
+            novel = [bool(rules.birth_test(far, float(p), k, radius)) for far, k in pairs]
+        return novel, instability.tolist()
+
+    def _decide(self, row: Row, state: Spending) -> tuple[tuple[str, ...], Bools]:
+        """Return why the next row is asked, and for which labels; count it in ``state``."""
+        K = len(row.scores)
+        labels, size = np.zeros(K, dtype=np.bool_), self._units(K)
+        reasons: tuple[str, ...] = ()
+        allowed = self._allowance(state, size)
+        if allowed:
+            gaps, radius = np.abs(row.scores - 0.5), state.ambiguity - 0.5
+            ambiguous = int((gaps < radius).sum())
+            firing = [word for word in CRITERIA if word in self.criteria]
+            reasons = tuple(word for word in firing if CRITERIA[word].fires(row))
+            if reasons and self.unit == "samples":
+                labels[:] = True
+            elif reasons:  # the most ambiguous come first
+                best = np.argsort(gaps, kind="stable")[:allowed]
+                labels[best] = True if reasons != ("ambiguity",) else gaps[best] < radius
+            saved, share = self._saved_rows(state, K), min(ambiguous, size) / size
+            self._adapt(state, saved, share, reasons)
+        asked = int(labels.sum()) if self.unit == "labels" else int(labels.any())
+        state.rows += 1
+        state.room += size
+        state.spent += asked
+        state.recent = state.recent * (self.window - 1.0) / self.window + asked / size
+        return reasons, labels
+
+    def _units(self, n_labels: int) -> int:
+        """Return what can be asked of one row."""
+        return n_labels if self.unit == "labels" else 1
+
+    def _allowance(self, state: Spending, size: int) -> int:
+        """Return how many units may be asked of the next row.
+
+        At every prefix ``spent / room <= budget``. Besides, the recent share stays below the
+        budget, so that what was saved in a quiet time is not spent at once.
+        """
+        if self.budget < 1.0 and state.recent / self.window >= self.budget:
+            return 0
+        room = state.room + size
+        count = min(size, math.floor(self.budget * room) + 1 - state.spent)
+        while count > 0 and (state.spent + count) / room > self.budget:
+            count -= 1
+        return max(count, 0)
+
+    def _saved_rows(self, state: Spending, n_labels: int) -> float:
+        """Return how many rows the budget up to the next row has left."""
+        return self.budget * (state.rows + 1.0) - state.spent / self._units(n_labels)
+
+    def _adapt(
+        self, state: Spending, saved: float, ambiguous: float, reasons: tuple[str, ...]
+    ) -> None:
+        """Move the thresholds in use; called only while the budget allows a question.
+
+        Quantile tracking moves each so that its criterion fires as often as the budget allows: for
+        that share of rows, or of labels; more often while rows beyond the next one are saved. The
+        other way follows Zliobaite et al. 2014: every question makes the criteria stricter, every
+        row without one more lenient.
+        """
+        low, high, step = state.ambiguity, state.instability, self.step
+        if self.adaptation == "quantile":
+            most = self.budget * (1.0 + MOST_BOOST * (1.0 - self.budget) ** 2)
+            aim = min(1.0, self.budget + max(0.0, saved - 1.0) / self.window)
+            low += step * (min(most, aim) - ambiguous)
+            high *= math.exp(RELATIVE_STEP * step * (("instability" in reasons) - aim))
+        elif self.adaptation == "multiplicative":
+            low *= 1.0 - step if reasons else 1.0 + step
+            high *= 1.0 + step if reasons else 1.0 - step
+        if "ambiguity" in self.criteria:
+            state.ambiguity = min(1.0, max(0.5, low))
+        if "instability" in self.criteria:
+            state.instability = min(1.0, max(LEAST_INSTABILITY, high))
 
     # -- a whole stream ---------------------------------------------------------------------
 
@@ -253,48 +393,77 @@ class ActiveLearner:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
         What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
-        single labels are.
+        single labels are. If something breaks off, learner and active learner are left as after
+        the last whole block.
         """
         learner = find_learner(model)
-        run_stream(self, learner, X, Y, trace, queried, after_block=after_block)
 
-    def note(self, row: int, labels: Bools, reasons: tuple[str, ...], state: Floats) -> None:
-        """Add a question to the log; ``state`` is the one after its row was counted."""
-        spent = int(state[querying.SPENT])
-        share = spent / float(state[querying.ROOM])
-        thresholds = options.read_thresholds(state, "USED_")
-        self._log.append(Query(row, reasons, labels.copy(), thresholds, spent, share))
+        def run(block: slice) -> float:
+            state, length = replace(self.state), len(self._log)
+            begin = time.perf_counter()
+            try:
+                self._run_block(learner, X, Y, block, trace, queried)
+            except BaseException:
+                self.state = state
+                del self._log[length:]
+                raise
+            return time.perf_counter() - begin
 
-    def remember(self) -> tuple[Floats, int]:
-        """Return what `put_back` needs to undo rows of a stream."""
-        return self.state.copy(), len(self._log)
+        in_blocks(len(X), run, trace, after_block, learner=learner)
 
-    def put_back(self, before: tuple[Floats, int]) -> None:
-        """Undo the rows of a stream since `remember`."""
-        self.state[:], length = before
-        del self._log[length:]
+    def _run_block(
+        self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
+    ) -> None:
+        rows, at = learner.scaler.transform(X[block]), block.start
+        while at < block.stop:
+            rest = rows[at - block.start :]
+            count, reasons, labels, used, scores = self._find_question(learner, rest, self.state)
+            trace.rules[at : at + count] = learner.n_rules
+            trace.take_answer(learner.answer_scores(scores), slice(at, at + len(scores)))
+            learner.pass_rows(count)
+            at += count
+            if at == block.stop:
+                break
+            queried[at] = labels if queried.ndim == 2 else labels.any()
+            scaler, part = learner.scaler, Trace.for_rows(1, Y.shape[1])
+            learner.learn(X[at : at + 1], np.where(labels, Y[at], np.nan)[None], trace=part)
+            trace.rules[at] = learner.n_rules
+            part.clipped = None  # counted below
+            trace.take_events(part, at)
+            self._note(self.rows - 1, reasons, labels, used)
+            at += 1
+            if learner.scaler is not scaler:  # it follows the stream
+                rows[at - block.start :] = learner.scaler.transform(X[at : block.stop])
+        trace.add_clipped(learner.scaler.count_clipped(rows))
+
+    def _note(
+        self, row: int, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]
+    ) -> None:
+        """Add a question, which the state has counted, to the log."""
+        query = Query(row, reasons, labels.copy(), thresholds, self.spent, self.share)
+        self._log.append(query)
 
     # -- what happened ----------------------------------------------------------------------
 
     @property
     def rows(self) -> int:
         """Rows of the stream so far, which is the number of the next one."""
-        return int(self.state[querying.ROWS])
+        return self.state.rows
 
     @property
     def spent(self) -> int:
         """Rows or labels asked so far."""
-        return int(self.state[querying.SPENT])
+        return self.state.spent
 
     @property
     def share(self) -> float:
         """Share of all rows or labels that was asked; 0 before the first row."""
-        return self.spent / max(float(self.state[querying.ROOM]), 1.0)
+        return self.spent / max(self.state.room, 1)
 
     @property
     def thresholds(self) -> dict[str, float]:
         """The thresholds for the next row."""
-        return options.read_thresholds(self.state)
+        return self.state.thresholds
 
     @property
     def log(self) -> tuple[Query, ...]:
@@ -304,19 +473,19 @@ class ActiveLearner:
     @property
     def open(self) -> tuple[int, ...]:
         """Rows whose questions wait for an answer, oldest first."""
-        return self._open.rows
+        return tuple(self._open)
 
     @property
     def waiting(self) -> tuple[Question, ...]:
         """The questions that wait for an answer, oldest first: a tuple of `Question`."""
-        return tuple(self._open.waiting.values())
+        return tuple(self._open.values())
 
     @property
     def expired(self) -> int:
         """Number of questions that were never answered and had to make room."""
-        return len(self._open.expired)
+        return len(self._expired)
 
-    def to_frame(self, model: Any = None) -> DataFrame:
+    def to_frame(self, model: Any = None) -> pandas.DataFrame:
         """Return the log as a pandas DataFrame, one line per question.
 
         Parameters
@@ -324,10 +493,7 @@ class ActiveLearner:
         model : EFCMLClassifier, optional
             Where the labels have their names from. Without it, or if it has none, they are indices.
         """
-        with extra_for("to_frame"):
-            import pandas
-
-        names = label_names_of(model)
+        names = names_of(model)
         lines = [
             {
                 "row": query.row,
@@ -358,3 +524,13 @@ class ActiveLearner:
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
+
+
+def read_seed(random_state: int | None) -> int:
+    """Return a seed; None takes one from the system."""
+    if random_state is None:
+        entropy: Any = np.random.SeedSequence().entropy
+        return int(entropy) % 2**63
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
+        raise ValueError(f"random_state must be None or a whole number >= 0; got {random_state!r}.")
+    return int(random_state) % 2**64

@@ -1,18 +1,90 @@
-"""Single rows and answers as people bring them, for estimators and bare learners."""
+"""Questions of an active learner, and rows and answers as people bring them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from efcml.estimators.targets import one_row
 from efcml.model.learner import Learner
 from efcml.support.masks import fill_mask
+from efcml.tables.words import FLAGS
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
+
+
+class Asker:
+    """Stands for one active learner in its questions; a copy stands for the copy."""
+
+
+@dataclass
+class Spending:
+    """How much was asked so far, in rows or labels, and the thresholds for the next row."""
+
+    rows: int = 0
+    room: int = 0  # units that could have been asked
+    spent: int = 0
+    recent: float = 0.0  # rows asked, the older the less they count
+    ambiguity: float = 0.5
+    instability: float = 0.0
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The thresholds by criterion."""
+        return {"ambiguity": self.ambiguity, "instability": self.instability}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is wanted of one row. True if any label is.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row in the stream of the active learner, from 0.
+    names : tuple
+        The labels to give, by name, or by index if the model knows no names.
+    labels : bool array of shape (K,)
+        The same by place; all False if nothing is asked.
+    reasons : tuple of str
+        The criteria that fired.
+    thresholds : dict
+        By criterion, as they were when this was decided.
+    scores : array of shape (K,)
+        What the model says of the row.
+    """
+
+    row: int
+    names: tuple[str | int, ...]
+    labels: Bools = field(repr=False)
+    reasons: tuple[str, ...]
+    thresholds: dict[str, float] = field(repr=False)
+    scores: Floats = field(repr=False)
+    x: Floats = field(repr=False)  # (1, p), checked, not scaled
+    after: Spending = field(repr=False)  # once the row is counted
+    asker: Asker = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.labels.any())
+
+
+class Query(NamedTuple):
+    """One line of the log: a question that was asked.
+
+    ``spent`` counts rows or labels, this question included; ``share`` is that over all rows or
+    labels so far.
+    """
+
+    row: int
+    reasons: tuple[str, ...]
+    labels: Bools
+    thresholds: dict[str, float]
+    spent: int
+    share: float
 
 
 def find_learner(model: Any) -> Learner:
@@ -49,7 +121,8 @@ def read_row(model: Any, learner: Learner, x: Any) -> Floats:
 def read_answer(model: Any, learner: Learner, y: Any, labels: Bools, row: int) -> Floats:
     """Return an answer as checked floats of shape (1, K); ``labels`` are the ones asked."""
     if isinstance(y, Mapping):
-        y = spread_out(y, label_names_of(model), learner.n_labels)
+        classes = model.classes_ if getattr(model, "_binary", False) else ()
+        y = spread_out(y, names_of(model), learner.n_labels, classes)
     table = one_row(y, "y")
     if model is not learner:
         Y = model.check_labels(table, 1)
@@ -68,28 +141,41 @@ def read_answer(model: Any, learner: Learner, y: Any, labels: Bools, row: int) -
     return Y
 
 
-def label_names_of(model: Any) -> dict[int, str]:
+def names_of(model: Any) -> dict[int, str]:
     """Return the names of a model's labels by index; nothing where they are not known."""
     return dict(enumerate(getattr(model, "label_names_", ())))
 
 
-def spread_out(answer: Mapping[Any, Any], names: Mapping[int, str], n_labels: int) -> list[float]:
+def spread_out(
+    answer: Mapping[Any, Any],
+    names: Mapping[int, str],
+    n_labels: int,
+    classes: Sequence[Any] = (),
+) -> list[Any]:
     """Return an answer by name or index as one value per label, NaN where it says nothing.
+
+    Words such as yes and no are 1 and 0, unless they are ``classes`` of a 1-D target.
 
     Examples
     --------
-    >>> spread_out({"calm": 1, 0: 0}, {0: "happy", 1: "calm", 2: "sad"}, 3)
-    [0, 1, nan]
+    >>> spread_out({"calm": "yes", 0: 0}, {0: "happy", 1: "calm", 2: "sad"}, 3)
+    [0, 1.0, nan]
     """
     places = {name: c for c, name in names.items()} | {c: c for c in range(n_labels)}
-    values, seen = [float("nan")] * n_labels, set()
+    values: list[Any] = [float("nan")] * n_labels
+    given = set()
     for label, value in answer.items():
         if label not in places:
             known = f" or one of {list(names.values())}" if names else ""
             raise ValueError(f"there is no label {label!r}: give an index below {n_labels}{known}.")
         place = places[label]
-        if place in seen:
+        if place in given:
             raise ValueError(f"y gives label {place} twice, by name and by index.")
-        seen.add(place)
+        if isinstance(value, str) and value not in classes:
+            word = value.strip().casefold()
+            if word not in FLAGS:
+                raise ValueError(f"label {label!r} is {value!r}: answer 0 or 1, or yes or no.")
+            value = FLAGS[word]
+        given.add(place)
         values[place] = value
     return values
