@@ -3,19 +3,22 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite, nan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.compat.dicts import check_weight, in_order, read_features, read_labels
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
+from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
 from efcml.support.extras import extra_for
 from efcml.support.guard import one_at_a_time
 from efcml.support.interrupts import interrupts_held
+from efcml.support.masks import is_missing
 
 with extra_for("RiverEFCML"):
     from river import base
@@ -23,6 +26,8 @@ with extra_for("RiverEFCML"):
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
     from efcml.support.aliases import Floats
+
+NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 
 
 @with_parameters
@@ -118,11 +123,13 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
                 "x is empty, and no feature is known yet: begin with a row that has one."
             )
         self._meet_features(features)
-        self._meet_labels(labels)
-        row, target = self._row(features), np.full((1, len(self._labels)), np.nan)
-        for name, value in labels.items():
-            target[0, self._labels[name]] = value
-        self.learner.learn(row, target, None, None if w == 1.0 else np.array([float(w)]))
+        new = in_order(labels.keys() - self._labels.keys())
+        if new:
+            self._labels |= {name: column for column, name in enumerate(new, len(self._labels))}
+            self.learner.add_labels(len(new))
+        weights = None if w == 1.0 else np.array([float(w)])
+        row, target = as_row(features, self._columns), as_row(labels, self._labels)
+        self.learner.learn(row, target, None, weights)
 
     def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""
@@ -142,21 +149,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         self.learner.take_features(len(self._columns))
         gap = np.full(len(new), np.nan)
         self.learner.held = [(np.append(row, gap), target) for row, target in self.learner.held]
-
-    def _meet_labels(self, labels: dict[Any, float]) -> None:
-        """Take in new labels."""
-        new = in_order(labels.keys() - self._labels.keys())
-        if new:
-            self._labels |= {name: column for column, name in enumerate(new, len(self._labels))}
-            self.learner.add_labels(len(new))
-
-    def _row(self, features: dict[Any, float]) -> "Floats":
-        """Return the features as an array (1, p); missing ones are NaN."""
-        row = np.full(len(self._columns), np.nan)
-        for name, value in features.items():
-            if name in self._columns:
-                row[self._columns[name]] = value
-        return row[None]
 
     def take_state(
         self,
@@ -178,7 +170,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         features, labels = read_features(x), self._known(known)
         if not self._labels:
             return plain_answer(np.empty((1, 0)))
-        return self.learner.answer(self._row(features), labels)
+        return self.learner.answer(as_row(features, self._columns), labels)
 
     def _known(self, known: Mapping[Any, Any] | None) -> "Floats | None":
         """Return labels that are known already as an array (1, K), NaN where they are not."""
@@ -186,12 +178,10 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             return None
         if not self.learner.layered:
             raise ValueError("known needs a model that has learned labels together: not of 0.1.0.")
-        row = np.full((1, len(self._labels)), np.nan)
-        for name, value in read_labels(known, "known").items():
-            if name not in self._labels:
-                raise ValueError(f"known has the label {name!r}, which no row has had so far.")
-            row[0, self._labels[name]] = value
-        return row
+        labels = read_labels(known, "known")
+        for name in labels.keys() - self._labels.keys():
+            raise ValueError(f"known has the label {name!r}, which no row has had so far.")
+        return as_row(labels, self._labels)
 
     @one_at_a_time
     def predict_one(
@@ -259,8 +249,95 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         features = read_features(x)
         self._refuse_unlearned()
         names, given = (self.feature_names, self.label_names), self._known(known)
-        return explain_row(self.learner, self._row(features), *names, known=given)
+        return explain_row(self.learner, as_row(features, self._columns), *names, known=given)
 
     def _refuse_unlearned(self) -> None:
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")
+
+
+# -- dictionaries ---------------------------------------------------------------------------
+
+
+def as_row(values: dict[Any, float], columns: dict[Any, int]) -> "Floats":
+    """Return values by name as an array of one row, NaN where there is none."""
+    row = np.full((1, len(columns)), np.nan)
+    for name, value in values.items():
+        if name in columns:
+            row[0, columns[name]] = value
+    return row
+
+
+def read_features(x: Any) -> dict[Any, float]:
+    """Return the features that are there as floats; None and NaN are missing.
+
+    Examples
+    --------
+    >>> read_features({"size": 2, "full": True, "age": None})
+    {'size': 2.0, 'full': 1.0}
+    """
+    features = {}
+    for name, value in read_dictionary(x, "x", "features").items():
+        features[name] = as_float(value)
+        if not isfinite(features[name]):
+            raise ValueError(
+                f"feature {name!r} must be a finite number, or None if it is missing; "
+                f"got {value!r}: encode it, or leave the feature out of this row."
+            )
+    return features
+
+
+def read_labels(y: Any, given: str = "y") -> dict[Any, float]:
+    """Return the known labels as 0.0 and 1.0; None and NaN are unknown.
+
+    Examples
+    --------
+    >>> read_labels({"red": True, "blue": 0, "green": None})
+    {'red': 1.0, 'blue': 0.0}
+    """
+    known = {}
+    for name, value in read_dictionary(y, given, "labels").items():
+        known[name] = as_float(value)
+        if known[name] not in (0.0, 1.0):
+            raise ValueError(
+                f"label {name!r} must be True or False (1 or 0), or None if it is unknown; "
+                f"got {value!r}."
+            )
+    return known
+
+
+def read_dictionary(given: Any, name: str, content: str) -> dict[Any, Any]:
+    """Return what a dictionary has, but for what is missing; refuse anything else."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dictionary of {content}; got {type(given).__name__}.")
+    return {key: value for key, value in given.items() if not is_missing(value)}
+
+
+def as_float(value: Any) -> float:
+    """Return a number of any kind as a float; NaN for what is none or too large for one."""
+    try:
+        return float(value) if isinstance(value, NUMBERS) else nan
+    except OverflowError:
+        return nan
+
+
+def check_weight(w: Any, fitted: bool) -> None:
+    """Refuse a weight that a row cannot have, now or ever."""
+    if not 0.0 <= as_float(w) <= MOST_WEIGHT:
+        raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
+    if w not in (0.0, 1.0) and not fitted:
+        raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
+
+
+def in_order(names: Iterable[Any]) -> list[Any]:
+    """Return names in an order that does not depend on the one in which they came.
+
+    Examples
+    --------
+    >>> in_order({10, 9}), in_order({"b", 2, "a"})
+    ([9, 10], ['a', 'b', 2])
+    """
+    try:
+        return sorted(names)
+    except TypeError:  # names of several kinds
+        return sorted(names, key=repr)

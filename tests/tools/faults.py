@@ -35,7 +35,7 @@ ROOMS = {
     "temporal* missing* sample* propert*",
     "estimators": "classif* estim* encod* sample* weight* target* *column* ecosystem* known* mask*",
     "active": "active* ask* budget* quer* propert*",
-    "rivals": "rival* per_label* chain* propert*",
+    "rivals": "rival* per_label* simple* chain* propert*",
     "evaluation": "prequential* eval* pipeline* foreign* stream* propert*",
     "measures": "measure* metric* propert*",
     "explain": "expla* read* rules_read* sentence* trust* phrase* propert*",
@@ -78,8 +78,8 @@ own-curve-held-weakly kernels/calibrate.py
     fade_information(KEPT, OWN_PRIOR, => fade_information(KEPT, SHARED_PRIOR,
 last-value-not-kept kernels/scale_watch.py
     follow.previous[j] = x[j] => pass
-labels-spend-less kernels/querying.py
-    state[SPENT] += asked => state[SPENT] += asked / size
+labels-spend-less active/active_learner.py
+    state.spent += asked => state.spent += asked / size
 distances-ahead-stale kernels/learning.py
     for later in range(t, last): => for later in range(t, t + 1):
 newborn-silent model/birth.py
@@ -107,16 +107,16 @@ evidence-with-own-row model/learner.py
     self.beginning.note(self.held, => self.beginning.note([*self.held, row],
 unknown-value-is-the-first tables/columns.py
     other = places.get(OTHER, -1) => other = places.get(OTHER, 0)
-labels-in-any-order estimators/base.py
+labels-in-any-order estimators/classifier.py
     not np.array_equal(names, expected): => {*names} != {*expected}:
-weight-zero-counts estimators/sample_weights.py
+weight-zero-counts estimators/targets.py
     Y[weights == 0.0] = np.nan => pass
-learns-what-was-not-asked active/asked_stream.py
-    answer = np.where(wanted, Y[at], np.nan) => answer = Y[at].copy()
+learns-what-was-not-asked active/active_learner.py
+    np.where(labels, Y[at], np.nan)[None] => Y[at : at + 1].copy()
 ask-changes-the-state active/active_learner.py
-    state = self.state.copy() => state = self.state
-log-a-row-late active/asked_stream.py
-    active.note(active.rows - 1, wanted, => active.note(active.rows, wanted,
+    state, rows = replace(self.state), => state, rows = self.state,
+log-a-row-late active/active_learner.py
+    self._note(self.rows - 1, => self._note(self.rows,
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
 foreign-learned-before-scored evaluation/foreign.py
@@ -149,9 +149,9 @@ minutes-as-hundredths tables/columns.py
     moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
-groups-not-restored saving/faces.py
-    "_groups": groups, "learner_" => "_groups": {}, "learner_"
-sizes-not-checked saving/archive.py
+groups-not-restored saving.py
+    tuple(columns) for name, columns in facts["groups"]} => () for name, columns in facts["groups"]}
+sizes-not-checked saving.py
     if asked > size: => if asked < 0:
 events-of-a-resumed-run cli/stream_run.py
     (rows + row, kind, uid) => (row, kind, uid)
