@@ -397,7 +397,7 @@ def huge(contents):
     with zipfile.ZipFile(io.BytesIO(contents)) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():
             data, wide = old.read(name), len(shape)
-            if name == "learner/mean.npy":
+            if name == "learner/scaler/mean.npy":
                 start = data.index(b"'shape'")
                 data = data[:start] + shape + data[start + wide :]
             new.writestr(name, data)
@@ -424,8 +424,8 @@ BAD_FILES = {
     "cut at the end": (lambda good: good[:-1], "no file of efcml"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),
     "more arrays": (replaced(more=np.zeros(3)), "not those that its header asks for"),
-    "other shape": (replaced(learner__mean=np.zeros(4)), "another type or shape"),
-    "other values": (replaced(learner__mean=np.zeros(3)), "sha256"),
+    "other shape": (replaced(learner__scaler__mean=np.zeros(4)), "another type or shape"),
+    "other values": (replaced(learner__scaler__mean=np.zeros(3)), "sha256"),
     "a terabyte": (huge, "damaged or no file of efcml"),
 }
 
@@ -491,7 +491,11 @@ LIES = {
     "fitted learner/temporal/ago": ("", lambda a: a * 0, lambda a: a + 2**53),
     "fitted learner/rules/uid": ("one uid", lambda a: a * 0),
     "fitted learner/rules/W": ("holds NaN", lambda a: a * np.nan),
-    "fitted learner/scale": ("another type or shape", lambda a: a[1:], lambda a: a.astype(int)),
+    "fitted learner/scaler/scale": (
+        "another type or shape",
+        lambda a: a[1:],
+        lambda a: a.astype(int),
+    ),
     "fitted face.label_names_": ("label_names_ must be 3 words", ["a"], ["a", "b", None]),
     "fitted face.groups": ("", [["a", [0, 1]], ["b", [1]]], [["a"]], [["a", 3]], 3),
     "classes face.classes.values": ("", [], ["a", "b", "c"], ["yes", "yes"], [0, 1], [[], []]),

@@ -28,7 +28,7 @@ PLANES = pytest.mark.parametrize("make", [rls, rff])
 
 def regressors(clf, X):
     """The regressors of rows, by hand."""
-    scaled = clf.learner_.scaler.transform(X)
+    scaled = np.nan_to_num(clf.learner_.scaler.transform(X))
     if clf.learner_.fourier is not None:
         F, b = clf.learner_.fourier
         scaled = np.hstack([scaled, np.sqrt(2.0) * np.cos(scaled @ F.T + b)])

@@ -419,7 +419,9 @@ class ActiveLearner:
             rest = rows[at - block.start :]
             count, reasons, labels, used, scores = self._find_question(learner, rest, self.state)
             trace.rules[at : at + count] = learner.n_rules
-            trace.take_answer(learner.answer_scores(scores), slice(at, at + len(scores)))
+            scored = slice(at, at + len(scores))
+            trace.take_answer(learner.answer_scores(scores), scored)
+            trace.add_clipped(learner.scaler.count_clipped(X[scored]))
             learner.pass_rows(count)
             at += count
             if at == block.stop:
@@ -428,13 +430,12 @@ class ActiveLearner:
             scaler, part = learner.scaler, Trace.for_rows(1, Y.shape[1])
             learner.learn(X[at : at + 1], np.where(labels, Y[at], np.nan)[None], trace=part)
             trace.rules[at] = learner.n_rules
-            part.clipped = None  # counted below
+            part.clipped = None  # counted above
             trace.take_events(part, at)
             self._note(self.rows - 1, reasons, labels, used)
             at += 1
             if learner.scaler is not scaler:  # it follows the stream
                 rows[at - block.start :] = learner.scaler.transform(X[at : block.stop])
-        trace.add_clipped(learner.scaler.count_clipped(rows))
 
     def _note(
         self, row: int, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]

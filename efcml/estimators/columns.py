@@ -37,7 +37,8 @@ def flags_of(learner: Any) -> Bools:
         return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
     rows = model.latest[0]
     zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
-    return (np.isclose(rows, zero) | np.isclose(rows, one) | np.isnan(rows)).all(axis=0)[:p]
+    either = (np.isclose(rows, zero) | np.isclose(rows, one) | np.isnan(rows)).all(axis=0)
+    return (either & (zero != one))[:p]  # ignored features are always 0
 
 
 def spread_names(given: Sequence[str], columns: Sequence[Any]) -> tuple[list[str], list[Group]]:

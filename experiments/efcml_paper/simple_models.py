@@ -188,7 +188,7 @@ class LeastSquaresLearner(Guarded):
             self.W[c] += (y[c] - self.W[c] @ r) * gain
 
     def _read(self, x):
-        return self._extend(np.nan_to_num(self.scaler.transform(x)))
+        return self._extend(np.nan_to_num(self.scaler.transform(x[None])[0]))
 
     def _extend(self, x):
         """Return the regressors of one scaled row: features, Fourier features, 1."""
