@@ -35,10 +35,10 @@ from efcml.support.declared import facts_of
 from efcml.support.facts import shorten, take
 from efcml.support.folders import replacing
 from efcml.support.states import from_plain, nest, pick, to_plain
+from efcml.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
-    from efcml.tables import TableEncoder
 
 __all__ = [
     *("expected", "load", "load_fitted", "nest", "pack", "pick", "read_archive", "refusing"),
@@ -197,35 +197,35 @@ def unpack_face(kind: str, facts: Facts, learner: Any) -> Any:
     if params.keys() != model.get_params().keys():
         raise ValueError(f"the parameters are not those of {kind}")
     if learner is not None:
-        vars(model).update(attributes(facts, learner))
+        give_learner(model, facts, learner)
     return model
 
 
-def attributes(facts: Facts, learner: Any) -> dict[str, Any]:
-    """Return what an estimator has learned, by the names of its attributes."""
-    p, K, classes = learner.n_features, learner.n_labels, facts["classes"]
-    learned: dict[str, Any] = {"learner_": learner, "n_features_in_": p}
-    learned |= {"_binary": classes is not None, "_pair": None}
+def give_learner(model: Any, facts: Facts, learner: Any) -> None:
+    """Set what an estimator has learned."""
+    p, classes = learner.n_features, facts["classes"]
+    model.learner_, model.n_features_in_ = learner, p
+    model._binary, model._pair = classes is not None, None
     if classes is not None:
-        learned["_pair"] = read_classes(classes["dtype"], classes["values"])
-        if K != 1:
-            raise ValueError(f"two classes are one label, not {K}")
+        model._pair = read_classes(classes["dtype"], classes["values"])
+        if learner.n_labels != 1:
+            raise ValueError(f"two classes are one label, not {learner.n_labels}")
     if facts["categories"] is not None:
-        learned["_encoding"] = read_encoder(facts["categories"], p)
-        learned["n_features_in_"] = len(learned["_encoding"].columns)
+        model._encoding = read_encoder(facts["categories"], p)
+        model.n_features_in_ = len(model._encoding.columns)
     if facts["table"] is not None:
-        learned["table_"] = read_encoder(facts["table"], learned["n_features_in_"])
-    learned |= {"_named_later": True} if facts["named_later"] else {}
-    for name, count in zip(NAMES, (K, learned["n_features_in_"]), strict=True):
+        model.table_ = read_encoder(facts["table"], model.n_features_in_)
+    if facts["named_later"]:
+        model._named_later = True
+    for name, count in zip(NAMES, (learner.n_labels, model.n_features_in_), strict=True):
         if facts[name] is not None:
             check_names(facts[name], name, count)
-            learned[name] = np.array(facts[name], dtype=object)
-    learned["_groups"] = {name: tuple(columns) for name, columns in facts["groups"]}
-    places = [place for columns in learned["_groups"].values() for place in columns]
+            setattr(model, name, np.array(facts[name], dtype=object))
+    model._groups = {name: tuple(columns) for name, columns in facts["groups"]}
+    places = [place for columns in model._groups.values() for place in columns]
     good = all(type(place) is int and 0 <= place < p for place in places)
     if not good or len(set(places)) < len(places):
         raise ValueError(f"places of columns must be among {p}, each once")
-    return learned
 
 
 def check_names(names: list[Any], what: str, count: int) -> None:
@@ -237,8 +237,6 @@ def check_names(names: list[Any], what: str, count: int) -> None:
 
 def read_encoder(facts: Facts, n_features: int) -> TableEncoder:
     """Return an encoder of so many features, or refuse what cannot have been learned."""
-    from efcml.tables.encoder import TableEncoder  # loads pandas
-
     encoder = TableEncoder.from_facts(facts)
     if len(encoder.feature_names) != n_features:
         raise ValueError(f"a table of other columns than those of {n_features} features")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, hamming_loss
 
-from efcml import EFCMLClassifier, register
+from efcml import EFCMLClassifier, OneVsRestEFC, register
 from efcml.model.params import Params
 from efcml.model.temporal import TemporalStage
 from efcml.support.probability import squash
@@ -151,6 +151,22 @@ def test_frames_give_names():
     assert_array_equal(clf.predict(X), clf.predict(FRAME))  # arrays too, without a warning
     with pytest.raises(ValueError, match="feature names"):
         clf.predict(FRAME[["b", "a", "c"]])
+
+
+@pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC])
+def test_flags_are_those_of_the_rows_that_are_remembered(kind):
+    A = np.tile([[0.3, 0.0, 1.0], [1.0, 1.0, 1.0]], (30, 1))
+    B = np.tile([[0.0, 1.0], [1.0, 0.0]], (30, 1))
+    A[4, 1], B[4] = 0.3, np.nan  # not learned
+    A[49, 2] = 7.0
+    clf = kind(**QUICK | {"warmup_rows": 30})
+    for first, flags in (
+        (0, [False, True, True]),
+        (20, [False, True, True]),
+        (40, [False, True, False]),
+    ):
+        clf.partial_fit(A[first : first + 20], B[first : first + 20])
+        assert clf._column_kinds().flags.tolist() == flags
 
 
 def test_series_and_nullable_types_of_pandas():

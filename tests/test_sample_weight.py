@@ -54,9 +54,9 @@ def test_rows_of_no_weight_are_left_out():
             np.where(np.arange(len(X)) == 3, 1e20, 1.0),
             "above 1e.09: divide all weights by the same",
         ),
-        (np.ones(3), "one number for each of 44 rows"),
-        (np.ones((len(X), 1)), "one number for each of 44 rows"),
-        (["much"] * len(X), "must hold numbers"),
+        (np.ones(3), "a number for each of 44 rows"),
+        (np.ones((len(X), 1)), "a number for each of 44 rows"),
+        (["much"] * len(X), "a number for each of 44 rows"),
         (np.zeros(len(X)), "no known label.*weight above zero"),
     ],
 )

@@ -143,7 +143,7 @@ def test_400_labels_can_be_saved(kind, path, rng):
     save(model, path)
     assert_array_equal(load(path).decision_function(X), model.decision_function(X))
     with np.load(path) as file:
-        assert len(file["header"]) < archive.MOST_HEADER / 20
+        assert len(file["header"]) < archive.MOST_HEADER / 10
 
 
 def test_functions_are_saved_by_the_names_they_are_registered_under(path):
@@ -503,7 +503,6 @@ LIES = {
     "chain learner.order": ("name each once", [0, 0], [0, 1, 2], [True, False], []),
     "chain learner.models": ("", [], [3, 4], [{}, {}]),
     "chain learner.n_features": ("must have 4 features", 4),
-    "chain learner.shared": ("", {}, 3),
     "table face.table": ("", [], {}, {"columns": 3, "labels": []}, {"columns": [], "labels": []}),
     "active learner.open_questions": ("more questions are open", 2),
     "active learner.n_asked": ("", 2**40, -1),

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, norm
 from sklearn import config_context
 
-from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, load, prequential, save
+from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import explain_row, find_flags, phrases, read_rules
 from efcml.explain.columns import common_beginnings
 from efcml.explain.trust import share
@@ -297,21 +297,6 @@ def test_unknown_values_are_none_of_the_known():
         EFCMLClassifier().fit(X.assign(machine=X["machine"].astype(object)), Y)
     with pytest.raises(ValueError, match="category without any value"):
         EFCMLClassifier().fit(X.assign(machine=pd.Categorical([None] * len(X))), Y)
-
-
-@pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC])
-def test_flags_are_those_of_the_rows_that_were_fitted(kind):
-    X = np.tile([[0.3, 0.0, 1.0], [1.0, 1.0, 1.0]], (30, 1))
-    Y = np.tile([[0.0, 1.0], [1.0, 0.0]], (30, 1))
-    X[4, 1], Y[4] = 0.3, np.nan  # not learned
-    X[41:, 1] = 0.5  # after the warm-up
-    X[39, 2] = 7.0
-    for warmup, flags in ((30, [False, True, True]), (40, [False, True, False])):
-        clf = kind(**TWO_RULES, warmup_rows=warmup)
-        for t in range(0, 60, 7):
-            clf.partial_fit(X[t : t + 7], Y[t : t + 7])
-        fitted = kind(**TWO_RULES).fit(X[: warmup + 1], Y[: warmup + 1])
-        assert clf._flags.tolist() == fitted._flags.tolist() == flags
 
 
 EVIL = '<script>alert("a & b")</script>'

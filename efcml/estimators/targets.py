@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.dense import densify
 from efcml.support.masks import fill_mask, refuse_mask
+from efcml.tables.encoder import TableEncoder
+from efcml.tables.fields import Fields
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
-    from efcml.tables import TableEncoder
 
 # -- features -------------------------------------------------------------------------------
 
@@ -33,7 +35,16 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
         vars(estimator).update({} if encoding is None else {"_encoding": encoding})
     if encoding is None:
         return check_numbers(estimator, X, reset=reset)
-    return spread(encoding, X, check_numbers(estimator, without_words(encoding, X), reset=reset))
+    is_frame = hasattr(X, "iloc")
+    frame = X.copy() if is_frame else pandas.DataFrame(np.array(X, dtype=object))
+    categories = {}
+    for place, column in enumerate(encoding.columns[: frame.shape[1]]):
+        if column.values:
+            categories[place] = column.encode(Fields(frame.iloc[:, place]))
+            frame.isetitem(place, 0.0)
+    numbers = check_numbers(estimator, frame if is_frame else frame.to_numpy(), reset=reset)
+    parts = [categories.get(place, numbers[:, [place]]) for place in range(numbers.shape[1])]
+    return np.ascontiguousarray(np.hstack(parts))
 
 
 def learn_categories(X: Any) -> TableEncoder | None:
@@ -41,36 +52,7 @@ def learn_categories(X: Any) -> TableEncoder | None:
     kinds = X.dtypes if hasattr(X, "isetitem") else ()
     if not any(hasattr(kind, "categories") for kind in kinds):
         return None
-    from efcml.tables.encoder import TableEncoder
-
     return TableEncoder.learn_categories(X)
-
-
-def without_words(encoding: TableEncoder, X: Any) -> Any:
-    """Return a table with 0 in all columns that are categories, to check the others."""
-    is_frame = hasattr(X, "isetitem")
-    X = X.copy() if is_frame else np.array(X, dtype=object)
-    for place, column in enumerate(encoding.columns):
-        if column.values and X.ndim == 2 and place < X.shape[1]:
-            if is_frame:
-                X.isetitem(place, 0.0)
-            else:
-                X[:, place] = 0.0
-    return X
-
-
-def spread(encoding: TableEncoder, X: Any, checked: Floats) -> Floats:
-    """Return rows as the learner takes them: a column for each value of a category."""
-    import pandas
-
-    from efcml.tables.fields import Fields
-
-    frame = X if hasattr(X, "iloc") else pandas.DataFrame(np.array(X, dtype=object))
-    parts = [
-        column.encode(Fields(frame.iloc[:, place])) if column.values else checked[:, [place]]
-        for place, column in enumerate(encoding.columns)
-    ]
-    return np.ascontiguousarray(np.hstack(parts))
 
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
@@ -129,23 +111,15 @@ def refuse_complex(array: Array, name: str) -> Array:
 
 def refuse_text(X: Any) -> None:
     """Refuse a table whose first entry that is no number can be named."""
-    table = X.to_numpy(dtype=object) if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
-    for (row, column), value in np.ndenumerate(table):
-        if isinstance(value, str | bytes) and not is_number(value):
-            name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
-            raise ValueError(
-                f"X must hold numbers; row {row}, column {column}{name} is {value!r}: encode text "
-                "as numbers first, or make it a category of pandas."
-            ) from None
-
-
-def is_number(text: str | bytes) -> bool:
-    """Tell whether a text can be read as a number, as arrays of texts are."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    table = pandas.DataFrame(X).astype(object)
+    words = table.apply(pandas.to_numeric, errors="coerce").isna() & table.notna()
+    for row, column in np.argwhere(words.to_numpy())[:1]:
+        name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
+        raise ValueError(
+            f"X must hold numbers; row {row}, column {column}{name} is "
+            f"{table.iloc[row, column]!r}: encode text as numbers first, or make it a category of "
+            "pandas."
+        ) from None
 
 
 def one_row(values: Any, name: str) -> Any:
@@ -252,16 +226,11 @@ def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:
     """
     if sample_weight is None:
         return None
+    given = refuse_mask(sample_weight, "sample_weight")
     try:
-        given = np.asarray(refuse_mask(sample_weight, "sample_weight"), dtype=np.float64)
+        weights = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), Y.shape[:1]))
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one for each row of X.") from None
-    if given.ndim not in (0, 1) or (given.ndim == 1 and given.shape != Y.shape[:1]):
-        raise ValueError(
-            f"sample_weight must hold one number for each of {len(Y)} rows; got shape "
-            f"{given.shape}."
-        )
-    weights = np.array(np.broadcast_to(given, Y.shape[:1]))
+        raise ValueError(f"sample_weight must hold a number for each of {len(Y)} rows.") from None
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise ValueError("sample_weight must be finite and not below 0: leave rows out by 0.")
     if (weights > MOST_WEIGHT).any():

@@ -102,7 +102,7 @@ class PerLabelLearner(Guarded):
         return self
 
     def _learn_block(
-        self, X: "Floats", Y: "Floats", trace: Trace | None, weights: "Floats | None" = None
+        self, X: "Floats", Y: "Floats", trace: Trace | None, *weights: "Floats"
     ) -> None:
         # Rows that are to be scored, in a chain widened by its own decisions: those that are
         # learned, if decisions must stand in for labels; and last, those of the trace.
@@ -110,12 +110,10 @@ class PerLabelLearner(Guarded):
         tables = [X] if unknown else []
         if trace is not None and not (unknown and trace.rows is None):
             tables.append(X if trace.rows is None else trace.rows)
-        true, traces = X, []
+        true, traces, ahead = X, [], 0 if trace is None else trace.ahead
         for model, label in zip(self.models, self.order, strict=True):
             y = Y[:, [label]]
-            watched = learn_watched(
-                model, true, y, weights, tables, 0 if trace is None else trace.ahead
-            )
+            watched = learn_watched(model, true, y, tables, ahead, *weights)
             traces += watched[-1:]
             if self.chained:
                 decided = [decide(part.scores) for part in watched]
@@ -168,38 +166,31 @@ class PerLabelLearner(Guarded):
     def state(self) -> "State":
         """Return facts and arrays for saving."""
         states = [model.state() for model in self.models]
-        models = [facts for facts, _ in states]
-        shared = {  # what all have alike is there once, as their parameters
-            name: value
-            for name, value in models[0].items()
-            if all(name in facts and facts[name] == value for facts in models)
-        }
-        rest = [{k: v for k, v in facts.items() if k not in shared} for facts in models]
         facts: Facts = {"n_features": self.n_features, "chained": self.chained}
-        facts |= {"order": self.order.tolist(), "shared": shared, "models": rest}
+        facts |= {"order": self.order.tolist(), "models": [own for own, _ in states]}
         return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
 
     @staticmethod
     def state_shapes(facts: "Facts") -> "Shapes":
         """Return type and shape of every array of a state with these facts, or refuse them."""
-        parts = {str(i): Learner.state_shapes(part) for i, part in enumerate(parts_of(facts))}
-        return nest(**parts)
+        take(facts, "the learner", n_features=int, chained=bool, order=list, models=list)
+        order, n = facts["order"], len(facts["models"])
+        if n == 0 or {*map(type, order)} != {int} or sorted(order) != list(range(n)):
+            raise ValueError(f"the order of {n} labels must name each once")
+        return nest(**{str(i): Learner.state_shapes(own) for i, own in enumerate(facts["models"])})
 
     @staticmethod
     def check_state(facts: "Facts", arrays: "Arrays") -> None:
         """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
-        parts = parts_of(facts)
-        for part, own in zip(parts, pick_numbered(arrays, len(parts)), strict=True):
-            Learner.check_state(part, own)
+        for own, part in zip(facts["models"], parts_of(facts, arrays), strict=True):
+            Learner.check_state(own, part)
 
     @classmethod
     def from_state(cls, facts: "Facts", arrays: "Arrays") -> Self:
         """Build a learner from what :meth:`state` returned."""
-        parts = parts_of(facts)
-        states = zip(parts, pick_numbered(arrays, len(parts)), strict=True)
+        states = zip(facts["models"], parts_of(facts, arrays), strict=True)
         models = [Learner.from_state(*state) for state in states]
-        sizes = facts["n_features"], len(models)
-        order = np.array(facts["order"])
+        sizes, order = (facts["n_features"], len(models)), np.array(facts["order"])
         learner = cls(models[0].params, *sizes, chained=facts["chained"], order=order)
         for model, new in zip(models, learner.models, strict=True):
             if (model.n_features, model.n_labels) != (new.n_features, 1):
@@ -208,14 +199,9 @@ class PerLabelLearner(Guarded):
         return learner
 
 
-def parts_of(facts: "Facts") -> "list[Facts]":
-    """Return the facts of every label's learner; refuse an order that does not name each once."""
-    kinds = {"n_features": int, "chained": bool, "order": list, "shared": dict, "models": list}
-    take(facts, "the learner", **kinds)
-    order, n = facts["order"], len(facts["models"])
-    if n == 0 or {*map(type, order)} != {int} or sorted(order) != list(range(n)):
-        raise ValueError(f"the order of {n} labels must name each once")
-    return [facts["shared"] | part for part in facts["models"]]
+def parts_of(facts: "Facts", arrays: "Arrays") -> "list[Arrays]":
+    """Return the arrays of every label's learner."""
+    return pick_numbered(arrays, len(facts["models"]))
 
 
 def decide(scores: "Floats") -> "Floats":
@@ -232,9 +218,9 @@ def learn_watched(
     model: Learner,
     X: "Floats",
     y: "Floats",
-    weights: "Floats | None",
     tables: "Sequence[Floats]",
     ahead: int,
+    *weights: "Floats",
 ) -> list[Trace]:
     """Learn rows and return one trace per table of rows to be scored.
 
@@ -245,10 +231,10 @@ def learn_watched(
     for trace, table in zip(traces, tables, strict=True):
         trace.rows = None if table is X else table
     for trace in traces[:-1]:
-        model.copy().learn(X, y, trace, weights)
+        model.copy().learn(X, y, trace, *weights)
     if traces:
         traces[-1].ahead = ahead
-    model.learn(X, y, traces[-1] if traces else None, weights)
+    model.learn(X, y, traces[-1] if traces else None, *weights)
     return traces
 
 
