@@ -3,6 +3,7 @@
 Files that are broken, foreign, older or lie are refused in one line, and nothing in them is run.
 """
 
+import contextlib
 import copy
 import errno
 import hashlib
@@ -443,7 +444,7 @@ def test_bad_files_are_refused_in_one_line(name, good, path):
     assert reason in reason_of(path)
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [100, pytest.param(5000, marks=pytest.mark.long)])
 def test_a_changed_bit_is_refused_or_means_nothing(count, good, fitted, path, rng):
     for at in rng.integers(len(good), size=count):
         data = bytearray(good)
@@ -453,6 +454,51 @@ def test_a_changed_bit_is_refused_or_means_nothing(count, good, fitted, path, rn
             assert freeze(load(path)) == freeze(fitted)
         except ValueError as error:
             assert str(error).startswith(f"{path} cannot be loaded: ")
+
+
+def places_in(facts, way=()):
+    """Yield the ways to all values in facts."""
+    items = facts.items() if isinstance(facts, dict) else enumerate(facts)
+    for key, value in items:
+        if value and isinstance(value, dict | list):
+            yield from places_in(value, (*way, key))
+        else:
+            yield (*way, key)
+
+
+ANYTHING = (0, -1, 1, 2**31, 2**62, 1.5, 1e300, "x", True, None, [], {})
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("count", [200, pytest.param(3000, marks=pytest.mark.long)])
+def test_a_lie_under_a_right_hash_is_refused_or_harmless(count, states, path, rng):
+    """Compiled code does not check its indices: a wrong value must not lead it out of arrays."""
+    (X, Y), refused = stream(), 0
+    for _ in range(count):
+        facts, arrays = copy.deepcopy(states[rng.choice(["fitted", "warm", "chain"])])
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        if rng.random() < 0.5:
+            places = list(places_in(facts))
+            *way, last = places[rng.integers(len(places))]
+            part = facts
+            for key in way:
+                part = part[key]
+            part[last] = ANYTHING[rng.integers(len(ANYTHING))]
+        else:
+            array = arrays[rng.choice([name for name in arrays if arrays[name].size])].reshape(-1)
+            wild = np.array([0, -1, 1, 5, 1e6, -1e6, 2**40, 1e300])[rng.integers(8)]
+            with np.errstate(invalid="ignore"):
+                array[rng.integers(array.size)] = wild.astype(array.dtype)
+        write_archive(path, {"kind": "model", "content": facts}, arrays)
+        try:
+            model = load(path)
+        except ValueError as error:
+            refused += "\n" not in str(error)
+            continue
+        labels = Y[:4, : len(model.classes_)]
+        with contextlib.suppress(ValueError, TypeError, np.linalg.LinAlgError):
+            model.partial_fit(X[:4], labels).predict_proba(X[:4])
+    assert count / 5 < refused < count
 
 
 @pytest.fixture(scope="module")
