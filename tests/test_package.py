@@ -8,10 +8,9 @@ import pytest
 from helpers.models import blocks, fit_blocks, run_code
 
 import efcml
-from efcml import ActiveLearner, prequential
+from efcml import ActiveLearner
 from efcml.support.extras import extra_for
 from efcml.support.folders import make_folder, replacing, whole_files
-from efcml.tuning import TuningResult
 
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),
@@ -77,9 +76,7 @@ def test_arrays_need_no_scikit_learn_and_estimators_become_its_own_when_it_comes
 FRAMES = {
     "rules": lambda: fit_blocks().rules_.to_frame(),
     "explanation": lambda: fit_blocks().explain(blocks()[0][3]).to_frame(),
-    "result": lambda: prequential(fit_blocks(), *blocks(seed=1)).to_frame(),
     "questions": lambda: ActiveLearner(budget=0.1).to_frame(),
-    "search": lambda: TuningResult(("beta",), "pa", {}, ({"beta": 0.1, "gain": 0.0},)).to_frame(),
 }
 
 
