@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 import efcml
-from efcml.model import seams
+from efcml import seams
 from efcml.support.states import to_plain
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
-METHOD = ("_jit.py", "kernels", "model")
+METHOD = ("_jit.py", "seams.py", "kernels", "model")
 MODELS = (*METHOD, "active", "estimators", "rivals")  # what answers may depend on
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -15,7 +15,7 @@ from efcml.studies.variants import is_share, refuse_twice
 from efcml.support.dense import is_sparse
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, Ints
+    from efcml.support.aliases import Ints
 
 MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
 BLOCK = 50  # rows that are drawn together where neighbours belong together
