@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.cli_files import LABELS, PATH, QUICK, refusal, write_csv, write_related
-from helpers.study_files import keep_method
 from numpy.testing import assert_array_equal
 
 import efcml
@@ -23,7 +22,8 @@ from efcml.cli import main
 from efcml.cli import tune_command as tune
 from efcml.cli.commands import build_parser
 from efcml.datasets import published as catalog
-from efcml.studies import cell_run, study_page
+from efcml.studies import page as study_page
+from efcml.studies import runs as study_runs
 from efcml.support.probability import squash
 from efcml.support.tables import format_table
 from efcml.tables import reading
@@ -248,7 +248,6 @@ def test_grids_are_named_and_changed():
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The arguments of a small study; no figures, which take longest."""
-    keep_method(monkeypatch)
     monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
     monkeypatch.chdir(tmp_path)
     given = ["study", str(write_csv(tmp_path)), "--labels", "2", "--initial", "24", *QUICK]
@@ -262,12 +261,11 @@ def test_a_study_writes_a_table_and_is_not_run_again(study, tmp_path, capsys, mo
     assert "correlation=none" in text and "\nwritten to out: " in text
     files = {file.name for file in (tmp_path / "out").iterdir()}
     assert {"table.csv", "differences.csv", "summary.json", "report.html", "records"} <= files
-    assert len(list((tmp_path / "out" / "records" / "runs").glob("*.npz"))) == 4
-    monkeypatch.setattr("efcml.studies.study_work.run_batches", None)
+    assert len(list((tmp_path / "out" / "records").glob("*.npz"))) == 4
+    monkeypatch.setattr("efcml.studies.workers.run_batch", None)
     summary = json.loads(said([*arguments, "--json"], capsys)[0])
     assert (summary["runs"], summary["done"]) == (4, 4)
     assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]
-    assert "has records of another study" in refusal(main, [*arguments, "--seed", "1"], capsys)
 
 
 def test_models_are_compared_in_a_folder_of_their_names(study, tmp_path, capsys):
@@ -281,7 +279,7 @@ def test_an_interrupted_study_says_how_to_go_on(study, capsys, monkeypatch):
     def interrupt(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cell_run, "stream", interrupt)
+    monkeypatch.setattr(study_runs, "stream", interrupt)
     assert main([*study, "--vary", "beta=0,1"]) == 130
     line = "efcml: interrupted after 0 of 4 runs; the same command goes on from there\n"
     assert capsys.readouterr().err == line

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from helpers.streams import random_rows
-from helpers.study_files import keep_method, model, same, small_set
+from helpers.study_files import model, same, small_set
 
 from efcml import ActiveLearner, Study
-from efcml.support import cluster
+from efcml.studies import workers
 from efcml.tuning import Grid, tune
-from efcml.tuning import search as search_module
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
@@ -36,8 +35,7 @@ def search_with(rows, **options):
     return tune(*rows, **({"grid": GRID, "folds": 3, "params": {"prior": 1.0}} | options))
 
 
-def test_a_cluster_gives_the_same(inside, rows, monkeypatch):
-    keep_method(monkeypatch)
+def test_a_cluster_gives_the_same(inside, rows):
     expected = search_with(rows)
     assert search_with(rows, dask=inside) == expected
     assert search_with(rows, dask=inside.cluster) == expected
@@ -61,23 +59,23 @@ def test_errors_of_workers(inside, rows, monkeypatch, error, words):
     def fail(*given):
         raise error
 
-    monkeypatch.setattr(search_module, "run_job", fail)
+    monkeypatch.setattr(workers, "do_runs", fail)
     with pytest.raises(RuntimeError, match=words) as caught:
         search_with(rows, dask=inside)
     assert "\n" not in str(caught.value)
 
 
 def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
-    future = inside.submit(cluster.run_on_worker, None, "0.0", None, None, pure=False)
+    future = inside.submit(workers.run_on_worker, None, "0.0", None, pure=False)
     with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
         future.result()
-    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr(workers, "ANSWER_WITHIN", 0.5)
     for address in ("nowhere", "127.0.0.1:1", 3):
         with pytest.raises(ValueError, match="no Dask scheduler answers at .*: start one"):
             search_with(rows, dask=address, checkpoint=tmp_path)
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
-    monkeypatch.setattr(cluster, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(workers, "PATIENCE", 0.3)
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.1)
     options = {"processes": False, "n_workers": 0, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as place:
         with pytest.raises(RuntimeError, match=r"had no worker for 0\.3 seconds: start some with"):

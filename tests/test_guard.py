@@ -21,10 +21,10 @@ from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
 from efcml.model.rulebase import RuleBase
+from efcml.studies import runs as runs_module
 from efcml.support import guard
 from efcml.support.blas import blas_pools, one_blas_thread
 from efcml.support.interrupts import interrupts_held
-from efcml.tuning import search as search_module
 from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
@@ -335,21 +335,21 @@ def test_other_threads_and_handlers_are_left_alone():
 
 
 def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
-    run_job, done = search_module.run_job, []
+    stream, done = runs_module.stream, []
 
-    def stopping(job, *rest):
+    def stopping(*given):
         if len(done) == 3:
             raise KeyboardInterrupt
-        done.append(run_job(job, *rest))
+        done.append(stream(*given))
         return done[-1]
 
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
     arguments += ["--folds", "2", "--alpha", "0", "--beta", "0.1", "--vigilance", "0.3,0.9"]
     arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
     with monkeypatch.context() as patch:
-        patch.setattr(search_module, "run_job", stopping)
+        patch.setattr(runs_module, "stream", stopping)
         assert main(arguments) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 6 jobs"
+    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 6 runs"
     assert len(list((tmp_path / "done").iterdir())) == 3
     assert main(arguments) == 0
     assert "3 points, 2 folds of 12 rows" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from helpers.reproduce_files import (
 
 from efcml import ActiveLearner, EFCMLClassifier, prequential
 from efcml.cli import main
-from efcml.studies import cell_run
+from efcml.studies import runs as study_runs
 from efcml_paper import pages, runs, scale, tuned, work
 from efcml_paper.claims import CLAIMS, N_CHECKS, Claim
 from efcml_paper.findings import Findings
@@ -98,15 +98,15 @@ def test_records_hold_what_prequential_gives_and_are_done_once(path, monkeypatch
     run = make_run("emotions", **FEW).in_order(2)
     static, asked = make_run("emotions", "static", **FEW), replace(run, asking=asking)
     drawn = make_run("drifting-clusters", **FEW).in_order(1)
-    wanted, done, stream = [run, static, asked, drawn, run], [], cell_run.stream
+    wanted, done, stream = [run, static, asked, drawn, run], [], study_runs.stream
 
-    def interrupt(model, X, Y, one):
-        done.append(one.facts["key"])
+    def interrupt(model, one):
+        done.append(one.key)
         if len(done) == 3:
             raise KeyboardInterrupt
-        return stream(model, X, Y, one)
+        return stream(model, one)
 
-    monkeypatch.setattr(cell_run, "stream", interrupt)
+    monkeypatch.setattr(study_runs, "stream", interrupt)
     with pytest.raises(KeyboardInterrupt, match="after 2 of 4 runs; the same command goes on"):
         do(wanted, path)
     assert len(Records(path).by_key) == 2

@@ -1,13 +1,11 @@
 """Progress bars: seen where a person looks, drawn in one place of a notebook, gone at the end."""
 
 import sys
-import threading
-import time
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from efcml.support import progress, watch
+from efcml.support import progress
 from efcml.support.cellbar import COLUMNS, CellBar
 from efcml.support.progress import in_notebook, in_words, is_watched, progress_bar
 
@@ -78,22 +76,3 @@ def test_a_line_is_told_where_a_person_sees_it(monkeypatch, capsys):
     progress.tell("in a notebook")
     assert capsys.readouterr() == ("in a notebook\n", "")
     assert [in_words(s) for s in (89, 90, 5399, 5400)] == ["89 s", "2 min", "90 min", "1.5 h"]
-
-
-def test_the_clock_goes_on_while_nothing_is_finished(capsys, monkeypatch):
-    def clocks():
-        return [thread for thread in threading.enumerate() if thread.name == "efcml-clock"]
-
-    monkeypatch.setattr(watch, "EVERY", 0.001)
-    with pytest.raises(KeyboardInterrupt), progress_bar(9, "thinking", show=True) as bar:
-        with watch.ticking(bar, lambda: 7):
-            assert len(clocks()) == 1
-            while bar.n != 7:
-                time.sleep(0.001)
-            raise KeyboardInterrupt
-    assert clocks() == [] and "7/9" in capsys.readouterr().err
-    with watch.busy("thinking", False):
-        assert clocks() == []
-    with watch.busy("thinking", True):
-        pass
-    assert "thinking [" in capsys.readouterr().err

@@ -277,9 +277,9 @@ def test_trends_and_drifts_are_those_of_the_run(plain):
 def test_a_run_has_the_figures_that_say_something(plain):
     ds, classifier, result = plain
     X, rules = ds.stream[0], classifier.rules_
-    silent = replace(result, probabilities=None)
+    silent = replace(result, probabilities=None)  # those that scores imply
     figures = draw_run(silent, classifier, first_row=40, X=X)
-    assert [*figures] == ["trends", "rules", "memberships", "cards", "importance"]
+    assert [*figures] == ["trends", "rules", "memberships", "cards", "importance", "reliability"]
     assert len(figures["cards"].axes) == min(len(rules), 4)
     above, below = figures["rules"].axes
     assert above.lines[0].get_ydata().tolist() == result.rules.tolist()

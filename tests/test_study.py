@@ -1,53 +1,59 @@
 """Studies: runs, folders that go on, tables, paired differences, words, pictures, refusals."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 import warnings
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.study_files import N_INITIAL, keep_method, model, rows, same, small_set
+from helpers.cli_files import PATH
+from helpers.study_files import N_INITIAL, model, rows, same, small_set
 from numba import njit
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, Study, datasets, prequential
-from efcml.studies import Variant, cell_run, intervals, paired, provenance, study_work
-from efcml.studies.noting import describe_note
-from efcml.studies.record_folder import file_name
-from efcml.studies.study_page import summarise
-from efcml.studies.study_words import shown
-from efcml.studies.study_work import StudyInterrupted, split
-from efcml.support import watch
-from efcml.support.json_text import to_text
+from efcml import (
+    ActiveLearner,
+    EFCMLClassifier,
+    OneVsRestEFC,
+    Study,
+    datasets,
+    prequential,
+    register,
+)
+from efcml.studies import Variant, intervals, notes, provenance, runs, workers
+from efcml.studies.provenance import digest
+from efcml.studies.workers import RunsInterrupted, in_batches
 
-VERSIONS = cache(provenance.versions)
 X, Y = rows()
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Let the method not be found out by learning, and intervals take fewer draws."""
-    keep_method(monkeypatch)
-    monkeypatch.setattr(provenance, "versions", VERSIONS)
-    monkeypatch.setattr(study_work, "prepare", lambda *given: None)
-    for module in (intervals, paired):
-        monkeypatch.setattr(module, "RESAMPLES", 1000)
-    intervals.draw_counts.cache_clear()
+    """Let intervals take fewer draws."""
+    monkeypatch.setattr(workers, "compile_before", lambda *given: None)
+    monkeypatch.setattr(intervals, "RESAMPLES", 1000)
+    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
     yield
-    intervals.draw_counts.cache_clear()
+    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def study():
     """Two data sets, one of them a data frame; the second model differs in nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        keep_method(patch)
-        X, Y = rows(1)
-        frames = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=list("uvw"))
-        models = {"default": model(), "same": model(), "static": Variant(model(), learn=False)}
-        yield Study(models, data={"small": small_set(), "mine": frames}, orders=3).run()
+    X, Y = rows(1)
+    frames = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=list("uvw"))
+    models = {"default": model(), "same": model(), "static": Variant(model(), learn=False)}
+    return Study(models, data={"small": small_set(), "mine": frames}, orders=3).run()
 
 
 def make(folder=None, orders=3, **more):
@@ -172,7 +178,7 @@ def test_starts_are_paired_on_common_samples():
         pair = []
         for name in (usual, small):
             found = study.result(name, order=order)
-            arriving = study.plan.stream_rows("small", name, order)
+            arriving = study.runs["small", name, order].stream_rows
             pair.append((found.decisions == found.Y)[arriving >= N_INITIAL].mean())
         gaps.append(pair[1] - pair[0])
     assert study.differences(small)["pa", "difference"].item() == pytest.approx(np.mean(gaps))
@@ -182,7 +188,7 @@ def test_built_in_streams_are_made_anew_and_not_shuffled(monkeypatch):
     monkeypatch.setattr(datasets, "load", lambda name, seed=0: small_set(name, seed=seed))
     models = {"a": model(), "b": model(max_rules=1)}
     study = Study(models, data="drifting-clusters", orders=3, seed=1).run()
-    data = study.plan.data["drifting-clusters"]
+    data = study.sets["drifting-clusters"]
     assert (data.redrawn, data.block) == (True, 50)
     ds = small_set(seed=1002)
     wanted = prequential(model().fit(*ds.initial), *ds.stream)
@@ -200,12 +206,10 @@ def test_models_from_elsewhere():
     assert np.array_equal(study.result("sgd").scores, wanted.scores)
     ovr = OneVsRestEFC(max_rules=2, prior=1.0).fit(*ds.initial)
     assert np.array_equal(study.result("ovr").scores, prequential(ovr, *ds.stream).scores)
-    facts = study.findings.facts("small", "sgd", 0)
-    assert set(facts["versions"]) == {*provenance.versions(), "sklearn"}
     X, Y = rows(n_labels=1)
     Y[3] = np.nan  # left out of its initial part
     study = Study({"sgd": SGDClassifier(random_state=0)}, data=(X, Y), orders=1).run()
-    assert study.data == ["data"] and len(study.plan.data["data"].dataset) == len(X)
+    assert study.data == ["data"] and len(study.sets["data"].dataset) == len(X)
     assert study.table()["pa"].item() > 0.5
 
 
@@ -263,7 +267,7 @@ def test_only_what_is_wanted_is_run():
         ("two", "c"),
     ]
     assert study.comparisons("pa") == 3
-    with pytest.raises(ValueError, match="c on one, order 0 is not run yet"):
+    with pytest.raises(ValueError, match="c on one, order 0 is left out of this study"):
         study.result("c", "one")
 
 
@@ -272,10 +276,9 @@ def test_only_what_is_wanted_is_run():
 
 def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
     first = make(tmp_path, orders=2, seed=2).run()
-    facts = first.findings.facts("small", "b", 1)
-    assert facts["parameters"]["model"]["parameters"]["correlation"] == "none"
-    assert (facts["order"], facts["seed"], facts["method"]) == (1, 2, "m1")
-    assert facts["fingerprint"] == first.plan.data["small"].fingerprint
+    facts = first.facts("b", order=1)
+    assert (facts["label"], facts["method"]) == ("b on small, order 1", provenance.method())
+    assert facts["versions"] == provenance.versions() and facts["fit_seconds"] > 0
     fits = count_fits(monkeypatch)
     again = make(tmp_path, orders=2, seed=2)
     assert again.done == 4
@@ -285,42 +288,122 @@ def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
     assert (grown.done, grown.total) == (4, 6)
     assert same(grown.run(), make(orders=3, seed=2).run())
     assert not np.array_equal(grown.result("a", order=1).Y, make().run().result("a", order=1).Y)
-    file = tmp_path / "runs" / file_name("a on small, order 2")
-    other = tmp_path / "runs" / file_name("b on small, order 2")
-    for wrong in (file.read_bytes()[:100], other.read_bytes()):  # cut, or of another run
-        file.write_bytes(wrong)
-        again = make(tmp_path, seed=2)
-        assert again.done == 5
-    assert same(again.run(), grown)
-    keep_method(monkeypatch, "m2")
-    changed = make(tmp_path, seed=2)
-    assert changed.done == 0
-    with pytest.raises(ValueError, match="nothing has been run yet"):
-        changed.table()
-
-
-def test_folders_of_others_are_refused(tmp_path):
-    make(tmp_path / "first")
-    for other, reason in (
-        ({"models": {"a": model(beta=3.0)}}, "'a' is something else there"),
-        ({"data": small_set(seed=5)}, "'small' is something else there"),
-        ({"seed": 4}, "its seed is 0, not 4"),
-    ):
-        given = {"models": {"a": model()}, "data": small_set()} | other
-        with pytest.raises(ValueError, match="has records of another study") as caught:
-            Study(**given, folder=tmp_path / "first")
-        assert reason in str(caught.value)
-    for text in ("{}", "no JSON", '{"format": 99, "seed": 0}'):
-        (tmp_path / "first" / "study.json").write_text(text)
-        with pytest.raises(ValueError, match="is no record of a study that can be read"):
-            make(tmp_path / "first")
+    files = [grown.cache.file(grown.runs["small", name, 2]) for name in ("a", "b")]
+    for wrong in (files[0].read_bytes()[:100], files[1].read_bytes()):  # cut, or of another run
+        files[0].write_bytes(wrong)
+        assert make(tmp_path, seed=2).done == 5
+    assert same(make(tmp_path, seed=2).run(), grown)
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot write to"):
         make(tmp_path / "file")
 
 
+def test_what_is_there_counts_by_its_content_alone(tmp_path, monkeypatch):
+    """Names do not matter; models, rows, seeds and the code of the method do."""
+    make(tmp_path).run()
+    others = {"x": model(correlation="none"), "y": model()}
+    assert Study(others, {"other": small_set()}, orders=3, folder=tmp_path).done == 6
+    for other in (
+        {"models": {"a": model(beta=3.0)}},
+        {"data": small_set(seed=5)},
+        {"delay": 3},
+        {"learn": False},
+        {"start": 10},
+        {"active": ActiveLearner(0.5)},
+        {"note": weights},
+    ):
+        given = {"models": {"a": model()}, "data": small_set()} | other
+        assert Study(**given, orders=2, folder=tmp_path).done == 0, other
+    assert make(tmp_path, seed=4).done == 2  # the order of the file
+    monkeypatch.setattr(provenance, "sources", lambda rooms: "another method")
+    provenance.code_of.cache_clear()
+    changed = make(tmp_path)
+    assert changed.done == 0
+    provenance.code_of.cache_clear()
+    with pytest.raises(ValueError, match="nothing has been run yet"):
+        changed.table()
+
+
+def test_a_pipeline_with_nan_parameters_is_taken_up(tmp_path, monkeypatch):
+    imputer = SimpleImputer(missing_values=np.nan, fill_value=float("nan"))
+    pipeline = make_pipeline(imputer, StandardScaler(), model())
+    given = {"models": {"p": pipeline}, "data": (X, Y), "orders": 2, "folder": tmp_path}
+    table = Study(**given).run().table()
+    fits = count_fits(monkeypatch)
+    again = Study(**given)
+    assert again.done == 2 and again.run().table().equals(table) and fits == []
+
+
+KILLED = """
+import sys, time
+from efcml import Study
+from helpers.study_files import model, small_set
+if sys.argv[2] == "slow":
+    from efcml.studies import runs
+    stream = runs.stream
+    runs.stream = lambda *given: (time.sleep(0.4), stream(*given))[1]
+study = Study({"m": model(), "n": model(beta=1.0)}, small_set(), orders=12, folder=sys.argv[1])
+print(study.run(jobs=int(sys.argv[3])).title)
+"""
+
+
+def run_killed(folder, pace, jobs):
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([PATH, here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-c", KILLED, str(folder), pace, str(jobs)]
+    return subprocess.Popen(
+        command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "this took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_study_that_is_killed_goes_on_and_leaves_no_workers(tmp_path, jobs):
+    first = run_killed(tmp_path, "slow", jobs)
+    wait_for(lambda: len(list(tmp_path.glob("*.npz"))) >= 3)
+    children = children_of(first.pid)
+    first.send_signal(signal.SIGTERM if jobs == 2 else signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    if jobs == 2:
+        assert children
+        wait_for(lambda: not any(is_alive(child) for child in children), 10.0)
+    kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.npz")}
+    assert 3 <= len(kept) < 24
+    second = run_killed(tmp_path, "quick", 1)
+    assert "24 of 24 runs done" in second.communicate()[0]
+    assert all(file.stat().st_mtime_ns == written for file, written in kept.items())
+
+
+def children_of(pid):
+    """Return the processes that a process has started; none where there is no /proc."""
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == pid:
+                    found.append(int(name))
+        except (OSError, ValueError):
+            pass
+    return found
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_interrupted_and_taken_up(monkeypatch):
-    study, stream, done = make(), cell_run.stream, []
+    study, stream, done = make(), runs.stream, []
 
     def interrupt(*given):
         if len(done) == 4:
@@ -328,12 +411,12 @@ def test_interrupted_and_taken_up(monkeypatch):
         done.append(1)
         return stream(*given)
 
-    monkeypatch.setattr(cell_run, "stream", interrupt)
-    with pytest.raises(StudyInterrupted, match=r"^after 4 of 6 runs; run\(\) goes on from there$"):
+    monkeypatch.setattr(runs, "stream", interrupt)
+    with pytest.raises(RunsInterrupted, match=r"^after 4 of 6 runs; run\(\) goes on from there$"):
         study.run()
     assert study.done == 4
     assert study.table("pa").loc[("small", "b"), "orders"] == 1
-    monkeypatch.setattr(cell_run, "stream", stream)
+    monkeypatch.setattr(runs, "stream", stream)
     assert same(study.run(), make().run())
     assert study.table("pa").loc[("small", "b"), "orders"] == 3
 
@@ -348,23 +431,37 @@ def test_processes_give_the_same():
 
 
 def test_batches_are_split_for_idle_workers():
-    study = make(orders=6)
-    batches, _ = study.plan.missing(study.folder)
-    assert [len(batch.passes) for batch in batches] == [6, 6]
-    assert split(batches, 2) == batches
-    assert [len(batch.passes) for batch in split(batches, 3)] == [6, 3, 3]
-    assert [len(batch.passes) for batch in split(batches, 100)] == [1] * 12
+    missing = list(make(orders=6).runs.values())
+    for workers_, sizes in ((1, [6, 6]), (2, [6, 6]), (3, [6, 3, 3]), (100, [1] * 12)):
+        assert [len(batch) for batch in in_batches(missing, workers_)] == sizes
+    batches = in_batches(missing, 100)
+    assert {run.label for batch in batches for run in batch} == {run.label for run in missing}
 
 
 def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
     with pytest.raises(RuntimeError) as caught:
         Study({"bad": Broken()}, data=small_set(), orders=1).run()
     assert str(caught.value) == "bad on small, order 0: ZeroDivisionError: it broke"
-    monkeypatch.setattr(watch, "EVERY", 0.01)
     models = {"a": Constant(words="look\nout")}
     study = Study(models, data=small_set(), orders=2).run(progress=True)
     assert study.notes() == ["2 of 2 runs of a on small warned: UserWarning: look out"]
     assert "study" in capsys.readouterr().err
+
+
+def test_progress_is_a_bar_that_goes_on_or_lines_in_a_log(monkeypatch, capsys):
+    said, stream = [], runs.stream
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(workers, "LINE_EVERY", 0.05)
+    monkeypatch.setattr(runs, "stream", lambda *given: (time.sleep(0.1), stream(*given))[1])
+    make().run(progress=said.append)
+    assert (
+        any(line.startswith("study: 3 of 6 runs after ") for line in said)
+        and capsys.readouterr().err == ""
+    )
+    make().run(progress=True)
+    assert "3/6 runs" in capsys.readouterr().err
+    make().run(progress=False)
+    assert capsys.readouterr() == ("", "")
 
 
 # -- notes of models ------------------------------------------------------------------------
@@ -400,28 +497,60 @@ def holding(value, default=0):
     return note
 
 
-def test_what_tells_notes_apart():
+def test_a_digest_stands_for_what_functions_do_and_what_things_hold():
     rows = np.arange(5000.0)
     moved = np.where(rows == 2500, 0.0, rows)  # left out where arrays are printed
-    notes = [holding(1), holding(2), holding(1, default=1), holding(rows), holding(moved)]
-    notes += [holding({"rows": rows}), holding({"rows": moved}), print, weights]
-    notes += [partial(weights, 1), partial(weights, 2), partial(weights, a=2)]
-    notes += [Constant(1.0).fit, Constant(1.0).predict]
-    notes += [lambda clf, result: {"a": 1}, lambda clf, result: {"a": 2}]
-    notes += [lambda clf, result: {"a": clf.n_rules_}, lambda clf, result: {"a": clf.n_labels_}]
-    texts = [describe_note(note) for note in notes]
+    things = [holding(1), holding(2), holding(1, default=1), holding(rows), holding(moved)]
+    things += [holding({"rows": rows}), holding({"rows": moved}), print, weights]
+    things += [partial(weights, 1), partial(weights, 2), partial(weights, a=2)]
+    things += [Constant(1.0).fit, Constant(1.0).predict, Constant, Constant(), Constant(2.0)]
+    things += [lambda clf, result: {"a": 1}, lambda clf, result: {"a": 2}]
+    things += [lambda clf, result: {"a": clf.n_rules_}, lambda clf, result: {"a": clf.n_labels_}]
+    things += [model(vigilance=njit(one)) for one in (lambda d, *_: d > 8, lambda d, *_: d > 9)]
+    things += [model(splitting=(lambda S, p: np.eye(p)[0])), model(splitting=(lambda S, p: S[1]))]
+    things += [make_pipeline(SimpleImputer(strategy=how), model()) for how in ("mean", "median")]
+    things += [pd.DataFrame({"a": ["x", "y"], "b": [1.0, value]}) for value in (np.nan, 3.0)]
+    things += [StandardScaler(), StandardScaler().fit(X), StandardScaler().fit(2 * X)]
+    texts = [digest(thing) for thing in things]
     assert len(set(texts)) == len(texts)
-    again = [holding(rows), partial(weights, 2)]
-    assert [describe_note(note) for note in again] == [texts[3], texts[10]]
+    assert [digest(holding(rows)), digest(partial(weights, 2))] == [texts[3], texts[10]]
+    assert digest(Constant(np.float64("nan"))) == digest(Constant(float("nan")))
+    frames = [pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.nan]}) for _ in "ab"]
+    assert digest(frames[0]) == digest(frames[1])
+    named = []
+    for place in (0, 1):  # by its name a model has another function, then
+        register("split", "of a test", lambda S, p, place=place: np.eye(p)[place])
+        named.append(digest(model(splitting="of a test")))
+    assert named[0] != named[1]
 
 
-def test_functions_of_ones_own_are_told_apart_by_what_they_do():
-    first, other = (lambda S, p: np.eye(p)[0]), (lambda S, p: np.eye(p)[1])
-    told = [Variant(model(splitting=own)).describe() for own in (first, other, first)]
-    assert told[0] == told[2] != told[1]
-    birth = njit(lambda distance, *_: distance > 9.0)
-    text = Variant(model(vigilance=birth)).describe()["model"]["parameters"]["vigilance"]
-    assert text.startswith("<lambda> ") and "0x" not in text
+def test_a_digest_is_the_same_in_every_process():
+    given = [
+        "-c",
+        "from helpers.study_files import *; from efcml.studies.provenance import digest;",
+    ]
+    given[1] += "print(digest(model(), small_set().X, {'a', 'b', 'c'}, small_set))"
+    path = os.pathsep.join([PATH, os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    done = [
+        subprocess.run(
+            [sys.executable, *given],
+            env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    ]
+    assert done[0] == done[1]
+
+
+def test_comments_and_docstrings_are_not_the_method():
+    code = provenance.code_alone
+    assert code(b'"""A."""\ndef f():\n    """B."""\n    return 1  # C') == code(
+        b"def f(): return 1"
+    )
+    assert code(b"def f(): return 1") != code(b"def f(): return 2")
+    assert code(b"if a:\n    'text'\n    b()") == code(b"if a:\n    'text'\n    b()")
 
 
 @pytest.mark.parametrize(
@@ -443,7 +572,7 @@ def test_words_of_a_study(study):
     assert "On small, same changed nothing at all: every score is the same" in text
     assert "static changed" not in text
     pa = study.table().loc[("mine", "static"), "pa"]
-    cell = study.findings.interval("mine", "static", "default", "pa", 8).in_points()
+    cell = study.interval("mine", "static", "default", "pa", 8).in_points()
     for told in (text, html):
         assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
@@ -459,22 +588,21 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     Y[::6, 0] = 1.0
     models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(8)}
     study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), orders=1).run()
-    notes = study.notes("pa")
-    assert notes[0].endswith("samples, of one order only, corrected for 9 comparisons.")
-    assert notes[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
-    assert notes[1].count("below it") == 6 and "; 2 more. All other" in notes[1]
+    told = study.notes("pa")
+    assert told[0].endswith("samples, of one order only, corrected for 9 comparisons.")
+    assert told[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
+    assert told[1].count("below it") == 6 and "; 2 more. All other" in told[1]
     asked = 3 * len(study.result().Y)
-    assert notes[2] == (
+    assert told[2] == (
         f"On data, low changed no score by more than 0.001, and no decision of {asked}."
     )
     for low, words in ((-0.1, "No difference could be shown"), (0.01, "Shown: low above it")):
-        found = intervals.Interval(0.1, 0.05, 0.2, low, 0.3)  # the corrected one decides
-        study.findings.interval = lambda *given, found=found: found
-        assert words in shown(study, [("data", "low")], ["pa"])
+        study.interval = lambda *given, low=low: intervals.Interval(0.1, low, 0.3)
+        assert words in notes.shown(study, [("data", "low")], ["pa"])
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
-    notes = Study(alike, data=(X, Y), orders=1).run().notes("pa")
-    assert notes[1] == "No difference could be shown: every interval has 0 in it."
-    assert notes[-1] == "And 2 more like these."
+    told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
+    assert told[1] == "No difference could be shown: every interval has 0 in it."
+    assert told[-1] == "And 2 more like these."
     ds = datasets.load("drifting-clusters", n=60, n_initial=40)
     drifting = {n: Study({"a": Constant()}, data=ds, orders=n).notes("pa") for n in (1, 2)}
     assert drifting[1] == []
@@ -489,7 +617,7 @@ def test_pictures_of_a_study(study):
     assert ax.get_ylabel() == "average precision, last 5 rows"
     x, y = ax.lines[0].get_data()
     trends = [study.result("default", "mine", o).trend("ap", window=5) for o in range(3)]
-    first = study.plan.n_initial("mine", "default")
+    first = len(study.sets["mine"].dataset) - len(study.result("default", "mine").Y)
     assert x.tolist() == list(range(first + 4, 44))
     np.testing.assert_allclose(y, np.mean(trends, axis=0)[4:])
     ax = study.plot("ap", data="mine", models="default", window=1000)  # more than there are
@@ -517,8 +645,9 @@ def test_pages_and_files(tmp_path):
     assert lines.loc[0, ["difference", "low", "high"]].tolist() == [-1.0] * 3
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (summary["runs"], summary["done"], summary["orders"]) == (4, 4, [0, 1])
-    rows = study.findings.rows(["ap"])
-    assert json.loads(to_text(summarise(study, rows, [], ["pa"])))["table"][0]["ap"] is None
+    study.write(tmp_path / "ap", "ap")
+    summary = json.loads((tmp_path / "ap" / "summary.json").read_text())
+    assert summary["table"][0]["ap"] is None and summary["differences"][0]["low"] is None
 
 
 # -- refused --------------------------------------------------------------------------------

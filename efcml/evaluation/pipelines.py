@@ -1,4 +1,4 @@
-"""Rows through the steps of a scikit-learn pipeline, on their way to the model at its end.
+"""Pipelines of scikit-learn: their steps, told apart by what they have, and rows through them.
 
 A step knows nothing of the steps after it, so each one can take the whole stream before the next.
 One that learns does so row by row, whatever blocks the stream comes in (docs/decisions/0028).
@@ -13,17 +13,53 @@ from typing import Any
 
 import numpy as np
 
-from efcml.evaluation.adapters import is_not_fitted
 from efcml.support.progress import progress_bar
-from efcml.support.steps import list_steps
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a pipeline of scikit-learn, or looks like one."""
+    return hasattr(model, "steps") and hasattr(model, "named_steps")
+
+
+def last_step(model: Any) -> Any:
+    """Return the model at the end of a pipeline, also of river; any other model as it is."""
+    steps = getattr(model, "steps", None)
+    if not steps or isinstance(model, type):
+        return model
+    return last_step([*steps.values()][-1] if hasattr(steps, "values") else steps[-1][1])
+
+
+def list_steps(pipeline: Any) -> list[Any]:
+    """Return all steps of a pipeline, those of inner pipelines among them."""
+    found: list[Any] = []
+    for _, step in pipeline.steps:
+        if is_pipeline(step):
+            found += list_steps(step)
+        elif step is not None and not isinstance(step, str):  # "passthrough"
+            found.append(step)
+    return found
 
 
 def split_pipeline(pipeline: Any) -> tuple[list[Any], Any]:
     """Return the steps before the last one, and the model that is the last one."""
-    steps = list_steps(pipeline)
-    if not steps or pipeline.steps[-1][1] is None or isinstance(pipeline.steps[-1][1], str):
+    last = pipeline.steps[-1][1] if pipeline.steps else None
+    if last is None or isinstance(last, str):
         raise TypeError("the pipeline ends in no model: give it a classifier as its last step.")
+    steps = list_steps(pipeline)
     return steps[:-1], steps[-1]
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return rows of a table by a slice, their numbers or a mask; of a list by their numbers.
+
+    Examples
+    --------
+    >>> take_rows([[1.0], [2.0], [3.0]], [2, 0])
+    [[3.0], [1.0]]
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
 
 
 def learns(step: Any) -> bool:
@@ -44,6 +80,11 @@ def pass_steps(steps: Sequence[Any], X: Any, *, learn: bool, progress: bool | No
     return X
 
 
+def is_not_fitted(error: BaseException) -> bool:
+    """Tell whether an error says that a model has learned nothing yet."""
+    return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
+
+
 def follow(step: Any, X: Any, progress: bool | None) -> Any:
     """Return rows, each one transformed by what the step has learned before it."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -60,9 +101,9 @@ def follow(step: Any, X: Any, progress: bool | None) -> Any:
 def stack(rows: list[Any]) -> Any:
     """Return tables, such as single rows, as one table of their kind."""
     if hasattr(rows[0], "iloc"):
-        import pandas
+        import pandas as pd
 
-        return pandas.concat(rows)
+        return pd.concat(rows)
     if hasattr(rows[0], "tocsr"):
         from scipy.sparse import vstack
 
@@ -71,7 +112,7 @@ def stack(rows: list[Any]) -> Any:
 
 
 @contextmanager
-def steps_put_back_if_it_fails(steps: Sequence[Any]) -> Iterator[None]:
+def put_back_if_it_fails(steps: Sequence[Any]) -> Iterator[None]:
     """Put steps that learn back into an earlier state if the block raises."""
     before = [(step, deepcopy(vars(step))) for step in steps if learns(step)]
     try:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import measures
-from efcml.measures.measures import find
 from efcml.support.checks import check_choice
-from efcml.support.extras import extra_for
-from efcml.support.markup import table
+from efcml.support.probability import squash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,8 +60,14 @@ class PrequentialResult:
     events: tuple[tuple[int, str, int], ...]
     seconds: float
     clipped: Floats | None = None
-    decisions: Bools | None = None  # None: those that the scores imply
-    probabilities: Floats | None = None
+    decisions: Bools = None  # type: ignore[assignment]  # if not given, what scores imply
+    probabilities: Floats = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.decisions is None:
+            object.__setattr__(self, "decisions", self.scores >= measures.THRESHOLD)
+        if self.probabilities is None:
+            object.__setattr__(self, "probabilities", squash(self.scores))
 
     @property
     def seconds_per_sample(self) -> float:
@@ -71,29 +75,22 @@ class PrequentialResult:
         return self.seconds / len(self.Y)
 
     @property
-    def births(self) -> int:
-        """Number of rules born."""
-        return self.count("birth")
+    def event_counts(self) -> dict[str, int]:
+        """How many events of every kind there were: births, splits, merges, drops, drifts."""
+        return {f"{kind}s": self.count(kind) for kind in EVENTS}
 
-    @property
-    def merges(self) -> int:
-        """Number of pairs of rules merged."""
-        return self.count("merge")
+    def count(self, kind: str) -> int:
+        """Return how many events of a kind, such as "birth", there were."""
+        check_choice("kind", kind, EVENTS)
+        return sum(event[1] == kind for event in self.events)
 
-    @property
-    def splits(self) -> int:
-        """Number of rules cut in two."""
-        return self.count("split")
-
-    @property
-    def drops(self) -> int:
-        """Number of rules dropped."""
-        return self.count("drop")
-
-    @property
-    def drifts(self) -> int:
-        """Number of times that a rule began to trust its brief memory."""
-        return self.count("drift")
+    births = property(lambda self: self.count("birth"), doc="Number of rules born.")
+    splits = property(lambda self: self.count("split"), doc="Number of rules cut in two.")
+    merges = property(lambda self: self.count("merge"), doc="Number of pairs of rules merged.")
+    drops = property(lambda self: self.count("drop"), doc="Number of rules dropped.")
+    drifts = property(
+        lambda self: self.count("drift"), doc="How often a rule began to trust its fast memory."
+    )
 
     @property
     def pa(self) -> float:
@@ -119,16 +116,18 @@ class PrequentialResult:
         """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
         return {name: self.measure(name) for name in measures.MEASURES}
 
+    def taken_by(self, measure: str) -> tuple[Floats, bool]:
+        """Return what a measure is made from, and that it takes it as it is."""
+        taken: dict[str, Any] = {"labels": self.decisions, "probabilities": self.probabilities}
+        return taken.get(measures.find(measure).takes, self.scores), True
+
     def measure(self, name: str) -> float:
         """Return one measure over all rows, by its name in `efcml.measures.MEASURES`."""
-        predicted, ready = self.taken_by(name)
-        return find(name)(self.Y, predicted, ready=ready)
+        return measures.find(name)(self.Y, self.taken_by(name)[0], ready=True)
 
-    def taken_by(self, measure: str) -> tuple[Floats, bool]:
-        """Return what a measure is made from, and whether it takes that as it is, or raw scores."""
-        own: dict[str, Any] = {"labels": self.decisions, "probabilities": self.probabilities}
-        given = own.get(find(measure).takes)
-        return (self.scores, False) if given is None else (given, True)
+    def tallies(self, measure: str) -> Floats:
+        """Return what every row adds to both sums of a measure, of shape (n, 2, L)."""
+        return measures.find(measure).tallies(self.Y, self.taken_by(measure)[0], ready=True)
 
     def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
@@ -142,8 +141,8 @@ class PrequentialResult:
             A name in `efcml.measures.MEASURES`.
         window : int, optional
         """
-        predicted, ready = self.taken_by(measure)
-        return measures.trend(self.Y, predicted, measure, window=window, ready=ready)
+        predicted, _ = self.taken_by(measure)
+        return measures.trend(self.Y, predicted, measure, window=window, ready=True)
 
     def plot(
         self,
@@ -159,28 +158,35 @@ class PrequentialResult:
         ----------
         ax : Axes, optional
         measure : str, optional
-            A name in `efcml.measures.MEASURES`. If not given, "pa" and "ap"; beside other runs
-            "pa".
+            A name in `efcml.measures.MEASURES`, or "rules"; it may also come first. If not given,
+            "pa" and "ap"; beside other runs "pa".
         window : int, optional
             The measure of the last so many rows; of all rows up to each one if not given.
         **others : PrequentialResult
             Runs to compare with, by their names: ``result.plot(static=other)``. To name this one
             too, use `efcml.plots.draw_trends`.
         """
-        from efcml.plots import draw_trends
+        from efcml import plots
 
+        if isinstance(ax, str):  # as of a study
+            ax, measure = None, ax
         for name, other in others.items():
             if not isinstance(other, PrequentialResult):
-                raise TypeError(f"{name} must be the result of a run, not {type(other).__name__}.")
+                raise TypeError(
+                    f"{name} must be the result of a run, not {type(other).__name__}; to choose"
+                    ' what is drawn give measure="rules", or the name of a measure.'
+                )
+        runs = {"this run": self} | others
+        if measure == "rules":
+            counts = {name: run.rules for name, run in runs.items()} if others else self
+            return plots.draw_rule_counts(counts, ax=ax)
         span = "up to this row" if window is None else f"last {window} rows"
         if measure is None and not others:
-            titles = {measures.MEASURES[name].title: name for name in ("pa", "ap")}
-            curves = {title: self._curve(name, window) for title, name in titles.items()}
-            return draw_trends(curves, ax=ax, ylabel=span)
-        measure = measure or "pa"
-        runs = {"this run": self} | others
-        curves = {name: run._curve(measure, window) for name, run in runs.items()}
-        return draw_trends(curves, ax=ax, ylabel=f"{measures.MEASURES[measure].title}, {span}")
+            curves = {measures.find(n).title: self._curve(n, window) for n in ("pa", "ap")}
+            return plots.draw_trends(curves, ax=ax, ylabel=span)
+        title = measures.find(measure or "pa").title
+        curves = {name: run._curve(measure or "pa", window) for name, run in runs.items()}
+        return plots.draw_trends(curves, ax=ax, ylabel=f"{title}, {span}")
 
     def _curve(self, measure: str, window: int | None) -> tuple[Ints, Floats]:
         """Return rows and values of a trend, from the first row with a whole window."""
@@ -190,32 +196,16 @@ class PrequentialResult:
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
-        with extra_for("to_frame"):
-            import pandas
+        import pandas as pd
 
-        decided, ready = self.taken_by("pa")
-        return pandas.DataFrame(
-            {
-                "pa": measures.MEASURES["pa"].rows(self.Y, decided, ready=ready),
-                "ap": measures.MEASURES["ap"].rows(self.Y, self.scores),
-                "pa_trend": self.pa_trend,
-                "ap_trend": self.trend("ap"),
-                "rules": self.rules,
-                "queried": self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1),
-            }
-        )
-
-    @property
-    def event_counts(self) -> dict[str, int]:
-        """How many events of every kind there were: births, splits, merges, drops, drifts."""
-        return {f"{kind}s": self.count(kind) for kind in EVENTS}
-
-    def count(self, kind: str) -> int:
-        """Return how many events of a kind, such as "birth", there were."""
-        check_choice("kind", kind, EVENTS)
-        return sum(event[1] == kind for event in self.events)
+        by_row = {n: measures.find(n).value_of(self.tallies(n)) for n in ("pa", "ap")}
+        trends = {f"{name}_trend": self.trend(name) for name in by_row}
+        queried = self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1)
+        return pd.DataFrame(by_row | trends | {"rules": self.rules, "queried": queried})
 
     def _repr_html_(self) -> str:
+        import pandas as pd
+
         shown = {
             "rows": len(self.Y),
             "PA": f"{self.pa:.4f}",
@@ -225,7 +215,7 @@ class PrequentialResult:
             "queried": f"{100.0 * self.queried.mean():.3g} %",
             "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
         }
-        return table(list(shown), [list(shown.values())], caption="prequential", right=range(11))
+        return pd.DataFrame([shown]).to_html(index=False)
 
     def __repr__(self) -> str:
         return (

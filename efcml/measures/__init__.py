@@ -11,7 +11,5 @@ array([1., 1.])
 
 from . import measures
 from .measures import *
-from .trends import running_mean, trend
 
-__all__ = ["running_mean", "trend"]
-__all__ += measures.__all__
+__all__ = measures.__all__

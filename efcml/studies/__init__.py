@@ -1,8 +1,7 @@
 """Studies: models on data sets in several orders, and what their differences mean.
 
-A study is described (`variants`, `study_data`, `study_plan`), its runs are done where there is room
-(`study_work`, `cell_run`) and kept (`record_folder`). Tables, differences, pictures and pages come
-from what is kept (`study_findings`).
+A study is described (`variants`, `study_data`); its runs are done where there is room (`workers`)
+and kept by their content (`runs`); tables, differences, pictures and pages come from what is kept.
 """
 
 from typing import TYPE_CHECKING

@@ -1,157 +1,128 @@
-"""How sure a mean over samples is: bootstrap over samples, or over blocks of neighbouring ones.
+"""How sure a difference of two models is: a bootstrap over samples and over orders.
 
-Runs in several orders share their samples. So values are averaged over the orders, by sample,
-before samples are drawn: the spread over the orders alone would hide that the samples are few.
+Every measure is made of sums over rows. So it has a value for any choice of samples, and a
+difference for any choice of samples and orders: the bootstrap draws both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from efcml.measures.measures import ValueOf, value_of
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
 
 RESAMPLES = 10_000
+CHUNK = 1000  # resamples that are summed at once
 SEED = 2022
 LEVEL = 0.95
-CHUNK = 1000  # resamples that are summed at once
-BEGINNING = 0.1  # of a trend is not looked at: means of few rows
-TIE = 1e-9  # sums of shares that cancel are not quite 0
-LEAST_BLOCKS = 20  # of few rows blocks are shorter, or there would be nothing to draw from
+MOST_DRAWN = 2000  # of more samples neighbours are drawn together
+LEAST_DRAWN = 20  # of few samples blocks are shorter, or there would be nothing to draw from
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A mean with its 95 % interval, and a wider one that is corrected for many claims."""
+class Interval(NamedTuple):
+    """A difference and the ends of its interval."""
 
-    mean: float
+    difference: float
     low: float
     high: float
-    wide_low: float
-    wide_high: float
-    spread: float = float("nan")  # standard deviation over the orders
+
+    @property
+    def shown(self) -> bool:
+        """Whether 0 is outside."""
+        return self.low > 0 or self.high < 0
 
     def in_points(self) -> str:
-        """Return the mean and the corrected interval in percentage points.
+        """Return the difference and its interval in percentage points.
 
         Examples
         --------
-        >>> Interval(0.012, 0.004, 0.02, 0.001, 0.023).in_points()
+        >>> Interval(0.012, 0.001, 0.023).in_points()
         '+1.20 [+0.10, +2.30]'
         """
-        mean, low, high = (
-            round(100 * value, 2) + 0.0 for value in (self.mean, self.wide_low, self.wide_high)
-        )
-        return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+        difference, low, high = (round(100 * value, 2) + 0.0 for value in self)
+        return f"{difference:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
-def interval_of(
-    values: Floats, *, block: int = 1, claims: int = 1, spread: float = float("nan")
+def paired_difference(
+    first: Floats,
+    second: Floats,
+    value_of: ValueOf = value_of,
+    block: int = 1,
+    comparisons: int = 1,
 ) -> Interval:
-    """Return the interval of the mean of values, one per sample; NaN values are left out.
+    """Return a measure of the second model minus that of the first, with its 95 % interval.
+
+    Orders share their samples; draws of a built-in stream have as many of their own, in the same
+    places. A resample draws samples and, independently, orders, and gives both models the same
+    ones. Of R orders R - 1 are drawn: the spread of so many has the size that the mean of R has on
+    new data (a resample of R would be too narrow by the share 1 / R of its variance).
 
     Parameters
     ----------
-    values : array of shape (n,)
-        In the order of the file.
+    first, second : array of shape (orders, samples, 2, L)
+        Tallies of a measure, samples in the order of the file.
+    value_of : callable
+        What the measure makes of sums of tallies; a ratio of points if not given.
     block : int
-        Length of the blocks that are drawn; 1 where samples are independent.
-    claims : int
-        Number of claims among which this is one (Bonferroni).
-    spread : float
-        Over the orders, to be kept with it.
-
-    Examples
-    --------
-    >>> found = interval_of(np.arange(100.0))
-    >>> round(found.mean, 1), 40 < found.low < 45, 54 < found.high < 60
-    (49.5, True, True)
+        How many neighbouring samples are drawn together; 1 where they are independent.
+    comparisons : int
+        Among how many this is one: the interval is widened (Bonferroni).
     """
-    return summarise(float(np.nanmean(values)), resampled_means(values, block), claims, spread)
-
-
-def summarise(
-    mean: float, means: Floats, claims: int = 1, spread: float = float("nan")
-) -> Interval:
-    """Return the interval that resampled means give.
-
-    The corrected bounds are the percentiles moved outwards, in the ratio of the normal quantiles:
-    the far tails themselves would rest on a handful of resamples.
-    """
-    tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(means, [tail, 1.0 - tail])
-    quantile = NormalDist().inv_cdf
-    widening = quantile(1.0 - tail / claims) / quantile(1.0 - tail)
-    wide_low, wide_high = (float(mean + widening * (bound - mean)) for bound in (low, high))
-    return Interval(float(mean), float(low), float(high), wide_low, wide_high, float(spread))
-
-
-def resampled_means(values: Floats, block: int = 1, seed: int = SEED) -> Floats:
-    """Return the means of `RESAMPLES` samples drawn with replacement, in blocks."""
-    values = np.asarray(values, dtype=float)
-    block = usable_block(block, len(values))
-    known = ~np.isnan(values)
+    both = np.stack([first, second])
+    block = max(1, min(block, both.shape[2] // LEAST_DRAWN))
     if block == 1:
-        values, known = values[known], known[known]
-    starts = np.arange(0, len(values), block)
-    sums = np.add.reduceat(np.where(known, values, 0.0), starts)
-    sizes = np.add.reduceat(known.astype(float), starts)
-    table = np.stack([sums, sizes], axis=1)
-    counts = draw_counts(len(starts), seed)
-    totals = np.concatenate(
-        [counts[at : at + CHUNK].astype(float) @ table for at in range(0, len(counts), CHUNK)]
-    )
-    return totals[:, 0] / totals[:, 1]
+        both = both[:, :, (both[..., 1, :] > 0).any(axis=(0, 1, 3))]
+    if not both.shape[2]:
+        return Interval(np.nan, np.nan, np.nan)
+    block = max(block, -(-both.shape[2] // MOST_DRAWN))
+    sums = np.add.reduceat(both, np.arange(0, both.shape[2], block), axis=2)
+    difference = float((value_of(second.sum(axis=1)) - value_of(first.sum(axis=1))).mean())
+    samples, orders = draw_samples(sums.shape[2]), draw_orders(sums.shape[1])
+    chunks = [slice(at, at + CHUNK) for at in range(0, RESAMPLES, CHUNK)]
+    drawn = [drawn_differences(sums, samples[one], orders[one], value_of) for one in chunks]
+    return widened(difference, np.concatenate(drawn), comparisons)
 
 
-def usable_block(block: int, n: int) -> int:
-    """Return the length of blocks for n samples, so that there are some to draw from."""
-    return max(1, min(block, n // LEAST_BLOCKS))
+def drawn_differences(sums: Floats, samples: Array, orders: Floats, value_of: ValueOf) -> Floats:
+    """Return the difference in every resample, from sums of shape (2, orders, blocks, 2, L)."""
+    tables = np.moveaxis(sums, 2, 1)
+    # Each model by a product of its own: equal tallies then give equal values to the last bit.
+    totals = [samples.astype(float) @ table.reshape(len(table), -1) for table in tables]
+    first, second = (value_of(total.reshape(-1, *tables.shape[2:])) for total in totals)
+    return ((second - first) * orders).sum(axis=1)
 
 
-def shares_ahead(leads: Floats, claims: int = 1) -> Interval:
-    """Return the interval of the share of rows up to which all leads are above 0, added up.
+def widened(difference: float, drawn: Floats, comparisons: int) -> Interval:
+    """Return percentiles of what was drawn, moved outwards in the ratio of the normal quantiles.
 
-    Where lines are level, shares near 0 and near 1 are the likely ones. So corrected bounds are
-    the far percentiles themselves, which nearly all resamples must be within.
-
-    Parameters
-    ----------
-    leads : array of shape (m, n)
-        What a line is above each of m others, by row of the stream.
-    claims : int
-        Number of claims among which this is one.
-
-    Examples
-    --------
-    >>> found = shares_ahead(np.array([[-1.0] * 10 + [1.0] * 30]))
-    >>> round(found.mean, 2)
-    0.56
+    Corrected percentiles themselves would rest on a handful of resamples.
     """
-    begin = int(BEGINNING * leads.shape[1])
-
-    def share(weights: Array) -> Floats:
-        sums = np.cumsum(weights[:, None, :] * leads, axis=2)[:, :, begin:]
-        return (sums > TIE).all(axis=1).mean(axis=1)
-
-    counts = draw_counts(leads.shape[1], SEED)
-    drawn = [share(counts[at : at + CHUNK]) for at in range(0, len(counts), CHUNK)]
     tail = (1.0 - LEVEL) / 2.0
-    levels = [tail, 1.0 - tail, tail / claims, 1.0 - tail / claims]
-    bounds = np.quantile(np.concatenate(drawn), levels)
-    return Interval(float(share(np.ones((1, leads.shape[1])))[0]), *map(float, bounds))
+    quantile = NormalDist().inv_cdf
+    widening = quantile(1.0 - tail / comparisons) / quantile(1.0 - tail)
+    bounds = np.quantile(drawn, [tail, 1.0 - tail])
+    low, high = difference + widening * (bounds - difference)
+    return Interval(difference, float(low), float(high))
 
 
-@lru_cache(maxsize=12)
-def draw_counts(n: int, seed: int) -> Array:
-    """Return how often each of n blocks is drawn, for every resample."""
+@lru_cache(maxsize=8)
+def draw_samples(n: int, seed: int = SEED) -> Array:
+    """Return how often each of n samples is drawn, for every resample."""
     rng = np.random.default_rng(seed)
-    counts = np.empty((RESAMPLES, n), dtype=np.uint8)
-    for row in counts:
-        row[:] = np.bincount(rng.integers(0, n, n), minlength=n)
-    return counts
+    drawn = (np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(RESAMPLES))
+    return np.fromiter(drawn, dtype=(np.uint8, n), count=RESAMPLES)
+
+
+@lru_cache(maxsize=8)
+def draw_orders(n: int) -> Floats:
+    """Return the share of each of n orders in every resample; a single one is taken as it is."""
+    if n == 1:
+        return np.ones((RESAMPLES, 1))
+    drawn = np.random.default_rng([SEED, n]).integers(0, n, (RESAMPLES, n - 1))
+    return (drawn[:, :, None] == np.arange(n)).mean(axis=1)

@@ -1,30 +1,33 @@
-"""Where and with what a run was made."""
+"""What stands for the content of models, data and code, and with what a run was made."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import os
 import platform
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+import re
+import sys
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
+import joblib
+import numpy as np
+import pandas as pd
+
 import efcml
+from efcml import seams
 from efcml.support.states import to_plain
 
-PACKAGES = ("numpy", "numba", "scipy")
-OTHER_PARTS: dict[str, Any] = {  # that a run by default does not go through
-    "alpha": 0.05,
-    "correlation": "laplacian",
-    "forgetting": 0.99,
-    "bandwidth": 1.0,
-    "prior": 1.0,
-    "activation": "distance",
-    "product_space": False,
-    "update": "paper",
-}
-MANY_EVENTS: dict[str, Any] = {"cases": 10, "vigilance": 0.6}
+PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
+METHOD = ("_jit.py", "seams.py", "kernels", "model")
+MODELS = (*METHOD, "active", "estimators", "rivals")  # what answers may depend on
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def versions() -> dict[str, str]:
@@ -33,61 +36,9 @@ def versions() -> dict[str, str]:
     return found | {name: version(name) for name in PACKAGES}
 
 
-def package_version(model: Any) -> dict[str, str]:
-    """Return name and version of the package that a model comes from; nothing for ours.
-
-    Examples
-    --------
-    >>> package_version(object())
-    {}
-    """
-    package = type(model).__module__.partition(".")[0]
-    if package in ("efcml", "builtins", "__main__"):
-        return {}
-    try:
-        return {package: version("scikit-learn" if package == "sklearn" else package)}
-    except PackageNotFoundError:  # a module of one's own
-        return {}
-
-
 def machine() -> dict[str, Any]:
     """Return the kind of machine and its number of cores."""
     return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
-
-
-@cache
-def method() -> str:
-    """Return a text that changes when a model answers differently than before, or by default.
-
-    Between two releases the version stays the same while the method changes. So a few rows of a
-    built-in stream are learned, and the scores, rounded, are what records are compared by.
-    """
-    from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, prequential
-
-    short = datasets.load("drifting-clusters", n=60, n_initial=30)
-    # Long enough that rules are split and taken in, with planes that they share.
-    long = datasets.load("drifting-clusters", n=170, n_initial=60, p=16, K=2)
-    # Labels turn round, so that rules drift, and rows move so far that the scale changes.
-    moved = datasets.load("stationary-clusters", n=300, n_initial=60, p=3, K=2)
-    moved.Y[90:] = 1.0 - moved.Y[90:]
-    moved.X[180:] += 3.0 * moved.X.std(axis=0)
-    digest = hashlib.sha256(json.dumps(defaults()).encode())
-    quick: dict[str, Any] = {"max_rules": 3, "prior": 1.0, "vigilance": 0.3}
-    for model, ds, active in (
-        (EFCMLClassifier(max_rules=4), short, None),
-        (EFCMLClassifier(max_rules=4, **OTHER_PARTS), short, None),
-        (EFCMLClassifier(**quick), short, ActiveLearner(0.3, "labels", random_state=0)),
-        (OneVsRestEFC(**quick), short, None),
-        (ChainEFC(**quick), short, None),
-        (EFCMLClassifier(**MANY_EVENTS), long, None),
-        (EFCMLClassifier(max_rules=2, prior=1.0), moved, None),
-    ):
-        model.fit(*ds.initial)
-        result = prequential(model, *ds.stream, active=active, progress=False)
-        digest.update((result.scores.round(6) + 0.0).tobytes())
-    from_nothing = prequential(EFCMLClassifier(), short.X, short.Y, progress=False)
-    digest.update((from_nothing.scores.round(6) + 0.0).tobytes())
-    return digest.hexdigest()[:12]
 
 
 def defaults() -> dict[str, dict[str, Any]]:
@@ -98,3 +49,138 @@ def defaults() -> dict[str, dict[str, Any]]:
         name: {key: to_plain(value) for key, value in make_model(name).get_params().items()}
         for name in MODELS
     }
+
+
+def method() -> str:
+    """Return a text that changes with the code of the method."""
+    return sources(METHOD)[:12]
+
+
+@cache
+def sources(rooms: tuple[str, ...]) -> str:
+    """Return the digest of sources of efcml; comments, docstrings and layout do not count."""
+    root = Path(efcml.__file__).parent
+    files = [root / room for room in rooms if room.endswith(".py")]
+    files += [file for room in rooms for file in sorted((root / room).glob("**/*.py"))]
+    return sha256("".join(code_alone(file.read_bytes()) for file in files).encode())
+
+
+def code_alone(source: bytes) -> str:
+    """Return a source without what does nothing."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and not isinstance(node, ast.If):
+            first = body[0] if body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                del body[0]
+    return ast.dump(tree)
+
+
+# -- content --------------------------------------------------------------------------------
+
+
+def digest(*parts: Any) -> str:
+    """Return a text that is equal where models, data, functions and numbers are equal.
+
+    NaN is equal to NaN. The text is the same in every process.
+
+    Examples
+    --------
+    >>> digest(float("nan"), [1, "a"]) == digest(np.nan, (1, "a")) != digest(0.0, [1, "a"])
+    True
+    """
+    return sha256(json.dumps(describe(parts), sort_keys=True).encode())
+
+
+def sha256(content: Any) -> str:
+    """Return the first 32 hexadecimal digits of SHA-256."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def describe(value: Any) -> Any:
+    """Return a value as JSON can hold it; a model is its class, its code and its parameters."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [describe(part) for part in value]
+    if isinstance(value, dict):
+        return {repr(key): describe(part) for key, part in value.items()}
+    if isinstance(value, set | frozenset):  # its order is another one in every process
+        return sorted(json.dumps(describe(part)) for part in value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        content = sha256(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        return ["array", str(value.dtype), list(value.shape), content]
+    if isinstance(value, pd.DataFrame):
+        rows = pd.util.hash_pandas_object(value, index=False).to_numpy()
+        return ["frame", list(map(repr, value.columns)), list(map(str, value.dtypes)), sha256(rows)]
+    if inspect.isclass(value):
+        kind: Any = value
+        return [name_of(kind), code_of(kind)]
+    return describe_function(value) or describe_object(value)
+
+
+def describe_function(value: Any) -> Any:
+    """Return a function by what it does and holds, None for anything else.
+
+    Of what it calls nothing is read: there is not always a source.
+    """
+    value = getattr(value, "py_func", value)  # compiled by numba
+    if inspect.iscode(value):
+        return [value.co_code.hex(), describe([value.co_names, value.co_consts])]
+    if inspect.isfunction(value):
+        held = [cell.cell_contents for cell in value.__closure__ or ()]
+        return describe([value.__code__, value.__defaults__, value.__kwdefaults__, held])
+    if inspect.ismethod(value):
+        return [value.__name__, describe(value.__self__)]
+    if isinstance(value, partial):
+        return describe(["partial", value.func, value.args, value.keywords])
+    return None
+
+
+def describe_object(value: Any) -> Any:
+    """Return an object by its class and parameters, or by everything that it holds."""
+    kind: Any = type(value)
+    known = [name_of(kind), code_of(kind)]
+    if not hasattr(value, "get_params"):
+        return [*known, hash_of(value)]
+    given = value.get_params(deep=False)
+    values = set(map(str, given.values()))
+    named = [one for one in seams._registered.items() if one[0][1] in values]
+    fitted = {name: part for name, part in vars(value).items() if name not in given}
+    return [*known, describe(given), describe(named), hash_of(fitted) if fitted else ""]
+
+
+def hash_of(value: Any) -> str:
+    """Return what stands for an object of any kind; its text if it cannot be pickled."""
+    try:
+        return joblib.hash(value)
+    except (PicklingError, TypeError, AttributeError):
+        return ADDRESS.sub("", repr(value))
+
+
+def name_of(thing: type[Any]) -> str:
+    """Return the full name of a class."""
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+@cache
+def code_of(thing: Any) -> str:
+    """Return what stands for the code of a class.
+
+    Of efcml it is the sources of its models, of other packages the version; of anything else the
+    source of its module, and of the class alone if that is the program or a notebook.
+    """
+    package = thing.__module__.partition(".")[0]
+    if package == "efcml":
+        return sources(MODELS)
+    known = getattr(sys.modules.get(package), "__version__", None)
+    if known is not None or package == "builtins":
+        return f"{package} {known}"
+    try:
+        whole = package != "__main__" and inspect.getsourcefile(thing)
+        return sha256(Path(whole).read_bytes() if whole else inspect.getsource(thing).encode())
+    except (OSError, TypeError):  # typed in
+        return digest([vars(thing)[name] for name in vars(thing) if callable(vars(thing)[name])])

@@ -3,36 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
-from efcml.studies import USUAL, study_words
-from efcml.studies.study_data import MOST_ORDERS, read_data
-from efcml.studies.study_findings import StudyFindings
-from efcml.studies.study_plan import StudyPlan
+import numpy as np
+import pandas as pd
+
+from efcml import measures as all_measures
+from efcml.studies import USUAL, notes, pictures, provenance
+from efcml.studies.intervals import LEVEL, Interval, paired_difference
+from efcml.studies.runs import Run, RunCache
+from efcml.studies.study_data import MOST_ORDERS, read_data, shuffle_seed
 from efcml.studies.variants import read_variants, vary
-from efcml.support.checks import check_backend, check_whole
-from efcml.support.extras import extra_for
-from efcml.support.watch import busy
+from efcml.support.checks import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
-    from pandas import DataFrame
 
     from efcml.evaluation import PrequentialResult
-    from efcml.studies.noting import Note
-    from efcml.support.aliases import Facts, PathLike
+    from efcml.studies.runs import Note
+    from efcml.studies.workers import Progress
+    from efcml.support.aliases import Facts, Floats, Ints, PathLike
 
     Names: TypeAlias = str | Sequence[str]  # one or several
+
+
+class Change(NamedTuple):
+    """How far two models are apart in what they answered."""
+
+    largest: float  # of any score of any sample in any order
+    decisions: int  # that differ
+    asked: int  # decisions in all
+
+
+class WholeFrame(pd.DataFrame):
+    """A table that prints all of its columns; what is made of it is a DataFrame."""
+
+    def __repr__(self) -> str:
+        return self.to_string(float_format="{:.4g}".format)
 
 
 class Study:
     """Models on data sets in several orders: run, table, paired differences, pictures.
 
-    Every model is fitted to the initial part of every data set, once, and a copy of it then goes
-    through the stream in every order, test-then-train. The first model is the one that others are
-    compared with.
+    Every model is fitted to the initial part of every data set, and a copy of it then goes through
+    the stream in every order, test-then-train. The first model is the one that others are compared
+    with.
 
     Parameters
     ----------
@@ -47,8 +65,8 @@ class Study:
         is not shuffled, as that would destroy its drift: other orders are other draws of it.
     seed : int
     folder : path, optional
-        Keeps every run; the same study with the same folder goes on where it was. A study may grow:
-        further models, data and orders are added. If not given, runs are kept as long as the study.
+        Keeps every run by its content: what is there is not run again. Several studies and searches
+        may share a folder. If not given, runs are kept as long as the study.
     active, delay, start, learn : value or list of values, optional
         Options of `Variant` for all models. Of a list every value makes a line of its own.
     only : callable, optional
@@ -56,8 +74,7 @@ class Study:
         models that take long, or that belong to some of the data. All are run if not given.
     note : callable, optional
         Gets the model after the last row of a run and the result, and returns a dict of numbers and
-        words that is kept with the run, for `noted`. Runs that are kept with another note, or with
-        none, are made again.
+        words that is kept with the run, for `noted`. With another note runs are other ones.
 
     Examples
     --------
@@ -86,17 +103,32 @@ class Study:
     ) -> None:
         axes = {"active": active, "delay": delay, "start": start, "learn": learn}
         axes = {name: value for name, value in axes.items() if value is not None}
-        variants = read_variants(models, axes)
+        self.variants = read_variants(models, axes)
         check_whole("seed", seed, least=0)
         if note is not None and not callable(note):
             raise TypeError(f"note must be a function of model and result; got {note!r:.60}.")
-        found = read_data(data)
-        self.plan = StudyPlan(variants, found, read_orders(orders), int(seed), only, note)
-        for name in self.plan.data:
-            for model in variants:
-                self.plan.n_initial(name, model)  # refused now, if nothing would be left to run
-        self.folder = self.plan.open_folder(folder)
-        self.findings = StudyFindings(self.plan, self.folder)
+        self.sets, self.orders = read_data(data), read_orders(orders)
+        self.seed, self.note = int(seed), note
+        cells = product(self.sets, self.variants, self.orders)
+        self.runs = {cell: self._run(*cell) for cell in cells if only is None or only(*cell)}
+        self.cache = RunCache(folder)
+        self._known: dict[tuple[Any, ...], Any] = {}
+
+    def _run(self, data: str, model: str, order: int) -> Run:
+        variant, rows = self.variants[model], self.sets[data]
+        n_initial = rows.n_initial(variant.start)
+        return Run(
+            f"{model} on {data}, order {order}",
+            variant.model,
+            rows.table(order, self.seed),
+            slice(n_initial),
+            rows.order(order, self.seed, n_initial),
+            active=variant.active,
+            seed=shuffle_seed(order, self.seed),
+            delay=variant.delay,
+            learn=variant.learn,
+            note=self.note,
+        )
 
     @staticmethod
     def vary(model: Any, **axes: Iterable[Any]) -> dict[str, Any]:
@@ -119,7 +151,7 @@ class Study:
 
     # -- runs -------------------------------------------------------------------------------
 
-    def run(self, jobs: int = 1, dask: Any = None, *, progress: bool | None = None) -> Self:
+    def run(self, jobs: int = 1, dask: Any = None, *, progress: Progress = None) -> Self:
         """Do the runs that are missing; return the study.
 
         The result does not depend on where runs are done. After Ctrl-C, or if a worker dies, what
@@ -131,91 +163,145 @@ class Study:
             Processes on this machine; -1 for one on every core.
         dask : str or distributed.Client, optional
             A Dask cluster that does the runs instead; its workers need efcml, not the data.
-        progress : bool, optional
-            Whether to show a bar; None shows it on a terminal and in a notebook.
+        progress : bool or callable, optional
+            Whether to show a bar; None shows it on a terminal and in a notebook. A function, such
+            as ``print``, gets a line now and then.
         """
-        from efcml.studies.study_work import run_batches, split
+        from efcml.studies.workers import RunsInterrupted, complete
 
-        check_backend(jobs, dask)
-        with busy("looking at what is there", progress):
-            batches, rows = self.plan.missing(self.folder)
-        if batches:
-            if jobs != 1:
-                from joblib import effective_n_jobs
-
-                batches = split(batches, effective_n_jobs(jobs))
-            self.findings.forget()
-            run_batches(batches, rows, self.folder, jobs=jobs, dask=dask, progress=progress)
+        try:
+            runs = list(self.runs.values())
+            complete(self.cache, runs, "study", jobs=jobs, dask=dask, progress=progress)
+        except RunsInterrupted as interrupt:
+            raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
         return self
 
     @property
     def total(self) -> int:
         """How many runs there are."""
-        return len(self.plan.cells())
+        return len(self.runs)
 
     @property
     def done(self) -> int:
         """How many of them are kept."""
-        return sum(self.plan.is_current(self.folder, cell) for cell in self.plan.cells())
+        return sum(run in self.cache for run in self.runs.values())
 
     @property
     def models(self) -> list[str]:
         """Names of the models; others are compared with the first."""
-        return list(self.plan.variants)
+        return list(self.variants)
 
     @property
     def data(self) -> list[str]:
         """Names of the data sets."""
-        return list(self.plan.data)
+        return list(self.sets)
 
     def result(
         self, model: str | None = None, data: str | None = None, order: int | None = None
     ) -> PrequentialResult:
         """Return what `prequential` gave in one run; by default the first of everything."""
-        return self.findings.result(*self._cell(model, data, order))
+        return self.cache.result(self._find(model, data, order))
+
+    def facts(
+        self, model: str | None = None, data: str | None = None, order: int | None = None
+    ) -> Facts:
+        """Return how one run was made: seconds, warnings, versions, and what was noted."""
+        run = self._find(model, data, order)
+        facts = self.cache.facts(run)
+        if facts is None:
+            raise ValueError(f"{run.label} is not run yet: call study.run().")
+        return facts
 
     def noted(
         self, model: str | None = None, data: str | None = None, order: int | None = None
     ) -> Facts:
         """Return what ``note`` gave in one run; by default the first of everything."""
-        if self.plan.note is None:
+        if self.note is None:
             raise ValueError("nothing is noted: give Study a function as note=...")
-        return self.findings.facts(*self._cell(model, data, order))["noted"]
+        return self.facts(model, data, order)["noted"]
 
-    def _cell(self, model: str | None, data: str | None, order: int | None) -> tuple[str, str, int]:
-        """Return data set, model and order of a run, the first of what is not given."""
-        order = self.plan.orders[0] if order is None else order
-        if order not in self.plan.orders:
-            known = ", ".join(map(str, self.plan.orders))
+    def _find(self, model: str | None, data: str | None, order: int | None) -> Run:
+        """Return a run, the first of what is not given."""
+        order = self.orders[0] if order is None else order
+        if order not in self.orders:
+            known = ", ".join(map(str, self.orders))
             raise ValueError(f"there is no order {order!r}: choose from {known}.")
-        return self.name_data(data), self.name_model(model), order
+        data, model = choose(data, self.data, "data set"), choose(model, self.models, "model")
+        if (data, model, order) not in self.runs:
+            raise ValueError(f"{model} on {data}, order {order} is left out of this study.")
+        return self.runs[data, model, order]
 
-    def name_data(self, name: str | None) -> str:
-        """Return the name of a data set of this study, the first if none is given."""
-        return choose(name, self.data, "data set")
+    def orders_of(self, data: str, *models: str) -> tuple[int, ...]:
+        """Return the orders in which all these models have been run."""
 
-    def name_model(self, name: str | None) -> str:
-        """Return the name of a model of this study, the first if none is given."""
-        return choose(name, self.models, "model")
+        def is_kept(model: str, order: int) -> bool:
+            run = self.runs.get((data, model, order))
+            return run is not None and run in self.cache
+
+        return tuple(o for o in self.orders if all(is_kept(model, o) for model in models))
+
+    def pairs(self, to: str | None = None) -> list[tuple[str, str]]:
+        """Return data sets and models that are compared with one, the first if none is given."""
+        to = choose(to, self.models, "model")
+        others = product(self.data, [name for name in self.models if name != to])
+        return [pair for pair in others if self._meet(*pair, to)]
+
+    def _meet(self, data: str, model: str, to: str) -> bool:
+        return any({(data, model, o), (data, to, o)} <= self.runs.keys() for o in self.orders)
 
     # -- numbers ----------------------------------------------------------------------------
 
     def comparisons(self, measures: Names = USUAL) -> int:
         """Return how many differences a person sees who looks at all of them."""
-        first, *others = self.models
-        pairs = sum(self.plan.meet(data, one, first) for data in self.data for one in others)
-        return max(pairs * len(listed(measures)), 1)
+        return max(len(self.pairs()) * len(listed(measures)), 1)
 
-    def table(self, measures: Names = USUAL) -> DataFrame:
+    def table(self, measures: Names = USUAL) -> pd.DataFrame:
         """Return a pandas DataFrame: one line per data set and model, means over the orders.
 
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
         of labels that was asked, and the number of orders.
         """
-        with extra_for("table"):
-            import pandas
+        lines = {}
+        for data, model in product(self.data, self.models):
+            orders = self.orders_of(data, model)
+            if orders:
+                values = {name: self.mean(data, model, name) for name in listed(measures)}
+                lines[data, model] = values | self._counts(data, model, orders)
+        if not lines:
+            raise ValueError("nothing has been run yet: call study.run() first.")
+        frame = WholeFrame.from_dict(lines, orient="index").astype({"orders": int})
+        return WholeFrame(frame.rename_axis(["data", "model"]))
 
-        return pandas.DataFrame(self.findings.rows(listed(measures))).set_index(["data", "model"])
+    def mean(self, data: str, model: str, measure: str) -> float:
+        """Return a measure, mean over the orders; NaN where it has none."""
+        tallies = self._tallies(data, model, measure, self.orders_of(data, model))
+        return float(all_measures.find(measure).value_of(tallies.sum(axis=1)).mean())
+
+    def _counts(self, data: str, model: str, orders: tuple[int, ...]) -> dict[str, Any]:
+        """Return rules at the end, time and share of labels asked, means over the orders."""
+        key = "counts", data, model, orders
+        if key not in self._known:
+            results = [self.result(model, data, order) for order in orders]
+            self._known[key] = {
+                "rules": float(np.mean([one.rules[-1] for one in results])),
+                "ms_per_sample": 1e3 * float(np.mean([one.seconds_per_sample for one in results])),
+                "asked": float(np.mean([one.queried.mean() for one in results])),
+                "orders": len(orders),
+            }
+        return self._known[key]
+
+    def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
+        """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
+        key = "tallies", data, model, measure, orders
+        if key not in self._known:
+            tables = [self.result(model, data, order).tallies(measure) for order in orders]
+            rows = [self._arriving(data, model, order) for order in orders]
+            pairs = zip(tables, rows, strict=True)
+            self._known[key] = np.stack([table[np.argsort(row)] for table, row in pairs])
+        return self._known[key]
+
+    def _arriving(self, data: str, model: str, order: int) -> Ints:
+        return self.runs[data, model, order].stream_rows
 
     def differences(
         self,
@@ -224,7 +310,7 @@ class Study:
         to: str | None = None,
         measures: Names = USUAL,
         comparisons: int | None = None,
-    ) -> DataFrame:
+    ) -> pd.DataFrame:
         """Return a model minus another, paired by sample, with intervals; a line per data set.
 
         Measures have three columns each: the difference, and the ends of the 95 % interval,
@@ -241,27 +327,22 @@ class Study:
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
-        with extra_for("differences"):
-            import pandas
-
-        to, measures = self.name_model(to), listed(measures)
-        names = [name for name in self.models if name != to]
-        names = names if model is None else [self.name_model(model)]
+        to, measures = choose(to, self.models, "model"), listed(measures)
         count = self.comparisons(measures) if comparisons is None else comparisons
         check_whole("comparisons", count, least=1)
-        if not names:
+        pairs = self.pairs(to)
+        if model is not None:
+            model = choose(model, self.models, "model")
+            pairs = [(data, model) for data in self.data if self._meet(data, model, to)]
+        if not pairs:
             raise ValueError("a single model has no differences: give at least two.")
-        lines = {
-            (data, name) if model is None else data: self._line(data, name, to, measures, count)
-            for data in self.data
-            for name in names
-            if self.plan.meet(data, name, to)
-        }
-        frame = pandas.DataFrame.from_dict(lines, orient="index")
-        frame.columns = pandas.MultiIndex.from_tuples(frame.columns)
-        frame.index.names = ["data", "model"] if model is None else ["data"]
-        frame.attrs = {"to": to, "comparisons": count, "level": 0.95}
-        return frame
+        lines = {pair: self._line(*pair, to, measures, count) for pair in pairs}
+        frame = pd.DataFrame.from_dict(lines, orient="index")
+        frame.columns = pd.MultiIndex.from_tuples(frame.columns)
+        frame = frame.rename_axis(index=["data", "model"])
+        found = WholeFrame(frame if model is None else frame.droplevel("model"))
+        found.attrs = {"to": to, "comparisons": count, "level": LEVEL}
+        return found
 
     def _line(
         self, data: str, model: str, to: str, measures: Sequence[str], count: int
@@ -269,13 +350,54 @@ class Study:
         """Return one line of differences."""
         line: dict[tuple[str, str], float] = {}
         for measure in measures:
-            found = self.findings.interval(data, model, to, measure, count)
-            line[measure, "difference"] = found.mean
-            line[measure, "low"], line[measure, "high"] = found.wide_low, found.wide_high
-        change = self.findings.change(data, model, to)
+            interval = self.interval(data, model, to, measure, count)
+            line |= {(measure, end): value for end, value in interval._asdict().items()}
+        change = self.change(data, model, to)
         line["scores", "largest change"] = change.largest
         line["scores", "decisions changed"] = change.decisions / max(change.asked, 1)
         return line
+
+    def interval(
+        self, data: str, model: str, to: str, measure: str, comparisons: int = 1
+    ) -> Interval:
+        """Return a model minus another one on a data set, paired, with its interval."""
+        orders = self._common_orders(data, model, to)
+        key = "interval", data, model, to, measure, comparisons, orders
+        if key not in self._known:
+            first, second = common_samples(
+                self._tallies(data, name, measure, orders) for name in (to, model)
+            )
+            value_of, block = all_measures.find(measure).value_of, self.sets[data].block
+            self._known[key] = paired_difference(first, second, value_of, block, comparisons)
+        return self._known[key]
+
+    def change(self, data: str, model: str, to: str) -> Change:
+        """Return how far the answers of two models are apart, over all orders."""
+        orders = self._common_orders(data, model, to)
+        key = "change", data, model, to, orders
+        if key not in self._known:
+            largest, decisions, asked = 0.0, 0, 0
+            for order in orders:
+                first, second = common_samples(
+                    self._answers(data, name, order) for name in (to, model)
+                )
+                gap = np.abs(first - second)[0]  # samples, scores and decisions, labels
+                largest = max(largest, float(gap[:, 0].max(initial=0.0)))
+                decisions, asked = decisions + int(gap[:, 1].sum()), asked + gap[:, 1].size
+            self._known[key] = Change(largest, decisions, asked)
+        return self._known[key]
+
+    def _answers(self, data: str, model: str, order: int) -> Floats:
+        """Return scores and decisions of a run, (1, samples, 2, K), in the order of the file."""
+        found = self.result(model, data, order)
+        both = np.stack([found.scores, found.decisions], axis=1)
+        return both[np.argsort(self._arriving(data, model, order))][None]
+
+    def _common_orders(self, data: str, model: str, to: str) -> tuple[int, ...]:
+        orders = self.orders_of(data, model, to)
+        if not orders:
+            raise ValueError(f"{model!r} and {to!r} are not run yet on {data}: call study.run().")
+        return orders
 
     # -- pictures ---------------------------------------------------------------------------
 
@@ -304,10 +426,11 @@ class Study:
         ax : Axes, optional
             For one data set.
         """
-        from efcml.studies.study_pictures import plot_study
-
-        names = None if models is None else listed(models)
-        return plot_study(self, measure, data=data, models=names, window=window, ax=ax)
+        wanted = self.models if models is None else listed(models)
+        names = [choose(name, self.models, "model") for name in wanted]
+        every = data is None and ax is None
+        sets = self.data if every else [choose(data, self.data, "data set")]
+        return pictures.draw_study(self, measure, sets, names, window=window, ax=ax)
 
     def plot_differences(
         self,
@@ -318,31 +441,103 @@ class Study:
         ax: Axes | None = None,
     ) -> Axes:
         """Draw all differences to one model with their intervals; return the Axes."""
-        from efcml.studies.study_pictures import plot_study_differences
-
-        return plot_study_differences(self, measure, to=to, comparisons=comparisons, ax=ax)
+        number = self.comparisons((measure,)) if comparisons is None else comparisons
+        to = choose(to, self.models, "model")
+        return pictures.draw_study_differences(self, measure, to, number, ax=ax)
 
     # -- words ------------------------------------------------------------------------------
 
     def notes(self, measures: Names = USUAL) -> list[str]:
         """Return sentences on what the differences mean, and on what a reader should know."""
-        return study_words.notes(self, listed(measures))
+        return notes.notes(self, listed(measures))
 
     def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
-        from efcml.studies.study_page import write_study
+        from efcml.studies.page import write_study
 
         return write_study(self, folder, listed(measures))
 
+    @property
+    def title(self) -> str:
+        """What the study is and how far it has come, in one line."""
+        return notes.head_line(self)
+
+    def readable(self, measures: Names = USUAL) -> pd.DataFrame:
+        """Return the table as words, with the differences to the first model beside it."""
+        measures, first = listed(measures), self.models[0]
+        frame = self.table(measures)
+        number = self.comparisons(measures)
+        shown = pd.DataFrame(index=frame.index)
+        formats = dict.fromkeys(measures, "{:.4f}") | {"rules": "{:.1f}", "ms_per_sample": "{:.2g}"}
+        for name, words in formats.items():
+            shown[notes.title(name)] = frame[name].map(words.format)
+        for name in measures if len(self.models) > 1 else ():
+            shown[f"{notes.title(name)} minus {first}"] = [
+                "-"
+                if model == first or not self.orders_of(data, model, first)
+                else self.interval(data, model, first, name, number).in_points()
+                for data, model in frame.index
+            ]
+        return shown
+
+    def settings(self) -> pd.DataFrame:
+        """Return what is not the same in all models, a line for each."""
+        lines = {name: variant.settings() for name, variant in self.variants.items()}
+        frame = pd.DataFrame.from_dict(lines, orient="index", dtype=object)
+        differs = [name for name in frame if frame[name].map(repr).nunique() > 1]
+        return frame[list(dict.fromkeys(["class", *differs]))].rename_axis("model").fillna("")
+
+    def summary(self, measures: Names = USUAL) -> Facts:
+        """Return everything that a script could want to know."""
+        return {
+            "runs": self.total,
+            "done": self.done,
+            "orders": list(self.orders),
+            "seed": self.seed,
+            "models": {name: variant.settings() for name, variant in self.variants.items()},
+            "data": {name: one.fingerprint for name, one in self.sets.items()},
+            "table": self.table(measures).reset_index().to_dict("records"),
+            "differences": self.difference_lines(measures).to_dict("records"),
+            "notes": self.notes(measures),
+            "method": provenance.method(),
+            "versions": provenance.versions(),
+            "version": provenance.versions()["efcml"],
+        }
+
+    def difference_lines(self, measures: Names = USUAL) -> pd.DataFrame:
+        """Return one line per data set, model and measure: the difference to the first model."""
+        first, number = self.models[0], self.comparisons(measures)
+        lines = [
+            {"data": data, "model": model, "to": first, "measure": measure}
+            | self.interval(data, model, first, measure, number)._asdict()
+            | {"comparisons": number}
+            for data, model in self.pairs()
+            if self.orders_of(data, model, first)
+            for measure in listed(measures)
+        ]
+        return pd.DataFrame(lines)
+
     def to_text(self, measures: Names = USUAL) -> str:
         """Return table and notes as text."""
-        return study_words.as_text(self, listed(measures))
+        if not self.done:
+            return f"{self.title}; study.run() does them."
+        table = self.readable(measures).to_string()
+        return "\n".join([self.title, table, *self.notes(measures)])
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return study_words.as_html(self)
+        from efcml.studies.page import as_html
+
+        return as_html(self)
+
+
+def common_samples(tables: Iterable[Floats]) -> list[Floats]:
+    """Cut tables of shape (orders, samples, ...) to the last samples, which all have."""
+    tables = list(tables)
+    n = min(table.shape[1] for table in tables)
+    return [table[:, table.shape[1] - n :] for table in tables]
 
 
 def listed(names: Names) -> tuple[str, ...]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml import datasets
 from efcml.datasets import CATALOG, Dataset
+from efcml.studies.runs import Table
 from efcml.studies.variants import is_share, refuse_twice
 from efcml.support.dense import is_sparse
-from efcml.support.states import fingerprint
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, Ints
+    from efcml.support.aliases import Ints
 
 MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
 BLOCK = 50  # rows that are drawn together where neighbours belong together
@@ -37,25 +36,22 @@ class StudyData:
     dataset: Dataset
     redrawn: bool = False
     frame: Any = None  # features as they were given, of any kind; the first step of a pipeline
-    _draws: dict[int, Dataset] = field(default_factory=dict)
+    _draws: dict[int, Table] = field(default_factory=dict)
 
     @property
     def block(self) -> int:
         """Length of the blocks of samples that intervals are drawn from."""
         return BLOCK if self.redrawn or self.dataset.marks or self.name in IN_TIME else 1
 
-    def rows(self, order: int, seed: int) -> tuple[Any, Floats]:
-        """Return features and labels for one order, in the order of the file."""
-        ds = self._draw(order, seed)
-        return (ds.X if self.frame is None else self.frame), ds.Y
+    def table(self, order: int, seed: int) -> Table:
+        """Return features and labels for one order, in the order of the file.
 
-    def _draw(self, order: int, seed: int) -> Dataset:
-        """Return the data of one order: always the same, unless the stream is made anew."""
+        They are always the same, unless the stream is made anew.
+        """
         number = shuffle_seed(order, seed) if self.redrawn else 0
-        if not number:
-            return self.dataset
         if number not in self._draws:
-            self._draws[number] = datasets.load(self.name, seed=number)
+            ds = datasets.load(self.name, seed=number) if number else self.dataset
+            self._draws[number] = Table(ds.X if self.frame is None else self.frame, ds.Y)
         return self._draws[number]
 
     def n_initial(self, start: float | None) -> int:
@@ -77,17 +73,10 @@ class StudyData:
             return rows
         return rows[np.random.default_rng(shuffle_seed(order, seed)).permutation(len(rows))]
 
-    def labels(self, order: int, seed: int, rows: Ints) -> Floats:
-        """Return the true labels of rows."""
-        return self._draw(order, seed).Y[rows]
-
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """A short text that stands for rows and labels in the order of the file."""
-        X = self.dataset.X
-        if self.frame is not None and has_words(self.frame):
-            X = np.frombuffer(self.frame.to_csv(index=False).encode(), dtype=np.uint8)
-        return fingerprint(X, self.dataset.Y)[:12]
+        return self.table(0, 0).key[:12]
 
 
 def shuffle_seed(order: int, seed: int) -> int:
@@ -145,16 +134,18 @@ def read_one(one: Any, name: str | None = None) -> StudyData:
 
 
 def read_pair(X: Any, Y: Any, name: str) -> StudyData:
-    """Return a data set of features and labels; a data frame stays what it is."""
-    frame = X if hasattr(X, "iloc") else None
-    if frame is not None and has_words(frame):
-        X = np.arange(len(frame), dtype=float)[:, None]  # numbers of rows: nobody learns them
+    """Return a data set of features and labels; data frames and sparse rows stay what they are."""
+    X = X.tocsr() if is_sparse(X) else X
+    frame = X if hasattr(X, "iloc") or is_sparse(X) else None
+    if frame is not None and not holds_numbers(frame):
+        X = np.arange(X.shape[0], dtype=float)[:, None]  # numbers of rows: nobody learns them
     return StudyData(name, datasets.from_arrays(X, Y, name=name), frame=frame)
 
 
-def has_words(frame: Any) -> bool:
-    """Tell whether a data frame holds more than numbers."""
-    return bool(len(frame.select_dtypes(exclude=["number", "bool"]).columns))
+def holds_numbers(frame: Any) -> bool:
+    """Tell whether a table is a data frame of numbers alone."""
+    others = hasattr(frame, "select_dtypes") and frame.select_dtypes(exclude=["number", "bool"])
+    return others is not False and not len(others.columns)
 
 
 def is_table(one: Any) -> bool:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
+from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from efcml.evaluation.pipelines import last_step
+from efcml.studies.provenance import ADDRESS
+from efcml.studies.runs import ASKING, describe_active
 from efcml.support.checks import check_whole
-from efcml.support.states import to_plain
-from efcml.support.steps import last_step
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 LEARNS = ("begin_stream", "partial_fit", "learn_one")
 ANSWERS = (*LEARNS, "predict", "predict_one")
-ASKING = ("budget", "unit", "criteria", "instability", "adaptation", "step", "window")
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,30 @@ class Variant:
             kind = type(self.model).__name__
             raise TypeError(f"{name!r} asks for labels: that needs an EFCMLClassifier, not {kind}.")
 
-    def describe(self) -> Facts:
-        """Return everything that is set, as JSON can hold it."""
-        return {
-            "model": describe_model(self.model),
-            "active": None if self.active is None else describe_active(self.active),
-            "delay": int(self.delay),
-            "start": None if self.start is None else to_plain(self.start),
-            "learn": bool(self.learn),
-        }
+    def settings(self) -> Facts:
+        """Return everything that is set, for people: the class, its parameters, and the options."""
+        given = self.model.get_params() if hasattr(self.model, "get_params") else {}
+        asks = None if self.active is None else describe_active(self.active)
+        options = {"active": asks, "delay": self.delay, "start": self.start, "learn": self.learn}
+        found = {"class": type(self.model).__name__} | given | options
+        return {name: readable(value) for name, value in found.items()}
+
+
+def readable(value: Any) -> Any:
+    """Return a value as JSON can hold it; of what it cannot hold, the text."""
+    if isinstance(value, dict):
+        return {str(name): readable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [readable(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    plain = value is None or isinstance(value, str | int | bool)
+    return value if plain or (isinstance(value, float) and isfinite(value)) else text_of(value)
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a value without its place in memory, which is another one every time."""
+    return ADDRESS.sub("", repr(value))
 
 
 def is_whole(value: Any) -> bool:
@@ -113,35 +129,6 @@ def is_whole(value: Any) -> bool:
 def is_share(value: Any) -> bool:
     """Tell whether a value is a share of a whole, neither nothing nor all of it."""
     return isinstance(value, Real) and 0.0 < float(value) < 1.0
-
-
-def describe_model(model: Any) -> Facts:
-    """Return class and parameters of a model; the text of a model that has no parameters."""
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    if not hasattr(model, "get_params"):
-        return {"class": kind, "text": ADDRESS.sub("", repr(model))}
-    found = model.get_params()
-    return {"class": kind, "parameters": {name: to_json_value(found[name]) for name in found}}
-
-
-def describe_active(active: Any) -> Facts:
-    """Return the options of an active learner."""
-    options = {name: to_json_value(getattr(active, name)) for name in ASKING}
-    return options | {"random_state": active.random_state}
-
-
-def to_json_value(value: Any) -> Any:
-    """Return a value as JSON can hold it; of what it cannot hold, the text."""
-    value = to_plain(value)
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, list | tuple):
-        return [to_json_value(part) for part in value]
-    if hasattr(value, "__code__") or hasattr(value, "py_func"):  # two may have the same name
-        from efcml.studies.noting import describe_note  # not above: it needs this module
-
-        return f"{value.__name__} {describe_note(getattr(value, 'py_func', value))}"
-    return ADDRESS.sub("", repr(value))
 
 
 # -- names ----------------------------------------------------------------------------------

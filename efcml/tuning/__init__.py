@@ -1,7 +1,6 @@
 """Find out whether some values of parameters are clearly better than the default."""
 
-from efcml.tuning.grid import PAPER_GRID, SHORT_GRID, Grid
 from efcml.tuning.result import TuningResult
-from efcml.tuning.search import SearchInterrupted, tune
+from efcml.tuning.search import PAPER_GRID, SHORT_GRID, Grid, tune
 
-__all__ = ["PAPER_GRID", "SHORT_GRID", "Grid", "SearchInterrupted", "TuningResult", "tune"]
+__all__ = ["PAPER_GRID", "SHORT_GRID", "Grid", "TuningResult", "tune"]

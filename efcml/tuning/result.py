@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from efcml.measures import MEASURES
-from efcml.studies.paired import difference
-from efcml.support.extras import extra_for
-from efcml.tuning.grid import in_words
+from efcml.measures import find
+from efcml.studies.intervals import Interval, paired_difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Facts, Floats
 
-SHOWN = ("pa", "ap")  # of every point, whichever measure decides
 BLOCK = 5  # neighbouring rows, which are often related, are drawn together
 
 
@@ -75,10 +72,9 @@ class TuningResult:
 
     def to_frame(self) -> DataFrame:
         """Return `rows` as a pandas DataFrame."""
-        with extra_for("to_frame"):
-            import pandas
+        import pandas as pd
 
-        return pandas.DataFrame(self.rows())
+        return pd.DataFrame(self.rows())
 
     def plot(self, ax: Axes | None = None, *, most: int = 20) -> Axes:
         """Draw what the best points gain on the default, with intervals."""
@@ -88,7 +84,7 @@ class TuningResult:
         points = map(in_words, self._points(rows))
         gains = ((row["gain"], row["low"], row["high"]) for row in rows)
         lines = {"gain on the default": dict(zip(points, gains, strict=True))}
-        return draw_differences(lines, ax=ax, xlabel=f"gain in {MEASURES[self.measure].title}")
+        return draw_differences(lines, ax=ax, xlabel=f"gain in {find(self.measure).title}")
 
     def to_json(self) -> str:
         """Return everything as JSON text, to be read by `from_json`."""
@@ -109,45 +105,30 @@ class TuningResult:
         return f"{ties}, {in_words(self.top)}; {found}"
 
 
-def sum_up(
-    points: Sequence[Facts], lines: Sequence[Facts], measure: str, params: Facts
-) -> TuningResult:
-    """Return the result of the records of all jobs, point by point."""
-    folds, table = len(lines) // len(points), list[dict[str, Any]]()
-    for place, point in enumerate(points):
-        own = lines[place * folds : (place + 1) * folds]
-        values = {name: MEASURES[name].value_of(join(own, name).sum(axis=0)) for name in SHOWN}
-        shown = {name: None if np.isnan(values[name]) else float(values[name]) for name in SHOWN}
-        rules = float(np.mean([line["rules"] for line in own]))
-        diverged = sum(line["diverged"] for line in own)
-        table.append(point | shown | {"rules": rules, "diverged": diverged})
-    tallies = join(lines, measure).reshape(len(points), -1, *np.shape(lines[0][measure])[1:])
-    found = compare(tallies, measure)
-    rows = tuple(row | verdict for row, verdict in zip(table, found, strict=True))
-    return TuningResult(tuple(points[0]), measure, params, rows)
-
-
-def join(lines: Sequence[Facts], measure: str) -> Floats:
-    """Return the tallies of all rows of some records."""
-    return np.concatenate([np.asarray(line[measure], dtype=float) for line in lines])
-
-
 def compare(tallies: Floats, measure: str) -> list[Facts]:
     """Return of every point the measure, its gain on the first one, and whether it is tied.
 
     Of tallies of shape (points, rows, 2, L): what every row adds to both sums of the measure.
     """
-    rows: list[Facts] = []
-    found = MEASURES[measure]
+    found = find(measure)
     values, up = found.value_of(tallies.sum(axis=1)), found.better == "up"
     if np.isnan(values).any():
         raise ValueError(f"no row that was held out has a value of {measure}.")
     best = int(values.argmax() if up else values.argmin())
-    options: Facts = {"value_of": found.value_of, "block": BLOCK}
-    options["comparisons"] = max(len(tallies) - 1, 1)
-    for value, own in zip(values, tallies[:, None], strict=True):
-        both = ((tallies[other][None], own)[:: 1 if up else -1] for other in (0, best))
-        gain, lead = (difference(*one, **options) for one in both)
-        bounds = {"gain": gain.mean, "low": gain.wide_low, "high": gain.wide_high}
-        rows.append({measure: float(value)} | bounds | {"tied": not lead.wide_high < 0.0})
+    number = max(len(tallies) - 1, 1)
+
+    def gain(own: Floats, other: int) -> Interval:
+        first, second = (tallies[other][None], own[None])[:: 1 if up else -1]
+        return paired_difference(first, second, found.value_of, BLOCK, number)
+
+    rows: list[Facts] = []
+    for value, own in zip(values, tallies, strict=True):
+        on_default, low, high = gain(own, 0)
+        bounds = {"gain": on_default, "low": low, "high": high}
+        rows.append({measure: float(value)} | bounds | {"tied": not gain(own, best).high < 0.0})
     return rows
+
+
+def in_words(point: dict[str, Any]) -> str:
+    """Return a point as it is written in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in point.items())

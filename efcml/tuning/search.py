@@ -1,41 +1,83 @@
-"""The search itself: jobs to a backend, their records to a folder, scores to a result."""
+"""The search: points of a grid by cross-validation over contiguous folds, each fold a stream."""
 
 from __future__ import annotations
 
-import json
+import itertools
 import warnings
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import hash as content_key
 
-from efcml import __version__
-from efcml.measures import MEASURES
-from efcml.support.checks import check_backend, check_choice, check_whole
-from efcml.support.folders import make_folder, replacing
+from efcml.evaluation.pipelines import is_pipeline, last_step
+from efcml.measures import MEASURES, find
+from efcml.studies.runs import Run, RunCache, Table
+from efcml.studies.workers import complete
+from efcml.support.checks import check_choice, check_whole
 from efcml.support.folds import contiguous_folds
-from efcml.support.jobs import run_local
-from efcml.support.progress import progress_bar
-from efcml.support.steps import is_pipeline, last_step
-from efcml.support.table_rows import take_rows
-from efcml.support.watch import busy, ticking
-from efcml.tuning.grid import SHORT_GRID, Grid, in_words, plain
-from efcml.tuning.result import TuningResult, sum_up
+from efcml.tuning.result import TuningResult, compare, in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas import DataFrame
 
-    from efcml.support.aliases import Facts, PathLike
+    from efcml.studies.workers import Progress
+    from efcml.support.aliases import Facts, Floats, PathLike
+
+SHOWN = ("pa", "ap")  # of every point, whichever measure decides
 
 
-class SearchInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a search; it says how many jobs were done."""
+@dataclass(frozen=True, init=False)
+class Grid:
+    """Every value of each parameter with every value of the others.
+
+    Parameters
+    ----------
+    **axes : value or sequence of values
+        By the name of a parameter of ``EFCMLClassifier``.
+
+    Examples
+    --------
+    >>> grid = Grid(vigilance=[0.8, 1.7], max_rules=[5, 20])
+    >>> len(grid), grid.points[1]
+    (4, {'vigilance': 0.8, 'max_rules': 20})
+    """
+
+    axes: dict[str, tuple[Any, ...]]
+
+    def __init__(self, **axes: Any) -> None:
+        read = {}
+        for name, values in axes.items():
+            single = isinstance(values, str) or not hasattr(values, "__iter__")
+            read[name] = tuple(map(plain, [values] if single else values))
+            if len({*read[name]}) < max(len(read[name]), 1):
+                raise ValueError(f"the grid needs values of {name}, each one once.")
+        object.__setattr__(self, "axes", read)
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """All points, each by the names of its parameters."""
+        products = itertools.product(*self.axes.values())
+        return [dict(zip(self.axes, values, strict=True)) for values in products]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python, anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+PAPER_GRID = Grid(
+    vigilance=[round(0.05 * step, 2) for step in range(2, 19)],
+    alpha=[0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0],
+    beta=[0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0],
+)
+# The default is in it. Vigilance goes from many births to none; alpha and beta are little and much.
+SHORT_GRID = Grid(vigilance=[0.5, 0.8, 1.2, 1.7, 2.5], alpha=[0.0, 0.5], beta=[0.1, 10.0])
 
 
 def tune(
@@ -50,7 +92,7 @@ def tune(
     jobs: int = 1,
     dask: Any = None,
     checkpoint: PathLike | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> TuningResult:
     """Compare the default with all points of a grid by cross-validation over contiguous folds.
 
@@ -73,14 +115,11 @@ def tune(
     pipeline : Pipeline, optional
         Of scikit-learn, with an ``EFCMLClassifier`` as its last step, whose parameters are
         searched. Copies of the whole are fitted; the pipeline itself stays as it is.
-    jobs : int
-        Processes on this machine; -1 for one on every core.
-    dask : str or distributed.Client, optional
-        A Dask cluster that runs the jobs instead; its scheduler and workers need efcml.
+    jobs, dask, progress
+        As in `Study.run`.
     checkpoint : path, optional
-        A folder that keeps what is done. With the same folder the search goes on where it ended.
-    progress : bool, optional
-        Whether to show a progress bar; None shows it on a terminal and in a notebook.
+        A folder that keeps what is done, by its content; with it the search goes on where it ended.
+        Studies and other searches may share it.
 
     Examples
     --------
@@ -91,33 +130,61 @@ def tune(
     >>> result.default, len(result.rows())
     ({'vigilance': 1.7}, 3)
     """
-    check_backend(jobs, dask)
     check_choice("measure", measure, MEASURES)
     n = check_rows(X, Y, folds)
-    with busy("loading", progress):  # numba, which takes seconds
-        model = make_model(params, pipeline)
-        points = list_points(model, grid)
-    # Without a folder nothing needs to be found again, and steps may be such as cannot be pickled.
-    search = "" if checkpoint is None else content_key([__version__, model.get_params(), X, Y])
-    shown = tuple(dict.fromkeys([measure, "pa", "ap"]))
-    work = [
-        Job(point, rows, shown, content_key([search, point, rows.start, rows.stop, shown]))
-        for point in points
-        for rows in contiguous_folds(n, folds)
+    model = make_model(params, pipeline)
+    points = list_points(model, grid)
+    table, held_out = Table(X, Y), contiguous_folds(n, folds)
+    runs = [fold_runs(model, point, table, held_out) for point in points]
+    cache, every = RunCache(checkpoint), [run for own in runs for run in own]
+    complete(cache, every, "tuning", jobs=jobs, dask=dask, progress=progress)
+    told = [" ".join((cache.facts(run) or {})["warnings"]) for run in every]
+    diverged = np.array(["DivergenceWarning" in text for text in told]).reshape(len(points), -1)
+    if diverged.any():
+        warn_of_divergence(int(diverged.sum()), diverged.size)
+    results = [[cache.result(run) for run in own] for own in runs]
+    tallies = {
+        name: [np.concatenate([one.tallies(name) for one in own]) for own in results]
+        for name in dict.fromkeys([*SHOWN, measure])
+    }
+    rows = [
+        point
+        | {name: value(name, tallies[name][place]) for name in SHOWN}
+        | {"rules": float(np.mean([one.rules[-1] for one in results[place]]))}
+        | {"diverged": int(diverged[place].sum())}
+        for place, point in enumerate(points)
     ]
-    record = Record(checkpoint, work)
-    try:
-        run_jobs(work, record, (model, X, Y), jobs, dask, progress)
-    except KeyboardInterrupt as interrupt:
-        raise SearchInterrupted(f"after {len(record)} of {len(work)} jobs") from interrupt
-    lines = [record[one.key] for one in work]
-    warn_of_divergence(lines)
-    return sum_up(points, lines, measure, fixed_params(model))
+    found = compare(np.stack(tallies[measure]), measure)
+    whole = tuple(row | verdict for row, verdict in zip(rows, found, strict=True))
+    return TuningResult(tuple(points[0]), measure, fixed_params(model), whole)
+
+
+def value(measure: str, tallies: Floats) -> float | None:
+    """Return a measure of tallies of rows, None if it has none."""
+    number = float(find(measure).value_of(tallies.sum(axis=0)))
+    return None if np.isnan(number) else number
+
+
+def fold_runs(model: Any, point: Facts, table: Table, held_out: Sequence[slice]) -> list[Run]:
+    """Return the runs of one point: every fold is a stream for a model of the other rows."""
+    own = deepcopy(model)
+    last_step(own).set_params(**point)
+    rows = np.arange(held_out[-1].stop)
+    return [
+        Run(
+            f"{in_words(point)}; rows {fold.start} to {fold.stop - 1} held out",
+            own,
+            table,
+            np.delete(rows, fold),
+            rows[fold],
+        )
+        for fold in held_out
+    ]
 
 
 def check_rows(X: Any, Y: Any, folds: int) -> int:
-    """Return the number of rows; what else is wrong with them the first job says."""
-    n, others = n_rows(X), n_rows(Y)
+    """Return the number of rows; what else is wrong with them the first run says."""
+    n, others = (one.shape[0] if hasattr(one, "shape") else len(one) for one in (X, Y))
     check_whole("folds", folds, least=2)
     if n != others:
         raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
@@ -154,113 +221,15 @@ def list_points(model: Any, grid: Any) -> list[Facts]:
     last = last_step(model)
     for name, values in grid.axes.items():
         check_choice("a name in the grid", name, last.get_params())
-        for value in values:  # a row is enough to be told what is allowed
-            type(last)(**{name: value}).partial_fit([[0.0]], [[0.0]])
+        for one in values:  # a row is enough to be told what is allowed
+            type(last)(**{name: one}).partial_fit([[0.0]], [[0.0]])
     default = {name: plain(last.get_params()[name]) for name in grid.axes}
     return [default, *(point for point in grid.points if point != default)]
 
 
-def run_jobs(
-    work: list[Job], record: Record, rest: Any, jobs: int, dask: Any, progress: bool | None
-) -> None:
-    """Run the jobs that the record lacks; ``rest`` goes to every job."""
-    from efcml import warmup
-    from efcml.support.cluster import run_dask
-
-    missing = [one for one in work if one.key not in record]
-    if missing and dask is None:
-        with busy("compiling, if it is the first time", progress):  # once, not in every process
-            warmup(asks=False, rare=False)
-    run, place = (run_local, jobs) if dask is None else (run_dask, dask)
-    bar = progress_bar(len(work), "tuning", unit="job", show=progress, initial=len(record))
-    # Closed at once, also after Ctrl-C: this ends what is still running.
-    with bar, ticking(bar), closing(run(missing, place, *rest, function=run_job)) as lines:
-        for line in lines:
-            record.add(line)
-            bar.update(1)
-
-
-def warn_of_divergence(lines: list[Facts]) -> None:
-    """Warn once if the guard has stopped rules of any job."""
+def warn_of_divergence(n: int, fits: int) -> None:
+    """Warn once if the guard has stopped rules of any run."""
     from efcml.model.warnings_of import DivergenceWarning
 
-    n = sum(line["diverged"] for line in lines)
-    if n:
-        text = f"rules ran away in {n} of {len(lines)} fits; the column diverged says where."
-        warnings.warn(text, DivergenceWarning, stacklevel=3)
-
-
-# -- jobs -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker needs to know besides the model and the rows."""
-
-    point: Facts
-    rows: slice  # held out
-    measures: tuple[str, ...]
-    key: str  # what its record is found by
-
-
-def run_job(job: Job, model: Any, X: Any, Y: Any) -> Facts:
-    """Return the record of one job, or raise an error that says in one line which one it was."""
-    try:
-        return score(job, deepcopy(model), X, Y)
-    except Exception as error:
-        kind = ValueError if isinstance(error, ValueError) else RuntimeError  # of what was given
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        where = f"rows {job.rows.start} to {job.rows.stop - 1} held out"
-        raise kind(f"{told} ({in_words(job.point)}; {where})") from error
-
-
-def score(job: Job, model: Any, X: Any, Y: Any) -> Facts:
-    """Fit the other rows, stream the fold; return what every row of it adds to each measure."""
-    from efcml.evaluation import prequential
-    from efcml.model.warnings_of import DivergenceWarning
-
-    rows = np.arange(n_rows(X))
-    new, rest = rows[job.rows], np.delete(rows, job.rows)
-    last_step(model).set_params(**job.point)
-    with warnings.catch_warnings(record=True) as told:  # the search warns once, at its end
-        warnings.simplefilter("always")
-        model.fit(take_rows(X, rest), take_rows(Y, rest))
-        result = prequential(model, take_rows(X, new), take_rows(Y, new), progress=False)
-    tallies = {}
-    for name in job.measures:
-        predicted, ready = result.taken_by(name)
-        tallies[name] = MEASURES[name].tallies(result.Y, predicted, ready=ready).tolist()
-    diverged = any(issubclass(one.category, DivergenceWarning) for one in told)
-    rules = int(result.rules[-1])
-    return {"key": job.key, "point": job.point, "rules": rules, "diverged": diverged} | tallies
-
-
-def n_rows(table: Any) -> int:
-    """Return the number of rows of a table of any kind."""
-    return table.shape[0] if hasattr(table, "shape") else len(table)
-
-
-class Record(dict[str, "Facts"]):
-    """Finished jobs by key; with a folder, a file for each, whole or not there."""
-
-    def __init__(self, folder: PathLike | None, jobs: list[Job]) -> None:
-        super().__init__()
-        self.folder = None if folder is None else Path(folder)
-        if self.folder is not None:
-            make_folder(self.folder)
-            self.update({job.key: line for job in jobs if (line := self.read(job.key))})
-
-    def read(self, key: str) -> Facts | None:
-        """Return what the folder has of a job; None if that is nothing, or cannot be used."""
-        try:
-            line = json.loads((Path(self.folder or "") / f"{key}.json").read_text("utf-8"))
-            return line if line["key"] == key else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-
-    def add(self, line: Facts) -> None:
-        """Keep the record of one job."""
-        self[line["key"]] = line
-        if self.folder is not None:
-            with replacing(self.folder / f"{line['key']}.json") as file:
-                file.write(json.dumps(line, default=str).encode())
+    text = f"rules ran away in {n} of {fits} fits; the column diverged says where."
+    warnings.warn(text, DivergenceWarning, stacklevel=3)

@@ -47,7 +47,7 @@ def run(sets=SETS, axes=AXES, jobs=2):
         | {axis: getattr(model, axis) for axis in axes}
         | made_by
         | study.noted(line, name)
-        | {"stopped": "DivergenceWarning" in str(study.findings.facts(name, line, 0)["warnings"])}
+        | {"stopped": "DivergenceWarning" in str(study.facts(line, name, 0)["warnings"])}
         for name in sets
         for line, model in models.items()
     ]

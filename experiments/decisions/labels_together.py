@@ -27,7 +27,7 @@ from inside import read
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml.measures import MEASURES, average_precision, calibration_error, reliability
-from efcml.studies.paired import difference, values_of
+from efcml.studies.intervals import paired_difference
 from efcml.studies.provenance import method
 from efcml.support.probability import squash
 from efcml_paper.scale import LARGE, SETS
@@ -53,12 +53,12 @@ def compare(measure, Y, before, after):
     Y, before, after = (part if part.ndim == 3 else part[None] for part in (Y, before, after))
     value_of = MEASURES[measure].value_of
     first, second = tallies(measure, Y, before), tallies(measure, Y, after)
-    found = difference(first, second, value_of=value_of, block=BLOCK)
-    values = [float(values_of(part, value_of).mean()) for part in (first, second)]
+    found = paired_difference(first, second, value_of, block=BLOCK)
+    values = [float(value_of(part.sum(axis=1)).mean()) for part in (first, second)]
     return {
         "before": values[0],
         "after": values[1],
-        "gain": [found.mean, found.low, found.high],
+        "gain": list(found),
     }
 
 

@@ -5,8 +5,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from efcml.measures import running_mean
-from efcml.studies.intervals import interval_of, resampled_means, shares_ahead, summarise
 from efcml.studies.study_data import BLOCK
+from efcml_paper.means import interval_of, resampled_means, shares_ahead, summarise
 from efcml_paper.plan import IDS, Plan
 from efcml_paper.run_records import unpack, unpack_shares
 from efcml_paper.runs import is_built_in, order_of

@@ -12,6 +12,7 @@ import json
 import efcml
 from efcml.studies import provenance
 from efcml.support.folders import make_folder, replacing
+from efcml.support.progress import is_watched
 from efcml.tuning import tune
 from efcml_paper.runs import make_run
 from efcml_paper.scale import LARGE
@@ -47,7 +48,9 @@ def search(run, grid, folds, workers, checkpoint, say):
     name, n, size = run.dataset, len(X), len(grid)
     say(f"tuning on {n} initial rows of {name}: {size} points, {folds} folds")
     make_folder(checkpoint.parent)
-    result = tune(X, Y, grid=grid, folds=folds, checkpoint=checkpoint, **workers)
+    progress = None if is_watched() else say  # in a log, a line now and then
+    options = {"grid": grid, "folds": folds, "checkpoint": checkpoint, "progress": progress}
+    result = tune(X, Y, **options, **workers)
     say(f"  {name}: {result!r}")
     inside = [row for row in result.rows() if is_in(grid, row)]
     points = sorted(inside, key=lambda row: (-row["pa"], -(row["ap"] or 0.0)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from efcml import ActiveLearner, Study, measures
 from efcml.studies import Variant
+from efcml.support.progress import is_watched
 from efcml_paper.run_records import pack, pack_shares
 from efcml_paper.runs import order_of
 from efcml_paper.simple_models import MODELS, make_model
@@ -26,6 +27,8 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
         say(f"{old} records come from another method or data and are made again")
     if missing:
         say(f"{len(missing)} runs to do ({len(wanted) - len(missing)} are there)")
+    if progress is None and not is_watched():
+        progress = say  # in a log, a line now and then
     for alone, place in ((False, workers), (True, {})):
         some = [run for run in missing if run.alone == alone]
         if some:
@@ -49,7 +52,7 @@ def run_study(runs, records, workers, progress=None):
         told = str(interrupt).replace("run() goes", "the same command goes")
         raise KeyboardInterrupt(told) from None
     finally:
-        done = [cell for cell in cells if study.plan.is_current(study.folder, cell)]
+        done = [cell for cell in cells if study.runs[cell] in study.cache]
         records.add(record_of(cells[cell], study) for cell in done)
         shutil.rmtree(folder)
 
@@ -64,7 +67,7 @@ def variant_of(run):
 def record_of(run, study):
     """Return the record of a run that a study did, ready for JSON."""
     rows, line, order = run.cell
-    result, facts = study.result(line, rows, order), study.findings.facts(rows, line, order)
+    result, facts = study.result(line, rows, order), study.facts(line, rows, order)
     n_rows, n_labels = result.Y.shape
     shares = np.empty((2, n_rows))
     shares[:, order_of(run, n_rows)] = (

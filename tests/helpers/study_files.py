@@ -3,7 +3,6 @@
 import numpy as np
 
 from efcml import EFCMLClassifier, datasets
-from efcml.studies import provenance
 
 QUICK = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3, "splitting": "off"}
 N_ROWS, N_INITIAL = 44, 20
@@ -28,18 +27,13 @@ def small_set(name="small", seed=0, n_initial=N_INITIAL, **more):
     return datasets.from_arrays(*rows(seed, **more), name=name, n_initial=n_initial)
 
 
-def keep_method(monkeypatch, name="m1"):
-    """Let the method not be found out by learning, which takes seconds."""
-    monkeypatch.setattr(provenance, "method", lambda: name)
-
-
 def scores(study):
     """Return all scores and rules of a study, run by run."""
     return {
         (data, name, order): (found.scores, found.rules, found.events)
         for data in study.data
         for name in study.models
-        for order in study.plan.orders
+        for order in study.orders
         for found in [study.result(name, data, order)]
     }
 

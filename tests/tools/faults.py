@@ -119,7 +119,7 @@ log-a-row-late active/active_learner.py
     self._note(self.rows - 1, => self._note(self.rows,
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
-foreign-learned-before-scored evaluation/foreign.py
+foreign-learned-before-scored evaluation/adapters.py
 -         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
 -         if t >= delay:
 -             adapter.learn(t - delay)
@@ -157,10 +157,10 @@ events-of-a-resumed-run cli/stream_run.py
     (rows + row, kind, uid) => (row, kind, uid)
 predictions-misnumbered cli/run_command.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
-orders-sorted-backwards studies/paired.py
-    return values[np.argsort(rows)] => return values[np.argsort(np.argsort(rows))]
-orders-share-a-model studies/cell_run.py
-    model = fitted if last else copy_fitted(fitted) => model = fitted
+orders-sorted-backwards studies/study.py
+    table[np.argsort(row)] for table, row => table[np.argsort(np.argsort(row))] for table, row
+orders-share-a-model studies/runs.py
+    fitted = model if one is runs[-1] else copy_fitted(model) => fitted = model
 winner-among-ties tuning/result.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
 unknown-counts-in-frequency report/labels.py

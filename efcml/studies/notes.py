@@ -1,0 +1,127 @@
+"""A study in sentences: what it is, and what its differences mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from efcml.measures import find
+from efcml.studies import USUAL
+
+if TYPE_CHECKING:
+    from efcml.studies.study import Study
+
+HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
+MOST_SENTENCES = 12  # of one kind
+MOST_NAMED = 6  # things of one kind in a sentence
+
+
+def title(measure: str) -> str:
+    """Return a measure, or another column of the table, for readers.
+
+    Examples
+    --------
+    >>> title("pa"), title("micro_f1"), title("ms_per_sample")
+    ('PA', 'micro F1', 'ms')
+    """
+    others = {"rules": "rules", "ms_per_sample": "ms"} | {name: name.upper() for name in USUAL}
+    return others.get(measure) or find(measure).title
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as 'no decision', '1 decision' or '2 decisions'."""
+    return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
+
+
+def head_line(study: Study) -> str:
+    """Return in one line what the study is and how far it has come."""
+    sizes = {"model": study.models, "data set": study.data, "order": study.orders}
+    counts = ", ".join(counted(len(things), noun) for noun, things in sizes.items())
+    return f"Study of {counts}: {study.done} of {study.total} runs done"
+
+
+def notes(study: Study, measures: Sequence[str]) -> list[str]:
+    """Return sentences on what the differences mean, and on what a reader should know."""
+    first = study.models[0]
+    pairs = [(data, model) for data, model in study.pairs() if study.orders_of(data, model, first)]
+    found = [about_intervals(study, measures), shown(study, pairs, measures)] if pairs else []
+    found += first_few([line for pair in pairs for line in about_change(study, *pair)])
+    return found + first_few(about_warnings(study)) + about_drift(study)
+
+
+def first_few(sentences: list[str]) -> list[str]:
+    """Return some sentences, and how many are left out."""
+    left = len(sentences) - MOST_SENTENCES
+    return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
+
+
+def about_intervals(study: Study, measures: Sequence[str]) -> str:
+    """Say what the intervals are."""
+    over = "samples and orders" if len(study.orders) > 1 else "samples, of one order only"
+    number = study.comparisons(measures)
+    many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
+    return (
+        f"Differences are to {study.models[0]}, in points, paired by sample; 95 % intervals over"
+        f" {over}, {many}."
+    )
+
+
+def shown(study: Study, pairs: list[tuple[str, str]], measures: Sequence[str]) -> str:
+    """Say which differences are surely not 0."""
+    number = study.comparisons(measures)
+    sides: dict[tuple[str, str, str], list[str]] = {}
+    for data, model in pairs:
+        for measure in measures:
+            interval = study.interval(data, model, study.models[0], measure, number)
+            if interval.shown:
+                side = "above" if interval.difference > 0 else "below"
+                sides.setdefault((model, side, data), []).append(title(measure))
+    if not sides:
+        return "No difference could be shown: every interval has 0 in it."
+    found = [
+        f"{model} {side} it in {' and '.join(names)} on {data}"
+        for (model, side, data), names in sides.items()
+    ]
+    left = len(found) - MOST_NAMED
+    named = "; ".join(found[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
+    return f"Shown: {named}. All other intervals have 0 in them."
+
+
+def about_change(study: Study, data: str, model: str) -> list[str]:
+    """Say it if a model hardly differs from the first in anything that it answered."""
+    change = study.change(data, model, study.models[0])
+    if not change.largest and not change.decisions:
+        return [
+            f"On {data}, {model} changed nothing at all: every score is the same to the last bit."
+        ]
+    if change.largest >= HARDLY:
+        return []
+    return [
+        f"On {data}, {model} changed no score by more than {change.largest:.1g}, and"
+        f" {counted(change.decisions, 'decision')} of {change.asked}."
+    ]
+
+
+def about_warnings(study: Study) -> list[str]:
+    """Say which runs warned of something, and of what."""
+    found = []
+    for data in study.data:
+        for model in study.models:
+            orders = study.orders_of(data, model)
+            lines = [study.facts(model, data, order)["warnings"] for order in orders]
+            warned = [one[0] for one in lines if one]
+            if warned:
+                many = f"{len(warned)} of {len(orders)} runs"
+                found.append(f"{many} of {model} on {data} warned: {warned[0]}")
+    return found
+
+
+def about_drift(study: Study) -> list[str]:
+    """Say it if a shuffle destroys what a stream is about."""
+    names = [name for name, one in study.sets.items() if one.dataset.marks and not one.redrawn]
+    if not names or study.orders == (0,):
+        return []
+    return [
+        f"{', '.join(names)} drifts, and a shuffle destroys the drift: use orders=1, or give a"
+        " built-in stream by its name."
+    ]
