@@ -75,8 +75,6 @@ def test_arrays_need_no_scikit_learn_and_estimators_become_its_own_when_it_comes
 
 
 FRAMES = {
-    "rules": lambda: fit_blocks().rules_.to_frame(),
-    "explanation": lambda: fit_blocks().explain(blocks()[0][3]).to_frame(),
     "result": lambda: prequential(fit_blocks(), *blocks(seed=1)).to_frame(),
     "questions": lambda: ActiveLearner(budget=0.1).to_frame(),
     "search": lambda: TuningResult(("beta",), "pa", {}, ({"beta": 0.1, "gain": 0.0},)).to_frame(),

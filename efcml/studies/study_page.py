@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from efcml import __version__, plots
 from efcml.explain.phrases import count
-from efcml.report.page import fill_page, section
-from efcml.report.parts import cell, paragraphs, table
-from efcml.report.pictures import embed_figure
+from efcml.report.page import Cell, Section, Table, picture, write_page
 from efcml.studies import provenance
 from efcml.studies.study_words import cells, columns, head_line, notes, title
 from efcml.support.folders import make_folder, whole_files
 from efcml.support.json_text import to_text
-from efcml.support.markup import escape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +36,7 @@ def write_study(study: Study, folder: PathLike, measures: Sequence[str]) -> list
         (place / "summary.json").write_text(text, encoding="utf-8")
         for name, figure in figures.items():
             plots.save_figure(figure, place / name)
-        page = make_page(study, figures, measures)
-        (place / "report.html").write_text(page, encoding="utf-8", errors="backslashreplace")
+        write_study_page(place / "report.html", study, figures, measures)
         return sorted(file.name for file in Path(place).iterdir())
 
 
@@ -116,29 +112,23 @@ def caption(study: Study, name: str) -> str:
     return f"{title(name)} along the stream, {orders}."
 
 
-def make_page(study: Study, figures: dict[str, Figure], measures: Sequence[str]) -> str:
-    """Return the page."""
-    lines = [
-        (f"{line[0]}/{line[1]}", line[0], "".join(cell(value, value) for value in line[1:]))
-        for line in cells(study, measures)
+def write_study_page(
+    path: Path, study: Study, figures: dict[str, Figure], measures: Sequence[str]
+) -> None:
+    """Write the page."""
+    lines = {f"{line[0]}/{line[1]}": line for line in cells(study, measures)}
+    whole = Table("study", head_line(study), columns(study, measures), lines)
+    drawn = [picture(figure, name, caption(study, name)) for name, figure in figures.items()]
+    sections = [
+        Section("table", "Table", [whole, *notes(study, measures)]),
+        Section("figures", "Figures", drawn),
+        Section("variants", "Models", [setting_table(study)]),
+        Section("method", "How the numbers were made", about_runs(study)),
     ]
-    whole = table("study", head_line(study), columns(study, measures), lines)
-    drawn = "\n".join(
-        f'<figure id="figure-{escape(name)}">\n{embed_figure(figure, caption(study, name))}\n'
-        f"<figcaption>{escape(caption(study, name))}</figcaption>\n</figure>"
-        for name, figure in figures.items()
-    )
-    body = [
-        section("table", "Table", f"{whole}\n{paragraphs(notes(study, measures))}"),
-        section("figures", "Figures", drawn),
-        section("variants", "Models", setting_table(study)),
-        section("method", "How the numbers were made", about_runs(study)),
-    ]
-    name = f"{', '.join(study.data)}: {', '.join(study.models)}"
-    return fill_page(name, __version__, "\n".join(body))
+    write_page(path, f"{', '.join(study.data)}: {', '.join(study.models)}", sections)
 
 
-def setting_table(study: Study) -> str:
+def setting_table(study: Study) -> Table:
     """Return the models with what is not the same in all of them."""
     found = {name: flatten(one.describe()) for name, one in study.plan.variants.items()}
     keys = list(dict.fromkeys(key for settings in found.values() for key in settings))
@@ -147,11 +137,11 @@ def setting_table(study: Study) -> str:
         for key in keys
         if len({str(one.get(key)) for one in found.values()}) > 1 or key == "class"
     ]
-    lines = [
-        (name, name, "".join(cell(one.get(key), one.get(key, "")) for key in varied))
+    lines = {
+        name: [name, *(Cell(one.get(key), str(one.get(key, ""))) for key in varied)]
         for name, one in found.items()
-    ]
-    return table("settings", "What differs between the models", ["model", *varied], lines)
+    }
+    return Table("settings", "What differs between the models", ["model", *varied], lines)
 
 
 def flatten(facts: Facts) -> Facts:
@@ -161,10 +151,10 @@ def flatten(facts: Facts) -> Facts:
     return own | {key: value for key, value in facts.items() if key != "model"}
 
 
-def about_runs(study: Study) -> str:
+def about_runs(study: Study) -> list[str]:
     """Return how runs were made, and with which versions."""
     versions = ", ".join(f"{name} {number}" for name, number in provenance.versions().items())
-    told = [
+    return [
         "Every model is fitted to the initial part of a data set; a copy of it goes through the"
         " stream in every order, test-then-train. Order 0 is that of the file, the others are"
         " shuffles of the stream, or new draws of a built-in stream.",
@@ -172,4 +162,3 @@ def about_runs(study: Study) -> str:
         " samples, and orders, with replacement.",
         f"Method {provenance.method()}; {versions}.",
     ]
-    return paragraphs(told)
