@@ -56,7 +56,7 @@ def test_parts_are_those_of_the_formulas(activation, bandwidth, far):
     X, Y = stream(40)
     options = QUICK | {"activation": activation, "bandwidth": bandwidth, "clip": 3.0}
     clf = EFCMLClassifier(**options).fit(X, Y)
-    x = X[7] + 50.0 * np.eye(3)[1] if far else X[7]
+    x = X[7] + 5.0 * np.eye(3)[1] if far else X[7]
     why = clf.explain(x)
     tau = 3.0 if bandwidth == "dimension" else 1.0
     typical, parts, psi = naive_parts(clf, X, x, tau, density=activation == "density")
@@ -187,6 +187,9 @@ def test_stages_of_ones_own_and_missing_features_are_part_of_the_sum():
     parts = why.activation[0] * rule.slopes * (filled - rule.scaled_center)
     assert_allclose(why.contributions[0], parts)
     assert "x1 (not given; taken as " in str(why)
+    wild = check_sums(clf, X[3] + 1e6 * np.eye(3)[1])
+    assert_allclose(wild.taken[1], why.taken[1])
+    assert wild.notes[-1] == "x1 is so far outside the initial rows that it counts as missing"
 
 
 def test_the_warm_up_answers_with_frequencies():

@@ -357,10 +357,10 @@ def test_a_rule_that_covers_all_is_the_background_and_stands_last(second, covers
     """Two clouds that lie apart, the second with so many rows; or a small one within the other."""
     rng = np.random.default_rng(0)
     n = 130 if second else 300
-    cloud = rng.normal(size=(second, 2)) + 20.0
+    cloud = rng.normal(size=(second, 2)) + (20.0 if second > 50 else 8.0)
     X = np.vstack([rng.normal(size=(n, 2)), cloud if second else np.full((12, 2), 4.0)])
     Y = (np.arange(len(X)) >= n).astype(float)[:, None]
-    vigilance = 1.5 if second else 2.5
+    vigilance = 1.5 if second > 50 else 2.5
     rules = EFCMLClassifier(**TWO_RULES | {"vigilance": vigilance, "cases": 0}).fit(X, Y).rules_
     assert len(rules) > 1
     assert [rule.covers_all for rule in rules] == [False] * (len(rules) - 1) + [covers]

@@ -74,7 +74,7 @@ def test_the_text_of_an_explanation():
     assert re.fullmatch(WHY, str(far))
     assert repr(far) == "Explanation(2 rules, 4 features, 2 labels)"
     assert "far outside" not in str(clf.explain(X[25]))
-    calm = str(clf.explain(X[25] + [0.0, 0.0, 0.0, 400.0])).splitlines()
+    calm = str(clf.explain(X[25] + [0.0, 0.0, 0.0, 70.0])).splitlines()
     assert calm[-2].startswith("remembered rows change no decision, and no score by more than .0")
     assert calm[-1] == WHY.splitlines()[-1]
 

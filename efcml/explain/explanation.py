@@ -111,7 +111,8 @@ class Explanation:
     afterwards : dict
         What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
     taken : array of shape (p,), optional
-        The row with what the rules expect of missing features (NaN in ``x``); None in the warm-up.
+        The row with what the rules expect of features that are missing (NaN in ``x``), or so wild
+        that they count as missing; None in the warm-up.
     """
 
     x: Floats
@@ -313,13 +314,18 @@ class Explanation:
     @property
     def notes(self) -> list[str]:
         """What else a reader should know, one sentence each."""
-        far = [self.feature_names[j] for j in np.flatnonzero(self.clipped)]
+        taken = self.x if self.taken is None else self.taken
+        wild = (taken != self.x) & ~np.isnan(self.x)
+        wild_words = "is so far outside the initial rows that it counts as missing"
+        far_words = "is far outside the initial rows and counts as less far"
+        far = [f"{self.feature_names[j]} {far_words}" for j in np.flatnonzero(self.clipped)]
+        far += [f"{self.feature_names[j]} {wild_words}" for j in np.flatnonzero(wild)]
         return [
             *(self._trust_notes() if len(self.rules) else []),
             *added_notes(self.afterwards, self.label_names),
             *known_notes(self.labels, self.label_names),
             *turned_notes(self.labels, self.label_names),
-            *(f"{name} is far outside the initial rows and counts as less far" for name in far),
+            *far,
         ]
 
     def _trust_notes(self) -> list[str]:

@@ -123,7 +123,7 @@ def explain_row(
         similarity,
         np.abs(scaled[0]) >= scaler.clip,
         find_addends(learner, blended + cases.sum(axis=0), score),
-        np.where(np.isnan(x), scaler.mean + scaler.scale * filled, x)[0],
+        np.where(np.isnan(scaled), scaler.mean + scaler.scale * filled, x)[0],
     )
 
 
