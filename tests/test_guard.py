@@ -16,7 +16,7 @@ from helpers.streams import assert_identical, make_params, random_rows, state_of
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
-from efcml.explain import explaining
+from efcml.explain import reading
 from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
@@ -137,13 +137,13 @@ def test_saving_and_streams_wait_too(tmp_path):
 
 
 def test_an_explanation_is_of_one_state(monkeypatch):
-    clf, plain, inside = make_face(), explaining.read_in_order, []
+    clf, plain, inside = make_face(), reading.read_in_order, []
 
     def watched(learner, *names):
         inside.append(guard.lock_of(learner)._is_owned())
         return plain(learner, *names)
 
-    monkeypatch.setattr(explaining, "read_in_order", watched)
+    monkeypatch.setattr(reading, "read_in_order", watched)
     clf.explain(X[0])
     assert inside == [True]
 

@@ -6,15 +6,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, hide, stream
+from helpers.pages import Page
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import entropy
 from sklearn.exceptions import NotFittedError
 
 from efcml import EFCMLClassifier
 from efcml.explain import read_rules
-from efcml.explain.columns import is_partition
-from efcml.explain.landscape import Exchange, Landscape, draw_rows
-from efcml.explain.sparse import thin_out
+from efcml.explain.background import is_partition
+from efcml.explain.choosing import Exchange, Landscape, draw_rows, thin_out
 from efcml.kernels.linalg import whole
 
 ONE_RULE = TWO_RULES | {"vigilance": 1e9}
@@ -75,7 +75,8 @@ def test_before_there_are_rules_there_is_nothing_to_read():
     warm = EFCMLClassifier(warmup_rows=50).partial_fit(X, Y)
     assert len(warm.rules_) == len(warm.rules_.to_frame()) == 0
     note = "no rules yet: label frequencies of 5 rows answer"
-    assert str(warm.rules_) == warm.rules_._repr_html_() == note and warm.rules_.trust is None
+    assert str(warm.rules_) == Page(warm.rules_._repr_html_()).text.strip() == note
+    assert warm.rules_.trust is None and warm.rules_.firing(X).shape == (5, 0)
     assert_array_equal(warm.rules_.importance(), np.zeros((3, 3)))
     assert_array_equal(warm.rules_.background.label_means, Y.mean(axis=0))
     for method in ("activations", "effective_rules", "trust"):
@@ -120,9 +121,10 @@ def test_rules_are_those_of_the_learner_in_units_of_the_data(several):
         assert_allclose(rule.sigma**2, np.diagonal(covariance), rtol=1e-9)
         for found in (rule.center, rules.centers[i]):
             assert_allclose(found, mean + scale * arrays.center[r, :3], rtol=1e-9)
-        for x, distance in zip(X, rules.squared_distances(X)[:, i], strict=True):
-            gap = x - rule.center
-            assert distance == pytest.approx(gap @ np.linalg.inv(covariance) @ gap)
+        for x, fired in zip(X, rules.firing(X)[:, i], strict=True):
+            gap, volume = x - rule.center, np.linalg.slogdet(covariance / np.outer(scale, scale))[1]
+            distance = gap @ np.linalg.inv(covariance) @ gap
+            assert fired == pytest.approx(np.exp(-0.5 * (distance + volume)))
         assert_array_equal(rule.scaled_weights, arrays.planes[r])
         assert_allclose(rule.effects, rule.slopes * rule.sigma / scale)
         importance += rule.share * np.abs(rule.effects).T
@@ -139,9 +141,14 @@ def test_activations_are_those_of_the_formula(bandwidth, activation):
     Y = hide(Y, 0.4)
     clf = EFCMLClassifier(**QUICK | options).fit(X, Y)
     found = clf.activations(X)
-    energies = clf.rules_.squared_distances(X)
+    gaps = X[:, None] - clf.rules_.centers
+    energies = np.einsum("nri,rij,nrj->nr", gaps, np.linalg.inv(clf.rules_.covariances), gaps)
+    nearest = energies.argmin(axis=1)
     if activation == "density":
         energies = energies + np.linalg.slogdet(clf.rules_.covariances)[1]
+        assert (nearest != found.argmax(axis=1)).any()
+    # Who fires most decides, by density unless volumes do not count.
+    assert_array_equal(clf.rules_.firing(X).argmax(axis=1), found.argmax(axis=1))
     logits = -energies / (2.0 * (3.0 if bandwidth == "dimension" else bandwidth))
     expected = np.exp(logits - logits.max(axis=1, keepdims=True))
     expected /= expected.sum(axis=1, keepdims=True)
@@ -237,12 +244,13 @@ def test_every_rival_is_told_apart():
     samples = tuple(draw_rows(center, np.eye(3), 20) for center in centers)
     some = Landscape(centers, same, same, np.zeros(3), np.array([5.0, 3.0, 2.0]), samples)
     every, blocks = np.ones(3, dtype=bool), [[0], [1], [2]]
-    assert some.telling(0, blocks, every, 4) == [0, 2]
-    assert [some.telling(rule, blocks, every, 1) for rule in (1, 2)] == [[0], [2]]
-    assert some.telling(0, blocks, np.array([False, True, True]), 1) == [2]
-    assert some.telling(0, blocks, ~every, 4) == []
-    assert_allclose(some._weigh_rivals(0), [0.55, 0.45])
-    assert land(rules=1).telling(0, BLOCKS, np.ones(4, dtype=bool), 4) == []
+    chosen, lost = some.choose(0, blocks, every, 4)
+    assert chosen == [0, 2] and lost == pytest.approx(1.0, abs=0.01)
+    assert [some.choose(rule, blocks, every, 1)[0] for rule in (1, 2)] == [[0], [2]]
+    chosen, lost = some.choose(0, blocks, np.array([False, True, True]), 1)
+    assert chosen == [2] and lost == pytest.approx(0.45, abs=0.02)  # the weight of that rival
+    assert some.choose(0, blocks, ~every, 4) == ([], 0.0)
+    assert land(rules=1).choose(0, BLOCKS, np.ones(4, dtype=bool), 4) == ([], 0.0)
     some, mean, second = land(), np.zeros(5), np.zeros((5, 5))
     for w, c, S in zip(some.shares, some.centers, some.covariances, strict=True):
         mean, second = mean + w * c, second + w * (S + np.outer(c, c))
@@ -291,9 +299,9 @@ def test_features_that_add_nothing_are_left_out():
 
 def test_tables_and_pictures_get_what_the_rules_say(two, several):
     table, drawn, usual = two.to_frame(), two.memberships(), two.background
-    for name in ("uid", "born", "decides", "support", "share", "antecedent", "consequent"):
+    for name in ("uid", "born", "decides", "weight", "support", "antecedent", "consequent"):
         assert table[name].tolist() == [getattr(rule, name) for rule in two]
-    assert_array_equal(table[["label0", "label1"]], [rule.label_means for rule in two])
+    assert_array_equal(table[["label0", "label1"]], [rule.label_shares for rule in two])
     assert drawn["feature_names"] == ["x0"]
     assert drawn["rule_names"] == [f"rule {rule.uid}" for rule in two]
     for i, rule in enumerate(two):
@@ -349,10 +357,10 @@ def test_a_rule_that_covers_all_is_the_background_and_stands_last(second, covers
     """Two clouds that lie apart, the second with so many rows; or a small one within the other."""
     rng = np.random.default_rng(0)
     n = 130 if second else 300
-    cloud = rng.normal(size=(second, 2)) + 20.0
+    cloud = rng.normal(size=(second, 2)) + (20.0 if second > 50 else 8.0)
     X = np.vstack([rng.normal(size=(n, 2)), cloud if second else np.full((12, 2), 4.0)])
     Y = (np.arange(len(X)) >= n).astype(float)[:, None]
-    vigilance = 1.5 if second else 2.5
+    vigilance = 1.5 if second > 50 else 2.5
     rules = EFCMLClassifier(**TWO_RULES | {"vigilance": vigilance, "cases": 0}).fit(X, Y).rules_
     assert len(rules) > 1
     assert [rule.covers_all for rule in rules] == [False] * (len(rules) - 1) + [covers]

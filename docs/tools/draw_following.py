@@ -36,7 +36,7 @@ def draw(records):
             ax.axvspan(start, end, color="#000000", alpha=0.06, linewidth=0)
             ax.axvline(start, color="#777777", linestyle=":", linewidth=1.0)
         ax.set_title(stream, fontsize=style.SMALL + 1, loc="left")
-        style.name_axes(ax, "row of the stream", "partial accuracy")
+        ax.set(xlabel="row of the stream", ylabel="partial accuracy")
     ax.plot([], [], color="#CC79A7", linewidth=5, label="rows at which rules tell of drift")
     handles = ax.get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)

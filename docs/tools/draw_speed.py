@@ -47,7 +47,7 @@ def draw(record):
             title_fontsize=style.SMALL - 0.5,
             alignment="left",
         )
-        style.name_axes(ax, WORDS[name], "ms per learned row")
+        ax.set(xlabel=WORDS[name], ylabel="ms per learned row")
     for ax in panels[len(names) :]:
         ax.set_axis_off()
     return figure

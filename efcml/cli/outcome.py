@@ -138,7 +138,7 @@ def write_pictures(
             classifier=run.model,
             active=run.active,
             dataset=ds,
-            figures=figures,
+            figures={name: place / f"{name}.svg" for name in figures},
             rules=rules,
         )
     for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:

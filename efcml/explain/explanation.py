@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.afterwards import tell_addends
-from efcml.explain.label_answer import tell_known, tell_turned
-from efcml.explain.learner_rules import NO_RULE
+from efcml.explain.document import Bar, Block, Table, as_html, as_text
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
-from efcml.explain.remembered import OLDER
 from efcml.explain.rulelist import RuleList
-from efcml.support.extras import extra_for
-from efcml.support.markup import Safe, bar, faint, join, lines, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.columns import Variable
-    from efcml.explain.label_answer import LabelAnswer
-    from efcml.explain.rule import Rule
+    from efcml.explain.background import Variable
     from efcml.support.aliases import Bools, Floats, Ints
 
-TYPICAL = "typical answer"  # stands for a feature in the table of contributions
-SIMILAR = "similar cases"  # likewise
-OLD = "an earlier row"
-KNOWING = "knowing"  # likewise, before the name of a known label
+TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
+NO_RULE = -1  # in the table: of what no rule adds
 LEAST_CORRECTION = 0.05  # of a score by the cases; below, and if no decision turns, none is named
-MOST_CASES = 3  # remembered rows that are named
+LEAST_ADDED = 0.005  # of a score; less is not worth a sentence
 THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
-MOST_LABELS = 8
-MOST_RULES = 5
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
-MOST_FEATURES = 3
 NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
+MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
+MOST_KNOWN, MOST_TURNED = 5, 8  # known labels, and turned decisions, that have a sentence
+ADDED = "{name} move {label} most, by {size}"
+ADDED_BY = {  # of addends for which the usual words would say nothing
+    "label frequencies": "the model has left the label frequencies too far of late: {label} is"
+    " drawn back most, by {size}"
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAnswer:
+    """What was decided of a row, and what known labels had to do with it.
+
+    Attributes
+    ----------
+    kind : str
+        The parameter ``decision``; "hamming" before there are rules.
+    score : array of shape (K,)
+        Given what is known.
+    decision : int array of shape (K,)
+    alone, without_cases : int array of shape (K,)
+        What is decided in the same way by the scores of the strongest rule, and of all rules.
+    thresholds : array of shape (K,)
+        The score from which on a label is said; for "subset" no more than where it would be.
+    known : array of shape (K,)
+        Labels that were given; NaN for the others.
+    added : dict
+        What each known label adds to all, (K,), by its number; to itself, what it lacked.
+    """
+
+    kind: str
+    score: Floats
+    decision: Ints
+    alone: Ints
+    without_cases: Ints
+    thresholds: Floats
+    known: Floats
+    added: Mapping[int, Floats] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> Bools:
+        """Which labels were given (K,)."""
+        return ~np.isnan(self.known)
+
+    @property
+    def all_added(self) -> Floats:
+        """What all known labels add together (K,)."""
+        return sum(self.added.values(), np.zeros(len(self.score)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +111,8 @@ class Explanation:
     afterwards : dict
         What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
     taken : array of shape (p,), optional
-        The row with what the rules expect of missing features (NaN in ``x``); None in the warm-up.
+        The row with what the rules expect of features that are missing (NaN in ``x``), or so wild
+        that they count as missing; None in the warm-up.
     """
 
     x: Floats
@@ -143,27 +180,8 @@ class Explanation:
     @cached_property
     def by_variable(self) -> Floats:
         """The same, columns of a group taken together (things, K)."""
-        return np.array(
-            [self.by_feature[list(thing.columns)].sum(axis=0) for thing in self._variables]
-        )
-
-    def _value(self, thing: Variable) -> str:
-        """Return a thing with its value in the row."""
-        values = self.x[list(thing.columns)]
-        if np.isnan(values).any():
-            return f"{thing.name} ({self._missing(thing)})"
-        if thing.kind == "number":
-            return f"{thing.name} ({plain_number(values[0])})"
-        if thing.kind == "flag":
-            return f"{thing.name} ({'yes' if values[0] >= 0.5 else 'no'})"
-        held = [name for name, value in zip(thing.values, values, strict=True) if value >= 0.5]
-        return f"{thing.name} ({' and '.join(held) or 'another'})"
-
-    def _missing(self, thing: Variable) -> str:
-        """Say what a thing that is missing in the row was taken for."""
-        if self.taken is None or thing.kind != "number":
-            return "not given"
-        return f"not given; taken as {plain_number(self.taken[thing.columns[0]])}"
+        sums = [self.by_feature[list(thing.columns)].sum(axis=0) for thing in self._variables]
+        return np.array(sums)
 
     @cached_property
     def by_rule(self) -> Floats:
@@ -200,25 +218,30 @@ class Explanation:
         "knowing ..." what each known label adds; the rule of these is -1, as it is during the
         warm-up.
         """
-        with extra_for("to_frame"):
-            import pandas
+        import pandas
 
-        columns = ["rule", "label", "feature"]
-        uids = [rule.uid for rule in self.rules]
-        values = np.concatenate([self.typical[:, :, None], self.contributions], axis=2)
-        names = uids, list(self.label_names), [TYPICAL, *self.feature_names]
-        index = pandas.MultiIndex.from_product(names, names=columns)
-        if len(self.case_rows) or not uids:
-            rest = self.by_cases if uids else self.base
-            more = [NO_RULE], list(self.label_names), [SIMILAR if uids else TYPICAL]
-            index = index.append(pandas.MultiIndex.from_product(more, names=columns))
-            values = np.append(values, rest)
-        knowing = {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
-        for name, added in (dict(self.afterwards) | knowing).items():
-            more = [NO_RULE], list(self.label_names), [name]
-            index = index.append(pandas.MultiIndex.from_product(more, names=columns))
-            values = np.append(values, added)
-        return pandas.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
+        parts = [
+            (rule.uid, name, values)
+            for rule, typical, by_feature in zip(
+                self.rules, self.typical, self.contributions, strict=True
+            )
+            for name, values in zip(
+                (TYPICAL, *self.feature_names), (typical, *by_feature.T), strict=True
+            )
+        ]
+        rest = dict(self.afterwards)
+        rest |= {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
+        if not parts:
+            rest = {TYPICAL: self.base} | rest
+        elif len(self.case_rows):
+            rest = {SIMILAR: self.by_cases} | rest
+        parts += [(NO_RULE, name, added) for name, added in rest.items()]
+        lines = [
+            (uid, label, name, value)
+            for uid, name, values in parts
+            for label, value in zip(self.label_names, values.tolist(), strict=True)
+        ]
+        return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
 
     # -- words ------------------------------------------------------------------------------
 
@@ -230,45 +253,105 @@ class Explanation:
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
         return f"{few} of {len(self.rules)} rules make up {percent(NEARLY_ALL)} of the answer"
 
+    def blocks(self) -> list[Block | Table]:
+        """Return the explanation as it is read: labels, rules, and what else there is to know."""
+        rules = [
+            self._rule_block(i)
+            for i, activation in enumerate(self.activation[:MOST_RULES])
+            if activation >= LEAST_ACTIVATION
+        ]
+        notes = [Block("", [(0, note) for note in self.notes])] if self.notes else []
+        return [Block(self.title), self._label_table(), *rules, *notes]
+
+    def _shown(self) -> list[int]:
+        """Return the labels to show: all, or those with the highest scores."""
+        if len(self.score) <= MOST_LABELS:
+            return list(range(len(self.score)))
+        return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
+
+    def _label_table(self) -> Table:
+        """Return score, decision, and what moved it most, of each label shown."""
+        shown, with_cases = self._shown(), bool(len(self.case_rows))
+        rows = []
+        for k in shown:
+            effects = self.by_variable[:, k]
+            moved = [
+                f"{self._value(self._variables[i])} {signed(effects[i])}"
+                for i in strongest(effects, MOST_FEATURES)
+            ]
+            known = ", known" if self.labels.is_known[k] else ""
+            decision = f"{'yes' if self.decision[k] else 'no'}{known}"
+            row = [self.label_names[k], Bar(short(self.score[k]), self.score[k]), decision]
+            row += [short(self.base[k]), *[signed(self.by_cases[k])] * with_cases]
+            rows.append([*row, ", ".join(moved)])
+        head = ["label", "score", "", "base", *["cases"] * with_cases, "moved most by"]
+        left = len(self.score) - len(shown)
+        return Table(head, rows, f"and {left} labels with lower scores" if left else "")
+
+    def _value(self, thing: Variable) -> str:
+        """Return a thing with its value in the row."""
+        values = self.x[list(thing.columns)]
+        if np.isnan(values).any():
+            expected = self.taken is not None and thing.kind == "number"
+            taken = plain_number(self.taken[thing.columns[0]]) if expected else ""  # type: ignore[index]
+            words = f"not given; taken as {taken}" if expected else "not given"
+        elif thing.kind == "number":
+            words = plain_number(values[0])
+        elif thing.kind == "flag":
+            words = "yes" if values[0] >= 0.5 else "no"
+        else:
+            pairs = zip(thing.values, values, strict=True)
+            words = " and ".join(name for name, value in pairs if value >= 0.5) or "another"
+        return f"{thing.name} ({words})"
+
+    def _rule_block(self, i: int) -> Block:
+        """Return a rule, how strongly it fires, and what it adds to the labels shown."""
+        rule, activation = self.rules[i], self.activation[i]
+        adds = (f"{self.label_names[k]} {signed(self.by_rule[i, k])}" for k in self._shown())
+        title = Bar(f"rule {rule.uid}, activation {percent(activation)}", activation)
+        return Block(title, [(1, rule.condition), (1, f"adds {', '.join(adds)}")])
+
     @property
     def notes(self) -> list[str]:
         """What else a reader should know, one sentence each."""
-        far = [self.feature_names[j] for j in np.flatnonzero(self.clipped)]
-        trust = self._tell_trust() if len(self.rules) else []
-        return (
-            trust
-            + tell_addends(dict(self.afterwards), self.label_names)
-            + tell_known(self.labels, self.label_names)
-            + tell_turned(self.labels, self.label_names)
-            + [f"{name} is far outside the initial rows and counts as less far" for name in far]
-        )
-
-    def _tell_trust(self) -> list[str]:
-        """Say how far the strongest rule, and all rules, answer as the model does."""
-        uid = self.rules[0].uid
-        told = [f"rule {uid} alone decides {self._compare(self.labels.alone)}"]
-        if not len(self.case_rows):
-            return told
-        if not self.cases_matter:
-            size = short(float(np.abs(self.by_cases).max()))
-            return [*told, f"remembered rows change no decision, and no score by more than {size}"]
-        largest = int(np.abs(self.by_cases).argmax())
+        taken = self.x if self.taken is None else self.taken
+        wild = (taken != self.x) & ~np.isnan(self.x)
+        wild_words = "is so far outside the initial rows that it counts as missing"
+        far_words = "is far outside the initial rows and counts as less far"
+        far = [f"{self.feature_names[j]} {far_words}" for j in np.flatnonzero(self.clipped)]
+        far += [f"{self.feature_names[j]} {wild_words}" for j in np.flatnonzero(wild)]
         return [
-            *told,
-            f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
-            f"remembered rows move {self.label_names[largest]} most, by "
-            f"{signed(self.by_cases[largest])}; the most similar: {self._name_cases()}",
+            *(self._trust_notes() if len(self.rules) else []),
+            *added_notes(self.afterwards, self.label_names),
+            *known_notes(self.labels, self.label_names),
+            *turned_notes(self.labels, self.label_names),
+            *far,
         ]
 
-    def _name_cases(self) -> str:
-        """Name the most similar remembered rows, each once, and say which is the row itself."""
+    def _trust_notes(self) -> list[str]:
+        """Say how far the strongest rule, and all rules, answer as the model does."""
+        notes = [f"rule {self.rules[0].uid} alone decides {self._compare(self.labels.alone)}"]
+        if not len(self.case_rows):
+            return notes
+        if not self.cases_matter:
+            size = short(float(np.abs(self.by_cases).max()))
+            return [*notes, f"remembered rows change no decision, and no score by more than {size}"]
+        largest, similar = int(np.abs(self.by_cases).argmax()), self._similar_rows()
+        return [
+            *notes,
+            f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
+            f"remembered rows move {self.label_names[largest]} most, by "
+            f"{signed(self.by_cases[largest])}"
+            + (f"; the most similar: {similar}" * bool(similar)),
+        ]
+
+    def _similar_rows(self) -> str:
+        """Name the most similar remembered rows, each once; not the row itself."""
         named: dict[object, str] = {}
         for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
-            how = "this row itself" if likeness >= THE_SAME else percent(likeness)
-            older = row == OLDER
-            named.setdefault(
-                (older, i if older else row), f"{OLD if older else f'row {row}'} ({how})"
-            )
+            if likeness < THE_SAME:
+                name, key = (f"row {row}", int(row)) if row >= 0 else ("an earlier row", -1 - i)
+                named.setdefault(key, f"{name} ({percent(likeness)})")
         return ", ".join([*named.values()][:MOST_CASES])
 
     def _compare(self, decided: Ints) -> str:
@@ -280,80 +363,15 @@ class Explanation:
         more = ", ..." if len(other) > MOST_LABELS else ""
         return f"otherwise for {count(len(other), 'label')}: {names}{more}"
 
-    def _labels(self) -> list[int]:
-        """Return the labels to show: all, or those with the highest scores."""
-        if len(self.score) <= MOST_LABELS:
-            return list(range(len(self.score)))
-        return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
-
-    def _label_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield name, score, decision, base, cases and strongest features of each label shown."""
-        for k in self._labels():
-            effects = self.by_variable[:, k]
-            moved = [
-                f"{self._value(self._variables[i])} {signed(effects[i])}"
-                for i in strongest(effects, MOST_FEATURES)
-            ]
-            decision = "yes" if self.decision[k] else "no"
-            decision += ", known" if self.labels.is_known[k] else ""
-            parts = [short(self.base[k])]
-            if len(self.case_rows):
-                parts.append(signed(self.by_cases[k]))
-            yield self.label_names[k], self.score[k], decision, *parts, ", ".join(moved)
-
-    @property
-    def _head(self) -> list[str]:
-        parts = ["base", "cases"] if len(self.case_rows) else ["base"]
-        return ["label", "score", "", *parts, "moved most by"]
-
-    def _shown_rules(self) -> Iterator[tuple[Rule, float, Floats]]:
-        """Yield rule, activation and its part of every shown label, strongest first."""
-        for i, rule in enumerate(self.rules[:MOST_RULES]):
-            if self.activation[i] >= LEAST_ACTIVATION:
-                yield rule, self.activation[i], self.by_rule[i, self._labels()]
-
-    def text(self) -> str:
-        """Return the explanation as plain text."""
-        rows: list[Sequence[str]] = [self._head]
-        rows += [(name, short(score), *rest) for name, score, *rest in self._label_rows()]
-        parts = [self.title, "", *align(rows)]
-        hidden = len(self.score) - len(self._labels())
-        if hidden:
-            parts.append(f"and {hidden} labels with lower scores")
-        names = [self.label_names[k] for k in self._labels()]
-        for rule, activation, adds in self._shown_rules():
-            added = (f"{name} {signed(value)}" for name, value in zip(names, adds, strict=True))
-            parts += ["", f"rule {rule.uid}, activation {percent(activation)}"]
-            parts += [f"  {rule.condition}", f"  adds {', '.join(added)}"]
-        return "\n".join(parts + [""] * bool(self.notes) + self.notes)
-
     def __str__(self) -> str:
-        return self.text()
+        return as_text(self.blocks())
 
     def __repr__(self) -> str:
         sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
         return f"Explanation({sizes})"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, bar(score, short(score)), *rest) for name, score, *rest in self._label_rows()
-        ]
-        numbers = range(3, len(self._head) - 1)
-        labels = table(self._head, rows, caption=self.title, right=tuple(numbers))
-        names = [self.label_names[k] for k in self._labels()]
-        rows = [
-            (
-                rule.uid,
-                bar(activation, percent(activation)),
-                join(" AND ", rule.terms) or rule.antecedent,
-                *map(signed, adds),
-            )
-            for rule, activation, adds in self._shown_rules()
-        ]
-        numbers = range(3, 3 + len(names))
-        rules = table(["rule", "activation", "IF", *names], rows, right=(0, *numbers))
-        notes = lines(*map(faint, self.notes))
-        return Safe(labels + (rules if rows else "") + notes)
+        return as_html(self.blocks())
 
 
 def strongest(effects: Floats, n: int) -> list[int]:
@@ -362,7 +380,42 @@ def strongest(effects: Floats, n: int) -> list[int]:
     return [j for j in order if effects[j] != 0.0]
 
 
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows of a table as lines of text."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+def added_notes(addends: Mapping[str, Floats], label_names: Sequence[str]) -> list[str]:
+    """Say of each addend that moves a label which one it moves most, and by how much."""
+    notes = []
+    for name, added in addends.items():
+        k = int(np.abs(added).argmax())
+        if abs(added[k]) >= LEAST_ADDED:
+            words = ADDED_BY.get(name, ADDED)
+            notes.append(words.format(name=name, label=label_names[k], size=signed(added[k])))
+    return notes
+
+
+def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
+    """Say what each known label moves most, the strongest first."""
+    others = np.flatnonzero(~answer.is_known)
+    if not answer.added or not len(others):
+        return []
+    moves = []
+    for k, added in answer.added.items():
+        other = others[np.abs(added[others]).argmax()]
+        there = "there" if answer.known[k] else "not there"
+        words = f"knowing that {label_names[k]} is {there} moves {label_names[other]} most, by "
+        moves.append((abs(added[other]), f"{words}{signed(added[other])}"))
+    moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
+    notes = [words for size, words in moves if size >= LEAST_ADDED]
+    return notes or ["what is known says next to nothing of the other labels"]
+
+
+def turned_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
+    """Say which labels are decided otherwise than from a score of .5 on, and why."""
+    turned = (answer.decision != (answer.score >= 0.5)) & ~answer.is_known
+    notes = []
+    for k in np.flatnonzero(turned)[:MOST_TURNED]:
+        yes, name = answer.decision[k], label_names[k]
+        if answer.kind == "subset":
+            notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")
+        else:
+            only, threshold = "" if yes else "only ", short(answer.thresholds[k])
+            notes.append(f"{name} is said {only}from {threshold} on")
+    return notes

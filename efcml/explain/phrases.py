@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from efcml.support.levels import CUTS, LEVELS
+from efcml.support.reading import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,6 @@ ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
 NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
 FREQUENT = 0.15  # ... that is frequent elsewhere
-NEXT_TO_NOTHING = 1e-9  # rows, from which no share can be told
-SURE = 1.96  # standard errors: the interval holds in 95 of 100 cases
 
 
 class Term(NamedTuple):
@@ -118,23 +116,6 @@ def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) 
         return Term(name, f"often {values[best]}", float(shares[best]), math.nan)
     words = " or ".join(values[i] for i in order[:needed])
     return Term(name, words, float(min(sums[needed - 1], 1.0)), math.nan)
-
-
-def interval(share: float, rows: float) -> tuple[float, float]:
-    """Return between which values a share lies that was seen in so many rows (Wilson).
-
-    Examples
-    --------
-    >>> low, high = interval(0.8, 100.0)
-    >>> round(low, 3), round(high, 3), interval(0.3, 0.0)
-    (0.711, 0.867, (0.0, 1.0))
-    """
-    if rows < NEXT_TO_NOTHING:
-        return 0.0, 1.0
-    square = SURE**2 / rows
-    middle = (share + square / 2.0) / (1.0 + square)
-    half = math.sqrt(share * (1.0 - share) * square + square**2 / 4.0) / (1.0 + square)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def distinctness(z: Floats, width: Floats) -> Floats:

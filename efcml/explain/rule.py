@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain.background import Background
+from efcml.explain.choosing import SparsePlanes, thin_out
+from efcml.explain.document import Bar, Block, as_text
 from efcml.explain.phrases import (
+    NARROW,
     NONE_OF_IT,
     Push,
     Tendency,
@@ -18,17 +21,18 @@ from efcml.explain.phrases import (
     distinctness,
     flag_term,
     group_term,
-    interval,
     level,
     percent,
 )
-from efcml.explain.sparse import SparsePlanes, thin_out
+from efcml.support.reading import CUTS, wilson
 
 if TYPE_CHECKING:
-    from efcml.explain.columns import Variable
+    from efcml.explain.background import Variable
     from efcml.support.aliases import Floats
 
 MOST_TERMS = 4
+SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
+HARDLY_APART = 0.05  # terms that take less are not worth a sentence
 DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
 VISIBLE = 0.1  # of the same; where a rule lies as all rows do, its place says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
@@ -184,18 +188,22 @@ class Rule:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
-        nothing, even if the rule depends on how they go with others.
+        nothing, even if the rule depends on how they go with others. So are features in which the
+        rule is in the middle, unless these few terms really set it apart.
         """
-        land = self.background.landscape
+        land, things = self.background.landscape, self.background.columns.variables
         if land is None or self.covers_all:
             return []
-        variables = self.background.columns.variables
-        blocks = [variable.columns for variable in variables]
-        distinct = self.distinctness
+        blocks, distinct = [thing.columns for thing in things], self.distinctness
         visible = np.array([distinct[list(block)].max() for block in blocks])
         allowed = visible >= min(VISIBLE, visible.max())
-        chosen = land.telling(self.place, blocks, allowed, MOST_TERMS)
-        return [self._term(variables[i]) for i in chosen]
+        chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
+        z, width = self.position
+        middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > NARROW)
+        unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
+        if lost < SET_APART and not unusual[chosen].all():
+            chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
+        return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
     def _term(self, variable: Variable) -> Term:
         columns = list(variable.columns)
@@ -227,13 +235,13 @@ class Rule:
         """
         answer, usual = self.label_shares, self.background.label_means
         gap = np.nan_to_num(np.abs(answer - usual))
-        found = []
-        for k in np.argsort(-gap, kind="stable"):
-            low, high = interval(float(answer[k]), float(self.label_rows[k]))
-            if gap[k] >= LEAST_GAP and not low <= usual[k] <= high:
-                numbers = float(answer[k]), float(usual[k]), low, high
-                found.append(Tendency(self.label_names[k], *numbers))
-        return found[:MOST_TENDENCIES]
+        low, high = wilson(answer, self.label_rows)
+        unlike = (gap >= LEAST_GAP) & ((usual < low) | (usual > high))
+        return [
+            Tendency(self.label_names[k], *(float(v[k]) for v in (answer, usual, low, high)))
+            for k in np.argsort(-gap, kind="stable")
+            if unlike[k]
+        ][:MOST_TENDENCIES]
 
     def important(self, label: int | str, n: int = MOST_PUSHES) -> list[Push]:
         """Return the features that move a label most inside the rule, as (feature, effect).
@@ -256,7 +264,7 @@ class Rule:
         """The IF part, without the word."""
         if self.covers_all:
             return "otherwise" if self.background.n_rules > 1 else "always"
-        return " AND ".join(map(str, self.terms)) or "nothing that can be named"
+        return " AND ".join(map(str, self.terms)) or "nothing simple sets it apart"
 
     @property
     def consequent(self) -> str:
@@ -323,8 +331,8 @@ class Rule:
 
     @property
     def condition(self) -> str:
-        """The IF part with its word; OTHERWISE for the background."""
-        return self.antecedent.upper() if self.covers_all else f"IF {self.antecedent}"
+        """The IF part with its word, or why there is none, in capitals."""
+        return f"IF {self.antecedent}" if self.terms else self.antecedent.upper()
 
     def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
@@ -338,15 +346,14 @@ class Rule:
         answers = np.where(self.label_rows > 0.0, self.label_shares, self.probabilities)
         usual = self.background.label_means
         shown = np.sort(np.argsort(-np.abs(answers - usual), kind="stable")[:most])
-        pairs = zip(answers[shown].tolist(), self.label_rows[shown].tolist(), strict=True)
-        bounds = np.reshape([interval(*pair) for pair in pairs], (-1, 2))
+        low, high = wilson(answers[shown], self.label_rows[shown])
         return {
             "title": self.title,
             "conditions": [str(term) for term in self.terms] or [self.antecedent.upper()],
             "label_names": [self.label_names[k] for k in shown],
             "answers": answers[shown],
-            "low": bounds[:, 0],
-            "high": bounds[:, 1],
+            "low": low,
+            "high": high,
             "usual": usual[shown],
         }
 
@@ -358,9 +365,14 @@ class Rule:
             f"learned from {count(round(self.weight), 'row')}, born in row {self.born}"
         )
 
+    def block(self, widest: float = 1.0) -> Block:
+        """Return the rule as it is read; ``widest`` is the share of rows that fills the bar."""
+        title = Bar(self.title, self.decides / (widest or 1.0))
+        lines = [(1, self.condition), (1, f"THEN {self.consequent}")]
+        return Block(title, lines + [(2, trend) for trend in self.trends])
+
     def __str__(self) -> str:
-        parts = [self.title, f"  {self.condition}", f"  THEN {self.consequent}"]
-        return "\n".join(parts + [f"    {trend}" for trend in self.trends])
+        return as_text([self.block()])
 
     def __repr__(self) -> str:
         return f"Rule({self.uid}, {self.sentence()!r})"

@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.afterwards import find_addends
+from efcml.explain.document import Block, as_text
 from efcml.explain.phrases import count, percent, short
-from efcml.explain.remembered import remembered_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from efcml.explain.rule import Rule
-    from efcml.model.learner import Learner
     from efcml.support.aliases import Floats
-
-LEARNED = "learned row"
-GIVEN = "row"
 
 
 @dataclass(frozen=True)
@@ -61,12 +53,12 @@ class Trust:
         return 1.0 - self.rules
 
     @property
-    def sentences(self) -> list[str]:
+    def block(self) -> Block:
         """The same in words, one sentence each."""
         rows = count(self.rows, "row")
-        rows = f"the last {rows} that it has learned" if self.source == LEARNED else rows
+        rows = f"the last {rows} that it has learned" if self.source == "learned row" else rows
         after = "cases and what errors taught turn" if self.taught else "cases turn"
-        return [
+        sentences = [
             f"by {rows}: {share(self.strongest)} of all decisions "
             f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
             f"its slopes",
@@ -74,9 +66,10 @@ class Trust:
             f"move a score by {short(self.correction)} on average",
             f"half of the rows are decided by at most {self.effective:.1f} effective rules",
         ]
+        return Block("how far to trust the reading", [(1, sentence) for sentence in sentences])
 
     def __str__(self) -> str:
-        return "\n".join(["how far to trust the reading", *(f"  {s}" for s in self.sentences)])
+        return as_text([self.block])
 
 
 def share(value: float) -> str:
@@ -88,40 +81,6 @@ def share(value: float) -> str:
     ('100 %', '99.9 %', '0 %', '0.004 %')
     """
     return "99.9 %" if 0.995 < value < 1.0 else percent(value)
-
-
-def measure_trust(learner: Learner, rules: Sequence[Rule], rows: Floats, source: str) -> Trust:
-    """Return how well simpler readings agree with a fitted learner at some scaled rows.
-
-    ``rules`` are in the order of the learner's arrays.
-    """
-    scores, taken = learner.score_scaled(rows), learner.fill(rows)
-    psi = learner.rules.activations(taken)
-    winner = psi.argmax(axis=1)
-    blended, alone, thin = (np.zeros_like(scores) for _ in range(3))
-    for r, rule in enumerate(rules):
-        heights = taken @ rule.slopes.T + rule.scaled_weights[:, -1]
-        blended += psi[:, [r]] * heights
-        own = winner == r
-        alone[own] = heights[own]
-        thin[own] = rule.answer + (taken[own] - rule.scaled_center) @ rule.sparse.slopes.T
-    # All are decided as the model decides, by its thresholds or as whole sets.
-    decided = learner.answer_scores(scores).decisions
-    strongest, sparse, together = (
-        float((learner.answer_scores(part).decisions == decided).mean())
-        for part in (alone, thin, blended)
-    )
-    said = blended[0] + remembered_by(learner, taken[:1])[0].sum(axis=0)
-    return Trust(
-        len(rows),
-        source,
-        strongest,
-        sparse,
-        together,
-        float(np.abs(scores - blended).mean()),
-        float(np.median(count_effective(psi))),
-        bool(find_addends(learner, said, scores[0])),
-    )
 
 
 def count_effective(activations: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, line styles, figures, marks of rows, files."""
+"""What all pictures share: colours, dashes, names, figures, marks of rows, files."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from efcml.support.aliases import PathLike
+    from efcml.support.aliases import Floats, PathLike
+
+Dash: TypeAlias = str | tuple[float, Sequence[float]]
+Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 
 # Okabe and Ito's palette without its yellow, which is too light for lines. The order alternates
 # dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
 COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-Dash: TypeAlias = str | tuple[float, Sequence[float]]
-Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 DASHES: tuple[Dash, ...] = (
     "-",
     (0, (5, 1.5)),
@@ -31,24 +33,20 @@ DASHES: tuple[Dash, ...] = (
 GREY = "#666666"
 PALE = "#e4e4e4"
 SMALL = 8.5
-DOTS_PER_INCH = 150
-LONGEST = 26  # letters of a name
-FILES: Any = {"svg.hashsalt": "efcml", "svg.fonttype": "none", "pdf.fonttype": 42}
+LENGTHS = (26, 32, 40)  # letters of a name; more if names would become equal
+MOST_SHAPES = 200  # ticks or dots of one kind; more are drawn as pixels, also in vector files
 UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
-
-def line_looks(count: int) -> list[tuple[str, Dash]]:
-    """Return a colour and a dash pattern for each of ``count`` lines.
-
-    Examples
-    --------
-    >>> line_looks(1)
-    [('#0072B2', '-')]
-    """
-    return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
+STYLE = matplotlib.rc_params_from_file(
+    Path(__file__).with_name("efcml.mplstyle"), use_default_template=False
+)
+styled = matplotlib.rc_context(STYLE)  # decorates what makes parts of pictures
 
 
-def plain(name: object, longest: int = LONGEST) -> str:
+# -- names ----------------------------------------------------------------------------------
+
+
+def plain(name: object, longest: int = LENGTHS[0]) -> str:
     """Return a name as one short line of plain text.
 
     The middle of a long name is left out: names often share their beginning. Dollar signs are
@@ -65,16 +63,77 @@ def plain(name: object, longest: int = LONGEST) -> str:
     return text.replace("$", r"\$")
 
 
+def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[str]:
+    """Return ``count`` different names as short plain text; without names they are numbered.
+
+    They are numbered as rules and explanations do it. Names that become equal when shortened get
+    more letters, or else their number.
+
+    Examples
+    --------
+    >>> names_for(None, 2, "label")
+    ['label0', 'label1']
+    """
+    if names is None:
+        return [f"{prefix}{i}" for i in range(count)]
+    names = [str(name) for name in names]
+    if len(names) != count:
+        kind = {"x": "feature"}.get(prefix, prefix.strip())
+        raise ValueError(f"There are {len(names)} {kind} names for {count} {kind}s.")
+    for longest in LENGTHS:
+        short = [plain(name, longest) for name in names]
+        if len(set(short)) == len(names):
+            return short
+    short = [plain(name) for name in names]
+    return [f"{name} ({i})" if short.count(name) > 1 else name for i, name in enumerate(short)]
+
+
+def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
+    r"""Turn the marks of a data set into rows and bands for the pictures.
+
+    The names have two lines: so they stay apart in narrow figures.
+
+    Examples
+    --------
+    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt_1": 90})
+    {'gradual\ndrift': (30, 40), 'abrupt 1\ndrift': 90}
+    """
+    named: dict[str, int | tuple[int, int]] = {}
+    for name, row in marks.items():
+        kind = name.removesuffix("_start")
+        if kind != name:
+            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
+        elif not name.endswith("_end"):
+            named[f"{name.replace('_', ' ')}\ndrift"] = row
+    return named
+
+
+# -- figures --------------------------------------------------------------------------------
+
+
+def line_looks(count: int) -> list[tuple[str, Dash]]:
+    """Return a colour and a dash pattern for each of ``count`` lines.
+
+    Examples
+    --------
+    >>> line_looks(1)
+    [('#0072B2', '-')]
+    """
+    return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
+
+
 def new_figure(width: float = 7.5, height: float = 3.8, *, layout: Any = "constrained") -> Figure:
     """Return an empty figure that is known to no window and arranges itself."""
     return Figure(figsize=(width, height), layout=layout)
 
 
+@styled
 def new_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     """Return the Axes of a figure of its own."""
     return new_figure(width, height).subplots()
 
 
+@styled
 def own_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     """Return the Axes of a figure of its own, which a notebook shows when the cell ends."""
     if "ipykernel" not in sys.modules:
@@ -93,6 +152,13 @@ def clear_frame(ax: Axes) -> Axes:
     return ax
 
 
+def legend_beside(ax: Axes) -> None:
+    """Put the legend to the right of the Axes, if there is anything in it."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02))
+
+
+@styled
 def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
     """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes.
 
@@ -101,88 +167,65 @@ def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
     ax : Axes
     marks : mapping of str to int or (int, int)
     named : bool
-        Whether the names are written; switch it off where a panel above has them.
+        Whether the names are written; a panel below another needs none.
     """
     for name, rows in (marks or {}).items():
         if isinstance(rows, tuple):
             ax.axvspan(*rows, color=PALE, linewidth=0, zorder=0)
-            middle = sum(rows) / 2
         else:
             ax.axvline(rows, color=GREY, linewidth=1, zorder=1)
-            middle = rows
         if named:
-            lines = "\n".join(map(plain, name.splitlines()))
-            ax.annotate(
-                lines,
-                (middle, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                color=GREY,
-                fontsize=SMALL,
-            )
+            words, place = "\n".join(map(plain, name.splitlines())), float(np.mean(rows))
+            write_beside(ax, words, (place, 1), "x", (0, 3), ha="center", va="bottom")
     return ax
 
 
-def name_axes(ax: Axes, xlabel: str, ylabel: str) -> Axes:
-    """Write what the two axes show."""
-    ax.set_xlabel(xlabel, fontsize=SMALL + 1)
-    ax.set_ylabel(ylabel, fontsize=SMALL + 1)
-    return ax
-
-
-def draw_limit(ax: Axes, value: float, words: str, *, outside: bool = False) -> None:
-    """Draw a dotted line across, its meaning below its left end or outside at the right."""
-    ax.axhline(value, color=GREY, linewidth=1, linestyle=":", zorder=1)
-    ax.annotate(
-        words,
-        (float(outside), value),
-        xycoords=("axes fraction", "data"),
-        xytext=(6, 0 if outside else -3),
-        textcoords="offset points",
-        va="center" if outside else "top",
-        color=GREY,
-        fontsize=SMALL,
-    )
-
-
-def draw_ticks_below(
+@styled
+def write_beside(
     ax: Axes,
-    rows_by_name: Mapping[str, Sequence[float]],
-    colors: Iterable[str],
-    *,
-    top: float,
-    band: float,
+    words: str,
+    place: tuple[float, float],
+    data: str,
+    shift: tuple[float, float],
+    **look: Any,
 ) -> None:
-    """Draw one line of ticks per name below the curves, and set the limits of the vertical axis.
+    """Write grey words so many points from a place, of which ``data`` ("x" or "y") is in data.
 
-    A line is ``band * top`` high; its name and number of ticks stand at its right end. Curves start
-    at 0. On a logarithmic axis they start at 1, and ``top`` is a power of ten.
+    The other coordinate is a share of the Axes.
     """
-    step = band * top
-    put = ax.yaxis.get_transform().inverted().transform
-    for place, ((name, found), color) in enumerate(zip(rows_by_name.items(), colors, strict=True)):
-        middle = -(place + 0.9) * step
-        low, high, at = put([middle - 0.33 * step, middle + 0.33 * step, middle])
-        ax.vlines(found, low, high, color=color, linewidth=0.8)
-        ax.annotate(
-            f"{name} ({len(found)})",
-            (1, at),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=color,
-            fontsize=SMALL,
+    frame = ("data", "axes fraction") if data == "x" else ("axes fraction", "data")
+    usual: dict[str, Any] = {"color": GREY, "fontsize": SMALL, "xycoords": frame}
+    ax.annotate(words, place, xytext=shift, textcoords="offset points", **usual | look)
+
+
+def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **colors: str) -> None:
+    """Draw a line of ticks per name below curves that reach from 0, or on a log axis 1, to ``top``.
+
+    The legend names them and counts the ticks.
+    """
+    count, put = len(rows_by_name), ax.yaxis.get_transform()
+    part = 0.07 * count + 0.03 * (count > 0)  # of the height of the Axes
+    looks = [color for color, _ in line_looks(count + 1)[1:]]
+    for i, ((name, rows), color) in enumerate(zip(rows_by_name.items(), looks, strict=True)):
+        middle = part - 0.07 * (i + 0.75)
+        ax.vlines(
+            rows,
+            middle - 0.022,
+            middle + 0.022,
+            transform=ax.get_xaxis_transform(),
+            color=colors.get(name, color),
+            linewidth=1.0,
+            label=f"{name} ({len(rows)})",
+            rasterized=len(rows) > MOST_SHAPES,
         )
-    start, bottom, end = put([0.0, -(len(rows_by_name) + 0.4) * step, top])
-    if rows_by_name:
-        ax.axhline(start, color=GREY, linewidth=0.7)
-    ax.set_ylim(bottom if rows_by_name else start, end)
+    low, high = put.transform(np.array([1.0 if ax.get_yscale() == "log" else 0.0, top]))
+    start = low - (high - low) * part / (1.0 - part)
+    ax.set_ylim(*put.inverted().transform(np.array([start, high])))
+    if count:
+        ax.axhline(float(put.inverted().transform(np.array([low]))[0]), color=GREY, linewidth=0.7)
 
 
+@styled
 def save_figure(
     figure: Figure, path: PathLike, kinds: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
@@ -201,7 +244,41 @@ def save_figure(
     """
     path = Path(path)
     files = [path.with_name(f"{path.name}.{kind}") for kind in kinds]
-    with matplotlib.rc_context(FILES):
-        for file, kind in zip(files, kinds, strict=True):
-            figure.savefig(file, dpi=DOTS_PER_INCH, metadata=UNDATED.get(kind))
+    layout = figure.get_layout_engine()
+    for file, kind in zip(files, kinds, strict=True):
+        figure.savefig(file, metadata=UNDATED.get(kind))
+        figure.set_layout_engine("none")  # all is in its place now
+    if layout is not None:
+        figure.set_layout_engine(layout)
     return files
+
+
+# -- arrays ---------------------------------------------------------------------------------
+
+
+def as_array(values: Any, *shape: int | None, name: str) -> Floats:
+    """Return an array of floats of the given shape; None stands for any length.
+
+    Something empty fits every shape that starts with None.
+
+    Examples
+    --------
+    >>> as_array([[1, 2]], None, 2, name="centers")
+    array([[1., 2.]])
+    >>> as_array([1, 2], None, 2, name="centers")
+    Traceback (most recent call last):
+    ValueError: centers must be an array of shape (any, 2), not (2,).
+    """
+    lengths = ", ".join("any" if length is None else str(length) for length in shape)
+    wanted = f"{name} must be an array of shape ({lengths}{',' * (len(shape) == 1)})"
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):  # an object, or rows of different lengths
+        raise ValueError(f"{wanted}, not a {type(values).__name__}.") from None
+    if not array.size and shape[0] is None:
+        return np.zeros([length or 0 for length in shape])
+    if array.ndim != len(shape) or any(
+        length not in (None, real) for length, real in zip(shape, array.shape, strict=True)
+    ):
+        raise ValueError(f"{wanted}, not {array.shape}.")
+    return array

@@ -1,6 +1,9 @@
-"""One page about one run: a single HTML file that needs nothing else, and the figures in it."""
+"""One page about a run: a single HTML file that needs nothing else, and the figures in it.
+
+`efcml.report.page` has the parts of such a page, `write_page` and its template.
+"""
 
 from efcml.report.figures import draw_run
-from efcml.report.page import write_report
+from efcml.report.report import write_report
 
 __all__ = ["draw_run", "write_report"]

@@ -1,4 +1,4 @@
-"""The figures of a run: what happened along the stream."""
+"""The figures of a run: what happened along the stream, and how to read the rules at its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, reliability, trend
-from efcml.report.reading_figures import draw_counts_and_winners, draw_reading
 from efcml.support.label_means import label_means
 
 if TYPE_CHECKING:
@@ -29,10 +28,11 @@ FIGURES = (  # of a run
 )
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
-# More cannot be seen, and vector files would grow with the stream.
-MOST_POINTS = 2000  # per line
-MOST_TICKS = 200  # or dots of one kind; each takes more room than a point of a line
 ROWS_AT_ONCE = 10_000  # whose activations are in memory
+MOST_CURVES, MOST_CARDS, MOST_STRIPS = 7, 3, 20  # rules that are drawn
+WIDTH = 6.6  # inches: letters stay readable on a phone, too
+COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
+CARD_HEIGHT, LINE, LABEL = 0.7, 0.17, 0.23  # inches: of a card without words, of a line, a label
 
 
 def draw_run(
@@ -49,7 +49,7 @@ def draw_run(
     Parameters
     ----------
     result : PrequentialResult
-    classifier : estimator
+    classifier : estimator or pipeline
         As it is after the run.
     active : ActiveLearner, optional
         The one that asked for the labels of the run.
@@ -74,57 +74,58 @@ def draw_run(
     >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
     ['trends', 'rules', 'memberships', 'cards', 'importance', 'reliability']
     """
+    steps, model = split(classifier)
     marks = find_marks(dataset, first_row, len(result.Y))
-    figures = {"trends": draw_measures(result, first_row, marks)}
-    rules = getattr(classifier, "rules_", ()) if isinstance(classifier, EFCMLClassifier) else ()
-    if rules and X is not None:
-        figures["rules"] = draw_counts_and_winners(
-            result,
-            rules,
-            winners_of(classifier, X),
-            first_row=first_row,
-            marks=marks,
-            cap=classifier.max_rules,
-        )
-    elif result.rules.any():
-        figures["rules"] = draw_rules(result, classifier, first_row, marks)
+    rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
+    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
+    cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
+    figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
+    if result.rules.any():
+        winners = None
+        if rules and X is not None:
+            for step in steps:
+                X = step.transform(X)
+            winners = winners_of(model, X)
+        figures["rules"] = draw_rules(result, rules, winners, first_row, marks, cap)
     if rules:
         figures |= draw_reading(rules)
-        figures["importance"] = draw_features(rules, dataset)
-    if has_probabilities(classifier) and result.probabilities is not None:
-        figures["reliability"] = draw_said_and_true(result.Y, result.probabilities)
+        names = (dataset or rules).feature_names, (dataset or rules).label_names
+        if len(names[0]) != len(rules.feature_names):  # steps of a pipeline made others of them
+            names = rules.feature_names, names[1]
+        axes = plots.new_axes(WIDTH, 5.6)
+        figures["importance"] = plots.draw_importance(rules.importance(), *names, ax=axes).figure
+    learner = getattr(model, "learner_", None)
+    # Others bend the ends of their scores; so does a model of a 1-D target.
+    learned = getattr(learner, "layered", False) and not getattr(model, "_binary", False)
+    if learned and result.probabilities is not None:
+        curves = {"this run": reliability(result.Y, result.probabilities)}
+        figures["reliability"] = plots.draw_reliability(curves, ax=plots.new_axes(4.6, 4.2)).figure
     if active is not None:
-        figures["spending"] = draw_questions(active, first_row)
+        axes = active.plot(plots.new_axes(WIDTH, 3.0))
+        figures["spending"] = axes.figure
+        if first_row:
+            axes.set_xlabel("row after the initial part")  # an active learner counts its own rows
     for name in {"trends", "rules"} & figures.keys():
-        figures[name].axes[-1].set_xlabel(name_rows(first_row))
-    for figure in figures.values():
-        keep_small(figure)
+        words = "row of the data set" if first_row else "row of the stream"
+        figures[name].axes[-1].set_xlabel(words)
     return figures
+
+
+def split(classifier: Any) -> tuple[list[Any], Any]:
+    """Return the steps of a pipeline before its model, and the model."""
+    steps = [step for _, step in getattr(classifier, "steps", ())]
+    before = [step for step in steps[:-1] if step is not None and step != "passthrough"]
+    return before, (steps or [classifier])[-1]
 
 
 def winners_of(classifier: EFCMLClassifier, X: Any) -> Ints:
     """Return the rule that decides each row of a run, which may have got its names after it."""
     if not hasattr(X, "columns"):
         classifier = copy(classifier)
-        classifier.__dict__.pop("feature_names_in_", None)  # scikit-learn would warn
-    begins = range(0, max(len(X), 1), ROWS_AT_ONCE)
+        vars(classifier).pop("feature_names_in_", None)  # scikit-learn would warn, and be loaded
+    begins = range(0, max(X.shape[0] if hasattr(X, "shape") else len(X), 1), ROWS_AT_ONCE)
     parts = [X[begin : begin + ROWS_AT_ONCE] for begin in begins]
     return np.concatenate([classifier.activations(part).argmax(axis=1) for part in parts])
-
-
-def name_rows(first_row: int) -> str:
-    """Return the name of an axis of rows, by the number of the first one."""
-    return "row of the data set" if first_row else "row of the stream"
-
-
-def draw_features(rules: RuleList, dataset: Dataset | None) -> Figure:
-    """Return a figure of how much each feature moves the score of each label."""
-    if dataset is None:
-        names = rules.feature_names, rules.label_names
-    else:
-        names = dataset.feature_names, dataset.label_names
-    ax = plots.new_axes(7.0, 6.8)
-    return plots.draw_importance(rules.importance(), *names, ax=ax).figure.figure
 
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
@@ -148,8 +149,8 @@ def draw_panels(
     panels: Mapping[str, Mapping[str, Any]],
     *,
     marks: Marks | None = None,
-    width: float = 7.5,
-    height: float = 5.6,
+    width: float = WIDTH,
+    height: float = 4.8,
 ) -> Figure:
     """Return a figure with one panel of trends below the other.
 
@@ -158,54 +159,66 @@ def draw_panels(
     panels : mapping of str to mapping
         The title of the vertical axis, and curves as in `efcml.plots.draw_trends`.
     marks : mapping, optional
-        As in `efcml.plots.draw_trends`; the names stand above the first panel.
+        As in `efcml.plots.draw_trends`; names and legend stand beside the first panel.
     width, height : float
         Of the figure, in inches.
     """
     figure = plots.new_figure(width, height)
     axes = figure.subplots(len(panels), 1, sharex=True)
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
-        plots.draw_trends(curves, ax=ax, marks=marks, name_marks=ax is axes[0], ylabel=title)
+        plots.draw_trends(curves, ax=ax, ylabel=title)
+        plots.mark_rows(ax, marks, named=ax is axes[0])
+        if ax is not axes[0]:
+            ax.get_legend().remove()
         ax.label_outer()
     return figure
 
 
 def draw_rules(
-    result: PrequentialResult, classifier: Any, first_row: int, marks: Marks | None
+    result: PrequentialResult,
+    rules: RuleList,
+    winners: Ints | None,
+    first_row: int,
+    marks: Marks | None,
+    cap: int | None,
 ) -> Figure:
-    """Return a figure of the number of rules."""
-    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
-    cap = classifier.max_rules if isinstance(classifier, EFCMLClassifier) else None
-    ax = plots.draw_rule_counts(
-        result.rules,
-        result.events,
-        first_row=first_row,
-        marks=marks,
-        cap=cap,
-        ax=plots.new_axes(height=3.2),
-    )
-    return ax.figure.figure
+    """Return the number of rules and, if known, which rule at the end decides each row."""
+    strips = 0.0 if winners is None else 0.7 + BAND * min(len(rules), MOST_STRIPS)
+    figure = plots.new_figure(WIDTH, COUNT_HEIGHT + strips)
+    ratios = [COUNT_HEIGHT, strips] if strips else [1.0]
+    axes = figure.subplots(len(ratios), 1, sharex=True, height_ratios=ratios, squeeze=False)[:, 0]
+    look: Any = {"first_row": first_row, "marks": marks, "cap": cap}
+    plots.draw_rule_counts(result.rules, result.events, ax=axes[0], **look)
+    if winners is not None:
+        axes[0].set_xlabel("")
+        names = [f"rule {rule.uid}" for rule in rules]
+        plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
+        axes[1].set_ylim(min(len(rules), MOST_STRIPS) - 0.5, -0.5)
+    return figure
 
 
-def has_probabilities(classifier: Any) -> bool:
-    """Tell whether a model learns probabilities; others bend the ends of their scores."""
-    learner = getattr(classifier, "learner_", None)
-    # A 1-D target has one label, and keeps the bent score.
-    return getattr(learner, "layered", False) and not getattr(classifier, "_binary", False)
-
-
-def draw_said_and_true(Y: Floats, probabilities: Floats) -> Figure:
-    """Return a figure of how often labels were true of which so much was said."""
-    curves = {"this run": reliability(Y, probabilities)}
-    return plots.draw_reliability(curves, ax=plots.new_axes(5.4, 4.2)).figure.figure
-
-
-def draw_questions(active: ActiveLearner, first_row: int) -> Figure:
-    """Return a figure of what was asked, and why."""
-    ax = active.plot(plots.new_axes(height=3.2))
-    if first_row:
-        ax.set_xlabel("row after the initial part")  # an active learner counts its own rows
-    return ax.figure.figure
+def draw_reading(rules: RuleList) -> dict[str, Figure]:
+    """Return membership functions and cards of the rules that decide most."""
+    figures: dict[str, Any] = {}
+    drawn = rules[:MOST_CURVES].memberships()
+    if drawn["feature_names"]:
+        axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
+        figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
+    least = sorted((rule.decides for rule in rules), reverse=True)[:MOST_CARDS][-1]
+    cards = [rule.card() for rule in rules if rule.decides >= least][:MOST_CARDS]
+    heights = [
+        CARD_HEIGHT + LINE * (1 + len(card["conditions"])) + LABEL * len(card["label_names"])
+        for card in cards
+    ]
+    figures["cards"] = plots.new_figure(WIDTH, sum(heights))
+    panels = figures["cards"].subplots(len(cards), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for ax, card in zip(panels, cards, strict=True):
+        plots.draw_rule_card(**card, ax=ax)
+        if ax is not panels[0]:
+            ax.get_legend().remove()
+        if ax is not panels[-1]:
+            ax.set_xlabel("")
+    return figures
 
 
 def choose_window(n_rows: int) -> int:
@@ -229,46 +242,10 @@ def find_marks(dataset: Dataset | None, first_row: int, n_rows: int) -> Marks:
     if dataset is None:
         return {}
     shift = first_row - dataset.n_initial
+    marks = plots.name_drifts({name: row + shift for name, row in dataset.marks.items()})
     inside = range(first_row, first_row + n_rows)
-    marks = name_drifts({name: row + shift for name, row in dataset.marks.items()})
     return {
         name: rows
         for name, rows in marks.items()
         if all(row in inside for row in np.atleast_1d(rows))
     }
-
-
-def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
-    r"""Turn the marks of a data set into rows and bands for the plots.
-
-    The names have two lines: so they stay apart in narrow figures.
-
-    Examples
-    --------
-    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt_1": 90})
-    {'gradual\ndrift': (30, 40), 'abrupt 1\ndrift': 90}
-    """
-    named: dict[str, int | tuple[int, int]] = {}
-    for name, row in marks.items():
-        kind = name.removesuffix("_start")
-        if kind != name:
-            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
-        elif not name.endswith("_end"):
-            named[f"{name.replace('_', ' ')}\ndrift"] = row
-    return named
-
-
-def keep_small(figure: Figure) -> None:
-    """Thin out long lines, both ends kept, and let many ticks or dots be pixels in vector files."""
-    for ax in figure.axes:
-        for line in ax.lines:
-            x, y = (np.asarray(values) for values in line.get_data())
-            if len(x) > MOST_POINTS:
-                kept = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(int)
-                line.set_data(x[kept], y[kept])
-        for collection in ax.collections:
-            if (
-                max(len(collection.get_paths()), len(np.asarray(collection.get_offsets())))
-                > MOST_TICKS
-            ):
-                collection.set_rasterized(True)

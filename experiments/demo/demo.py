@@ -21,7 +21,7 @@ from efcml.estimators.classifier import EFCMLClassifier
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.model.warm import warmup
 from efcml.report import draw_run, write_report
-from efcml.report.figures import draw_panels, keep_small, name_drifts
+from efcml.report.figures import draw_panels
 from efcml.support.folders import make_folder
 from efcml.support.tables import format_table
 
@@ -215,8 +215,6 @@ def summarise(stream, runs, sentences, files):
 
 def write_page(out, stream, run, summary, figures):
     """Write the report of one run, with the figures that compare; return the path."""
-    for figure in figures.values():  # saved already, with every dot as a shape
-        keep_small(figure)
     X, _ = stream.stream
     own = draw_run(run.result, run.classifier, dataset=stream, first_row=stream.n_initial, X=X)
     return write_report(
@@ -254,7 +252,7 @@ def draw_models(runs, stream, window):
         for run in drawn:
             recent = measures.trend(run.result.Y, run.result.scores, name, window=window)
             curves[run.model.name] = rows[full], recent[full]
-    figure = draw_panels(panels, marks=name_drifts(stream.marks), width=8.0, height=6.0)
+    figure = draw_panels(panels, marks=plots.name_drifts(stream.marks), width=8.0, height=6.0)
     figure.axes[0].set_xlim(stream.n_initial + window - 1, len(stream))
     figure.suptitle(
         f"Test-then-train on {stream.name}, mean of the last {window} rows", fontsize=11, wrap=True
@@ -268,7 +266,7 @@ def draw_rules(run, stream):
         run.result.rules,
         run.result.events,
         first_row=stream.n_initial,
-        marks=name_drifts(stream.marks),
+        marks=plots.name_drifts(stream.marks),
         cap=run.parameters["max_rules"],
         ax=plots.new_axes(height=3.2),
     )
@@ -316,11 +314,13 @@ def draw_snapshot(ax, classifier, stream, rows, ticks):
     """Draw the rules of a classifier, some rows, and where the first label is predicted."""
     rules = classifier.rules_
     used = np.zeros(len(rules), dtype=bool)
-    used[rules.squared_distances(stream.X[rows]).argmin(axis=1)] = True
+    used[classifier.activations(stream.X[rows]).argmax(axis=1)] = True
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1)
     flat = grid.reshape(-1, 2)
     predicted = classifier.predict(flat)[:, 0].astype(float)
-    near = rules.squared_distances(flat)[:, used].min(axis=1) <= 4.0
+    gaps = flat[:, None] - rules.centers[used]
+    distances = np.einsum("nri,rij,nrj->nr", gaps, np.linalg.inv(rules.covariances[used]), gaps)
+    near = distances.min(axis=1) <= 4.0
     predicted[~near] = np.nan
     plots.draw_ellipses(
         rules.centers,

@@ -1,4 +1,4 @@
-"""Where all rules lie, and which features decide that a rule is the one that answers."""
+"""What is worth saying of a rule: what sets it apart, and what moves its labels."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 LEAST_GAIN = 0.05  # of what the first thing does; one that does less is not worth a term
 LEAST_LOSS = 1e-6  # of the lead of a rule
 SMALL_LEAD = 0.1  # of the mean lead; rows that lead by less count as if they led by this
+NOTHING = 1e-12  # of the variance; less is rounding
+ENOUGH_KEPT = 0.98  # of the variance; further features would make the reading longer, not truer
+
+
+# -- the IF part ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +51,22 @@ class Landscape:
         return inner + (self.shares[:, None] * gaps).T @ gaps
 
     @one_blas_thread()
-    def telling(
+    def choose(
         self, rule: int, blocks: Sequence[Sequence[int]], allowed: Bools, most: int
-    ) -> list[int]:
+    ) -> tuple[list[int], float]:
         """Return the blocks of columns that decide most that a rule fires, the first one first.
 
         Take a row of the rule and give it, in some blocks, the values of a row of a rival. Which
         share of the rule's lead over this rival is lost? At most all of it. Blocks are added one by
         one, each the one that takes most beside those before it: so every rival has to be told
-        apart, and what tells only those apart that are told apart already adds nothing.
+        apart, and what tells only those apart that are told apart already adds nothing. The share
+        that is lost with all chosen blocks is returned, too.
         """
         rivals = [Exchange(self, rule, o, blocks) for o in range(len(self.centers)) if o != rule]
-        weights = self._weigh_rivals(rule)
+        others = np.delete(self.shares, rule)
+        # Half by their rows, half alike: a small rival counts enough that no two rules end with
+        # the same condition.
+        weights = 0.5 * others / (others.sum() or 1.0) + 0.5 / max(len(others), 1)
         chosen: list[int] = []
         first = last = 0.0
         while rivals and len(chosen) < min(most, int(allowed.sum())):
@@ -72,15 +81,7 @@ class Landscape:
             chosen.append(best)
             for rival in rivals:
                 rival.take(best)
-        return chosen
-
-    def _weigh_rivals(self, rule: int) -> Floats:
-        """Return weights of the other rules: half by their rows, half alike.
-
-        So a small rival counts enough that two rules do not end with the same condition.
-        """
-        others = np.delete(self.shares, rule)
-        return 0.5 * others / (others.sum() or 1.0) + 0.5 / max(len(others), 1)
+        return chosen, last
 
 
 class Exchange:
@@ -96,15 +97,10 @@ class Exchange:
         self.blocks = blocks
         self.gap = np.resize(partners, rows.shape) - rows
         self.precisions = land.precisions[rival], land.precisions[rule]
-        self.pulls = [
-            (rows - land.centers[o]) @ P
-            for o, P in zip((rival, rule), self.precisions, strict=True)
-        ]
-        distances = [
-            ((rows - land.centers[o]) * pull).sum(axis=1) + land.log_volumes[o]
-            for o, pull in zip((rival, rule), self.pulls, strict=True)
-        ]
-        self.lead = distances[0] - distances[1]
+        gaps = [rows - land.centers[o] for o in (rival, rule)]
+        self.pulls = [gap @ P for gap, P in zip(gaps, self.precisions, strict=True)]
+        far, near = ((gap * pull).sum(axis=1) for gap, pull in zip(gaps, self.pulls, strict=True))
+        self.lead = far - near + land.log_volumes[rival] - land.log_volumes[rule]
         self.left = self.lead.copy()
 
     def changes(self) -> Floats:
@@ -112,13 +108,13 @@ class Exchange:
         (P, P_rule), (pull, pull_rule) = self.precisions, self.pulls
         slopes, curves = 2.0 * (pull - pull_rule), np.diagonal(P) - np.diagonal(P_rule)
         single = self.gap * (slopes + curves * self.gap)
-        found = single[:, [block[0] for block in self.blocks]]
+        changes = single[:, [block[0] for block in self.blocks]]
         for i, block in enumerate(self.blocks):
             if len(block) > 1:
                 columns, gap = list(block), self.gap[:, list(block)]
                 inner = gap @ (P - P_rule)[np.ix_(columns, columns)]
-                found[:, i] = (gap * (slopes[:, columns] + inner)).sum(axis=1)
-        return found
+                changes[:, i] = (gap * (slopes[:, columns] + inner)).sum(axis=1)
+        return changes
 
     def lost(self) -> Floats:
         """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
@@ -141,3 +137,72 @@ def draw_rows(center: Floats, covariance: Floats, count: int) -> Floats:
     """Return rows of a Gaussian, always the same."""
     noise = np.random.default_rng(0).normal(size=(count, len(center)))
     return center + noise @ np.linalg.cholesky(covariance).T
+
+
+# -- the slopes -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePlanes:
+    """Planes over few features: the best that can be said with them inside the rule.
+
+    Attributes
+    ----------
+    blocks : tuple of int
+        The things that are kept, the most telling one first.
+    slopes : array of shape (K, p)
+        Over scaled features, 0 but in the columns that are kept. The answer at the center is that
+        of the whole planes.
+    kept : float
+        Share of the variance of all answers within the rule; 1 is all.
+    """
+
+    blocks: tuple[int, ...]
+    slopes: Floats
+    kept: float
+
+
+def thin_out(
+    slopes: Floats, covariance: Floats, blocks: Sequence[Sequence[int]], most: int
+) -> SparsePlanes:
+    """Return planes over at most ``most`` blocks of columns.
+
+    Blocks are taken one by one, each the one that explains most of what is left of the answers
+    ``slopes @ x``, for rows x of this covariance. What the blocks that are left out say along with
+    those that are kept is part of their new slopes.
+    """
+    cross, left = slopes @ covariance, covariance.copy()
+    total = float(np.einsum("kp,kp->", cross, slopes))
+    thin, chosen, gained = np.zeros_like(slopes), list[int](), 0.0
+    if total <= NOTHING:
+        return SparsePlanes((), thin, 1.0)
+    for _ in range(min(most, len(blocks))):
+        gains = explained(cross, left, blocks)
+        gains[chosen] = 0.0
+        best = int(gains.argmax())
+        if gains[best] <= NOTHING * total or gained >= ENOUGH_KEPT * total:
+            break
+        chosen.append(best)
+        gained += float(gains[best])
+        columns = list(blocks[best])
+        inverse = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True)
+        cross = cross - cross[:, columns] @ inverse @ left[columns]
+        left = left - left[:, columns] @ inverse @ left[columns]
+    columns = [column for block in chosen for column in blocks[block]]
+    inverse = np.linalg.pinv(covariance[np.ix_(columns, columns)], hermitian=True)
+    thin[:, columns] = slopes @ covariance[:, columns] @ inverse
+    return SparsePlanes(tuple(chosen), thin, min(gained / total, 1.0))
+
+
+def explained(cross: Floats, left: Floats, blocks: Sequence[Sequence[int]]) -> Floats:
+    """Return how much of the variance of all answers each block explains."""
+    variances = np.diagonal(left)
+    known = variances > NOTHING
+    single = np.where(known, (cross**2).sum(axis=0) / np.where(known, variances, 1.0), 0.0)
+    gains = single[[block[0] for block in blocks]]
+    for i, block in enumerate(blocks):
+        if len(block) > 1:
+            columns = list(block)
+            inverse = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True)
+            gains[i] = np.einsum("ki,ij,kj->", cross[:, columns], inverse, cross[:, columns])
+    return gains

@@ -1,0 +1,251 @@
+"""Tables as coloured cells: what a rule concludes, which features matter, labels together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+
+from efcml.plots import style
+from efcml.plots.style import as_array, names_for, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from efcml.support.aliases import Array, Floats, Ints
+
+# Blue and orange can be told apart by everybody. In grey both ends are dark: negative cells are
+# marked or have numbers.
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed", ["#003a5c", "#0072b2", "#8cc0e0", "#f7f7f7", "#f4b183", "#d55e00", "#6e3000"]
+)
+CELL, SIDES = (0.46, 0.23), (3.6, 1.7)  # inches of a cell, and beside and below all of them
+SMALLEST, LARGEST = 2.4, 11.0  # inches of a side of a figure
+MOST_NUMBERS, MOST_ACROSS = 120, 12  # more cells, or columns, have no numbers
+MOST_NAMES = 40  # of an axis; of more every second is written, or every third
+READABLE = 0.01, 1e4  # largest values that look well with up to three decimals
+WEAK = 0.05  # of the largest value: negative cells below it stay without mark
+
+
+@styled
+def draw_consequents(
+    slopes: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    *,
+    ax: Axes | None = None,
+    most: int = 20,
+) -> Axes:
+    """Draw the slopes of a rule: orange raises the score of a label, blue lowers it.
+
+    Parameters
+    ----------
+    slopes : array of shape (K, p)
+        One row per label. Use slopes per standard deviation if the units of features differ.
+    feature_names, label_names : sequence of str, optional
+    ax : Axes, optional
+    most : int
+        So many features are drawn: those with the largest absolute slopes over all labels.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = draw_consequents([[0.1, -0.2, 0.0]], ["size", "age", "other"], ["sold"], most=2)
+    >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
+    (['age', 'size'], 'strongest 2 of 3 features')
+    """
+    slopes = as_array(slopes, None, None, name="slopes")
+    top = np.abs(np.nan_to_num(slopes)).max(initial=0.0) or 1.0
+    limits = (-top, top)
+    return _draw_features(slopes.T, feature_names, label_names, ax, most, SIGNED, limits, "slope")
+
+
+@styled
+def draw_importance(
+    importance: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    *,
+    ax: Axes | None = None,
+    most: int = 15,
+) -> Axes:
+    """Draw how much every feature matters for every label: the darker, the more.
+
+    Parameters
+    ----------
+    importance : array of shape (p, K)
+        Not negative.
+    feature_names, label_names : sequence of str, optional
+    ax : Axes, optional
+    most : int
+        So many features are drawn: those with the largest sums over all labels.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = draw_importance([[0.1], [0.4]], ["size", "age"], ["sold"])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['age', 'size']
+    """
+    values = as_array(importance, None, None, name="importance")
+    if (values < 0).any():
+        raise ValueError("importance must not be negative; use draw_consequents for signed values.")
+    limits = (0.0, np.nan_to_num(values).max(initial=0.0) or 1.0)
+    words = "importance"
+    return _draw_features(values, feature_names, label_names, ax, most, "Blues", limits, words)
+
+
+@styled
+def draw_label_correlation(
+    correlation: ArrayLike, label_names: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the correlation of every pair of labels once, similar labels next to each other.
+
+    Parameters
+    ----------
+    correlation : array of shape (K, K)
+        Symmetric. NaN, as for a label that never changes, is drawn as a cross.
+    label_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = draw_label_correlation([[1.0, -0.5], [-0.5, 1.0]], ["day", "night"])
+    >>> [text.get_text() for text in ax.texts]
+    ['−0.50']
+    """
+    correlation = as_array(correlation, None, None, name="correlation")
+    labels = len(correlation)
+    as_array(correlation, labels, labels, name="correlation")
+    names = names_for(label_names, labels, "label")
+    order = order_labels(correlation)
+    # Row i holds the pairs of label i + 1 with all labels before it.
+    values = np.clip(correlation[np.ix_(order[1:], order[:-1])], -1.0, 1.0)
+    values[~np.tri(len(values), dtype=bool)] = np.inf
+    rows, columns = ([names[i] for i in some] for some in (order[1:], order[:-1]))
+    return draw_cells(ax, values, rows, columns, SIGNED, (-1.0, 1.0), "correlation")
+
+
+def order_labels(correlation: Floats) -> Ints:
+    """Return the labels, those that behave alike side by side and those without any value last.
+
+    Every label is a point in the plane of the two largest principal axes; the points are taken
+    round the clock, starting after the widest gap (Friendly, The American Statistician 56, 2002).
+
+    Examples
+    --------
+    >>> order_labels(np.kron(np.ones((2, 2)), [[1, -0.9], [-0.9, 1]])).tolist()
+    [0, 2, 1, 3]
+    """
+    others = np.where(np.eye(len(correlation), dtype=bool), np.nan, correlation)
+    known = ~np.isnan(others).all(axis=1)
+    first, last = np.flatnonzero(known), np.flatnonzero(~known)
+    if len(first) < 3:
+        return np.concatenate([first, last])
+    alike = np.nan_to_num(correlation[np.ix_(first, first)])
+    _, axes = np.linalg.eigh((alike + alike.T) / 2)
+    axes = axes * np.where(axes[0] < 0, -1.0, 1.0)  # their signs are arbitrary
+    angles = np.round(np.arctan2(axes[:, -2], axes[:, -1]), 6)
+    order = np.argsort(angles, kind="stable")
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
+    order = np.roll(order, -1 - int(gaps.argmax()))
+    return np.concatenate([first[order if order[0] < order[-1] else order[::-1]], last])
+
+
+def _draw_features(
+    values: Floats,
+    feature_names: Sequence[str] | None,
+    label_names: Sequence[str] | None,
+    ax: Axes | None,
+    most: int,
+    *look: Any,
+) -> Axes:
+    """Draw a table (p, K) by its strongest features."""
+    if most < 1:
+        raise ValueError(f"most must be at least 1, not {most}.")
+    features = names_for(feature_names, values.shape[0], "x")
+    labels = names_for(label_names, values.shape[1], "label")
+    strength = np.abs(np.nan_to_num(values)).sum(axis=1)
+    kept = np.argsort(-strength, kind="stable")[:most]
+    ax = draw_cells(ax, values[kept], [features[i] for i in kept], labels, *look)
+    few = f"strongest {len(kept)} of {len(values)} features"
+    ax.set_ylabel(few if len(kept) < len(values) else "features, strongest first")
+    return ax
+
+
+def draw_cells(
+    ax: Axes | None,
+    values: Floats,
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    colors: Any,
+    limits: tuple[float, float],
+    words: str,
+) -> Axes:
+    """Draw a table as cells, the first row on top, with names and a colour bar.
+
+    Numbers stand in the cells of small tables. Elsewhere negative cells get a minus sign if the
+    limits have both signs, since colours alone do not show it in grey. NaN cells get a cross,
+    infinite ones are left empty.
+    """
+    rows, columns = values.shape
+    if ax is None:
+        sizes = columns * CELL[0] + SIDES[0], rows * CELL[1] + SIDES[1]
+        ax = style.own_axes(*(float(np.clip(size, SMALLEST, LARGEST)) for size in sizes))
+    ax.spines[:].set_visible(False)
+    ax.grid(visible=False)
+    ax.tick_params(length=0, labelsize=style.SMALL)
+    if not values.size:
+        ax.set(xticks=[], yticks=[])
+        ax.text(0.5, 0.5, "nothing to draw", transform=ax.transAxes, ha="center", color=style.GREY)
+        return ax
+    table = np.ma.masked_invalid(values)
+    image = ax.imshow(table, cmap=colors, vmin=limits[0], vmax=limits[1], aspect="auto")
+    across, down = (np.arange(0, n, -(-n // MOST_NAMES)) for n in (columns, rows))
+    slanted: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(across, [column_names[i] for i in across], **slanted)
+    ax.set_yticks(down, [row_names[i] for i in down])
+    if rows <= MOST_NAMES and columns <= MOST_NAMES:  # white lines between cells
+        ax.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", linewidth=0.8)
+        ax.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", linewidth=0.8)
+    inks = _inks(image, table)
+    notes = []
+    few = table.count() <= MOST_NUMBERS and columns <= MOST_ACROSS
+    if few and READABLE[0] <= limits[1] < READABLE[1]:
+        decimals = int(np.clip(2 - np.ceil(np.log10(limits[1])), 0, 3))
+        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+            number = f"{round(values[row, column], decimals) + 0.0:.{decimals}f}"
+            look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
+            ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
+    elif limits[0] < 0:
+        negative = np.nan_to_num(values, posinf=0.0) < -WEAK * limits[1]
+        y, x = np.nonzero(negative)
+        ax.scatter(x, y, marker="_", s=16, c=inks[negative], linewidths=0.9)
+        notes.append("line in a cell: negative")
+    if np.isnan(values).any():
+        y, x = np.nonzero(np.isnan(values))
+        ax.scatter(x, y, marker="x", s=16, c=style.GREY, linewidths=0.9)
+        notes.append("cross: unknown")
+    bar: Any = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label(words + (f" ({', '.join(notes)})" if notes else ""))
+    return ax
+
+
+def _inks(image: Any, table: Any) -> Array:
+    """Return what can be read on each cell: black, or white on dark cells."""
+    light = image.cmap(image.norm(table))[..., :3] @ [0.299, 0.587, 0.114]
+    return np.where(light > 0.5, "black", "white")
