@@ -18,10 +18,7 @@ from helpers.study_files import keep_method
 from numpy.testing import assert_array_equal
 
 import efcml
-from efcml.cli import explain_command as explain
-from efcml.cli import main
-from efcml.cli import tune_command as tune
-from efcml.cli.commands import build_parser
+from efcml.cli import build_parser, compare, main, predict
 from efcml.datasets import published as catalog
 from efcml.studies import cell_run, study_page
 from efcml.support.probability import squash
@@ -124,7 +121,10 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("reproduce speed --jobs 0", "jobs must be a number of processes"),
         ("tune x.csv", "which columns of x.csv are labels? Name them with --labels."),
         ("tune x.arff", "which attributes of x.arff are labels? Name their file with --xml."),
-        ("tune emotions --labels y", "--labels is for files: emotions is the name of a data set"),
+        (
+            "tune emotions --labels y",
+            "--labels is for files that end in .csv and .tsv and .parquet: emotions does",
+        ),
         ("tune drifting-clusters --rows 0", "--rows is 0: choose at least 1."),
         ("tune drifting-clusters --beta 1,x", "--beta is '1,x': give numbers"),
         ("tune drifting-clusters --jobs 1 --dask x", "not allowed with argument"),
@@ -242,7 +242,7 @@ def test_grids_are_named_and_changed():
         ([], SHORT_GRID),
         (["--grid", "paper", "--beta", "1,2"], Grid(**PAPER_GRID.axes | {"beta": (1.0, 2.0)})),
     ):
-        assert tune.read_grid(build_parser().parse_args(["tune", "x", *more])) == grid
+        assert compare.read_grid(build_parser().parse_args(["tune", "x", *more])) == grid
 
 
 @pytest.fixture
@@ -365,10 +365,10 @@ def test_the_strongest_rules_are_explained_or_all(models, capsys, monkeypatch):
     clf, chain = models["model"], models["chain"]
     assert clf.n_rules_ > 1 and len(chain.rules_["calm"]) > 1
     for most in (10, clf.n_rules_):
-        monkeypatch.setattr(explain, "SHOWN", most)
+        monkeypatch.setattr(predict, "SHOWN", most)
         assert said(["explain", "model.npz"], capsys) == (f"{clf.rules_}\n", "")
-    monkeypatch.setattr(explain, "SHOWN", 1)
-    monkeypatch.setattr(explain, "SHOWN_PER_LABEL", 1)
+    monkeypatch.setattr(predict, "SHOWN", 1)
+    monkeypatch.setattr(predict, "SHOWN_PER_LABEL", 1)
     hint = "\n\n--all shows all rules\n"
     assert said(["explain", "model.npz"], capsys)[0] == f"{clf.rules_[:1]}{hint}"
     assert said(["explain", "model.npz", "--all"], capsys)[0] == f"{clf.rules_}\n"

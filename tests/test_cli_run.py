@@ -13,9 +13,7 @@ from helpers.mixed_tables import write_mixed
 from numpy.testing import assert_array_equal
 
 import efcml
-from efcml.cli import main, outcome, settings, source
-from efcml.cli import run_command as run
-from efcml.cli.commands import build_parser
+from efcml.cli import build_parser, main, options, run
 from efcml.rivals import MODELS, make_model
 
 NAMES = ["calm", LABELS[0]]
@@ -32,7 +30,7 @@ def songs(tmp_path):
 @pytest.fixture
 def numbers(capsys, monkeypatch):
     """Runs in this process without pictures, which take longest, and returns the summary."""
-    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
 
     def summary_of(arguments):
         assert main([*arguments, "--json"]) == 0
@@ -66,8 +64,12 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
         **{"n_initial": 16, "n_stream": 28, "rows_left": 0, "interrupted": False},
         **{name: result.summary()[name] for name in MEASURES},
         **{name: getattr(result, name) for name in COUNTS},
-        **{"rules": clf.n_rules_, "queried_share": 1.0, "clipped": int(result.clipped.sum())},
-        **{"budget": None, "unit": None, "criteria": None},
+        **{
+            "rules": clf.n_rules_,
+            "queried_share": 1 - 1 / 56,
+            "clipped": int(result.clipped.sum()),
+        },
+        **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": []},
         **{"seed": 0, "shuffled": False, "quick": False, "version": efcml.__version__},
         "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }
@@ -124,7 +126,18 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
     assert page.startswith("<!") and f'data-value="{summary["pa"]}"' in page
 
 
-@pytest.mark.parametrize("model", settings.OFFERED)
+def test_without_figures_nothing_is_drawn(songs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("efcml.report.figures.draw_run", None)
+    (tmp_path / "trends.png").write_text("a picture of an earlier run")
+    assert main(run_arguments(songs, "--no-figures", "--out", tmp_path)) == 0
+    names = "summary.json, model.npz, predictions.csv, report.html"
+    assert capsys.readouterr().out.splitlines()[-1] == f"written to {tmp_path}: {names}"
+    assert {path.name for path in tmp_path.iterdir()} == {*names.split(", "), "songs.csv"}
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<img" not in page and 'id="rules"' in page
+
+
+@pytest.mark.parametrize("model", options.OFFERED)
 def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     summary = numbers(run_arguments(songs, "--model", model, "--out", tmp_path / "o"))
     ds = efcml.datasets.from_csv(songs, 2, n_initial=24)
@@ -132,7 +145,7 @@ def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     result = efcml.prequential(clf, *ds.stream, learn=MODELS[model].learn)
     assert (summary["model"], summary["pa"], summary["rules"]) == (model, result.pa, clf.n_rules_)
     assert summary["queried_share"] == (0.0 if model == "static" else 1.0)
-    assert settings.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
+    assert options.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
 
 
 @pytest.mark.parametrize(
@@ -175,19 +188,21 @@ def test_shuffling_keeps_the_initial_part_and_goes_by_the_seed(songs, tmp_path, 
     assert [int(row["row"]) for row in rows] == order.tolist()
     assert [int(row["calm.true"]) for row in rows] == result.Y[:, 0].tolist()
     ds = efcml.datasets.load("drifting-clusters", n=200)  # its marks go with all rows only
-    assert source.take_rows(ds, source.choose_rows(ds)) is ds
-    assert ds.marks and source.take_rows(ds, source.choose_rows(ds, seed=1)).marks == {}
+    assert run.choose_rows(ds)[0] is ds
+    assert ds.marks and run.choose_rows(ds, seed=1)[0].marks == {}
 
 
 def test_quick_takes_the_rows_around_the_start_of_the_stream(monkeypatch, tmp_path, numbers):
-    monkeypatch.setattr(source, "QUICK_ROWS", 15)
+    monkeypatch.setattr(run, "QUICK_ROWS", 15)
     monkeypatch.chdir(tmp_path)
     summary = numbers(["run", "--quick", *QUICK])
     assert summary["dataset"] == "drifting-clusters"  # the default
     assert (summary["n_initial"], summary["n_stream"], summary["quick"]) == (15, 15, True)
     ds = efcml.datasets.load("drifting-clusters")
     n = ds.n_initial
-    rows = read_predictions(tmp_path / "runs" / "drifting-clusters-efcml")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name == "drifting-clusters-efcml-prior=1.0-max_rules=3-vigilance=0.3-quick"
+    rows = read_predictions(folder)
     assert [int(row["row"]) for row in rows] == list(range(n, n + 15))
     clf = efcml.EFCMLClassifier(**PARAMETERS).fit(ds.X[n - 15 : n], ds.Y[n - 15 : n])
     assert summary["pa"] == efcml.prequential(clf, ds.X[n : n + 15], ds.Y[n : n + 15]).pa
@@ -215,19 +230,23 @@ def test_settings_of_all_kinds(songs, tmp_path, numbers):
         assert efcml.load(tmp_path / "model.npz").learner_.order.tolist() == list(expected)
 
 
-def test_runs_that_differ_in_budget_or_decision_have_their_own_folders():
+def test_runs_that_differ_have_their_own_folders(capsys):
     for more, name in (
         ("--decision hamming", "songs-efcml"),
         ("--model rfwls --decision f1 --budget 0.1", "songs-rfwls-f1-10-samples"),
         ("--budget 0.125 --unit labels", "songs-efcml-12.5-labels"),
         ("--budget 0.5 --criteria random", "songs-efcml-50-samples-random"),
+        ("--set vigilance=0.4 --set clip=3", "songs-efcml-vigilance=0.4-clip=3"),
+        ("--model chain --set order=1,0", "songs-chain-order=1,0"),
+        ("--shuffle --quick", "songs-efcml-shuffled-quick"),
+        ("--shuffle --seed 3", "songs-efcml-shuffled-seed=3"),
     ):
         options = build_parser().parse_args(["run", *more.split()])
-        assert run.name_run("songs", options, settings.make_asker(options)) == name
+        assert run.name_run("songs", options, run.read_parameters(options)) == name
 
 
 def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
     path, model = write_mixed(tmp_path, 120), str(tmp_path / "model.npz")
     arguments = ["run", str(path), "--labels", MIXED_LABELS, "--initial", "80", *QUICK]
     arguments += ["--out", str(tmp_path), "--drop", "town", "--text-as-category", "song"]
@@ -235,6 +254,10 @@ def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeyp
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "efcml: columns of plays"
     assert {"  town: left out as you say", "  genre: category: jazz, pop, rock"} <= {*lines}
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert {"town: left out as you say", "genre: category: jazz, pop, rock"} <= {
+        *summary["columns"]
+    }
     assert main(["predict", model, str(path), "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == f"efcml: note: 2 other columns of {path} not used: liked, skipped\n"
@@ -276,8 +299,10 @@ def test_a_model_that_cannot_be_saved_costs_no_numbers(songs, tmp_path, capsys, 
         raise ValueError("it is too large.")
 
     monkeypatch.setattr("efcml.saving.save", fail)
-    line = files.refusal(main, run_arguments(songs, "--out", tmp_path), capsys)
-    assert line == "efcml: it is too large.\n"
+    assert main(run_arguments(songs, "--no-figures", "--out", tmp_path)) == 2
+    out, said = capsys.readouterr()
+    assert said == f"efcml: the model is not saved, all else is in {tmp_path}: it is too large.\n"
+    assert out.endswith(f"written to {tmp_path}: summary.json, predictions.csv, report.html\n")
     assert json.loads((tmp_path / "summary.json").read_text())["n_stream"] == 20
     assert len(read_predictions(tmp_path)) == 20
 
