@@ -391,4 +391,34 @@ def test_labels_from_which_little_can_be_learned_are_told(write):
         "label 'b' is always there, in 20 known rows",
         "label 'c' is not known in any of 20 rows",
         "label 'd' is known in only 3 of 20 rows",
+        "46.2 % of the labels are unknown",
     )
+    ds = datasets.from_csv(write("x,a\n1,0\n2,1\n3,1\n"), "a")
+    assert ds.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "yes", "told"),
+    [
+        ("gut schlecht gut", "guht", "label 'y' is never 'guht', only 'gut, schlecht': say which"),
+        ("gut gut gut", "guht", "label 'y' is never 'guht', only 'gut'"),
+        ("ja nein ja", "jaa", "label 'y' is never 'jaa', only 'ja, nein'"),
+        ("gut gut gut", "gut", [1, 1, 1]),
+        ("1 0 1", "1.0", [1, 0, 1]),
+        ("no no yes", "no", [1, 1, 0]),
+    ],
+)
+def test_a_word_for_yes_that_is_not_there_is_refused(words, yes, told, write):
+    rows = [f"{i},{word},ja" for i, word in enumerate(words.split())]
+    for labels in ("y", "y,z") if yes == "guht" else ("y",):
+        path = write("\n".join(["a,y,z", *rows]) + "\n")
+        if isinstance(told, str):
+            assert f"{path}: {told}" in refused(datasets.from_csv, path, labels, yes=yes)
+        else:
+            assert datasets.from_csv(path, labels, yes=yes).Y[:, 0].tolist() == told
+
+
+def test_a_rare_word_for_yes_may_come_late(write, in_blocks):
+    rows = [f"{i},{'gut' if i == 300 else 'mittel' if i % 2 else 'schlecht'}" for i in range(400)]
+    path = write("\n".join(["a,y", *rows]) + "\n")
+    assert in_blocks(datasets.from_csv, path, "y", yes="gut").Y.sum() == 1

@@ -64,7 +64,7 @@ class Fields:
     def __init__(self, column: pd.Series, decimal: str = ".") -> None:
         self.categories: list[str] | None = None
         if isinstance(column.dtype, pd.CategoricalDtype):
-            self.categories = [_plain_word(_cell_text(v)) for v in column.dtype.categories]
+            self.categories = [plain_word(_cell_text(v)) for v in column.dtype.categories]
             column = column.astype(object)
         self.column = column
         self.are_moments = types.is_datetime64_any_dtype(column)
@@ -109,7 +109,7 @@ class Fields:
     def map(self, function: Callable[[str], float]) -> Floats:
         """Return a number for the word of every row."""
         words, codes = self._distinct
-        return np.array([function(_plain_word(word, self.decimal)) for word in words], dtype=float)[
+        return np.array([function(plain_word(word, self.decimal)) for word in words], dtype=float)[
             codes
         ]
 
@@ -120,7 +120,7 @@ class Fields:
         counts: Counter[str] = Counter()
         for word, count in zip(words, np.bincount(codes, minlength=len(words)), strict=True):
             if word and count:
-                counts[_plain_word(word, self.decimal)] += int(count)
+                counts[plain_word(word, self.decimal)] += int(count)
         return counts
 
     def text(self, row: int) -> str:
@@ -152,7 +152,7 @@ class Fields:
         return words, merged[codes]
 
 
-def _plain_word(word: str, decimal: str = ".") -> str:
+def plain_word(word: str, decimal: str = ".") -> str:
     """Return a word, numbers in their shortest form."""
     number = to_number(word, decimal)
     return word if math.isnan(number) else number_text(number)

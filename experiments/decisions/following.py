@@ -21,7 +21,7 @@ from inside import read, run_missing
 
 from efcml import EFCMLClassifier, datasets
 from efcml.cli.options import parameter_names, read_setting
-from efcml.datasets.built_in import GENERATORS
+from efcml.datasets.streams import GENERATORS
 from efcml.studies.provenance import method
 from efcml_paper.scale import LARGE, SETS
 
