@@ -123,8 +123,10 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("tune x.arff", "which attributes of x.arff are labels? Name their file with --xml."),
         (
             "tune emotions --labels y",
-            "--labels is for files that end in .csv and .tsv and .parquet: emotions does",
+            "--labels is for a table, which emotions is not: leave",
         ),
+        ("tune songs.csv --labels 2 --xml x", "--xml is for an ARFF file, which songs.csv is not"),
+        ("study emotions birds --vary beta=0,1 --drop x", "--drop is for a table, which emotions"),
         ("tune drifting-clusters --rows 0", "--rows is 0: choose at least 1."),
         ("tune drifting-clusters --beta 1,x", "--beta is '1,x': give numbers"),
         ("tune drifting-clusters --jobs 1 --dask x", "not allowed with argument"),

@@ -13,7 +13,7 @@ from helpers.mixed_tables import write_mixed
 from numpy.testing import assert_array_equal
 
 import efcml
-from efcml.cli import build_parser, main, options, run
+from efcml.cli import build_parser, main, run, shared
 from efcml.rivals import MODELS, make_model
 
 NAMES = ["calm", LABELS[0]]
@@ -138,7 +138,7 @@ def test_without_figures_nothing_is_drawn(songs, tmp_path, capsys, monkeypatch):
     assert "<img" not in page and 'id="rules"' in page
 
 
-@pytest.mark.parametrize("model", options.OFFERED)
+@pytest.mark.parametrize("model", shared.OFFERED)
 def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     summary = numbers(run_arguments(songs, "--model", model, "--out", tmp_path / "o"))
     ds = efcml.datasets.from_csv(songs, 2, n_initial=24)
@@ -146,7 +146,7 @@ def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     result = efcml.prequential(clf, *ds.stream, learn=MODELS[model].learn)
     assert (summary["model"], summary["pa"], summary["rules"]) == (model, result.pa, clf.n_rules_)
     assert summary["queried_share"] == (0.0 if model == "static" else 1.0)
-    assert options.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
+    assert shared.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
 
 
 @pytest.mark.parametrize(

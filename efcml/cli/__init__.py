@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has left, as head does
         sys.stderr.close()
         return 0
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one of a worker
         first, *further = getattr(error, "lines", [error])  # several problems of a table
         print("\n  ".join([f"efcml: {in_one_line(first)}", *further]), file=sys.stderr)
         return BAD_INPUT

@@ -10,23 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
-from efcml.cli.options import (
-    OF_TABLES,
-    OFFERED,
-    TABLES,
-    TITLES,
-    add_backend,
-    add_set,
-    add_source,
-    check_parameters,
-    check_target,
-    parameter_names,
-    read_backend,
-    read_setting,
-    read_source,
-    read_value,
-    write_target,
-)
+from efcml.cli import shared
 from efcml.rivals.model_list import MODELS
 from efcml.studies import USUAL
 from efcml.support.json_text import to_text
@@ -57,8 +41,8 @@ def add_tune(commands: Any) -> None:
         "tune", help="compare values of vigilance, alpha and beta on the initial part"
     )
     add = parser.add_argument
-    add_source(parser)
-    add_backend(parser)
+    shared.add_source(parser)
+    shared.add_backend(parser)
     what = "points that are searched: short (default: 20 points, about a minute on some hundred"
     what += " rows) or paper (the paper's 1360, which take hours)"
     add("--grid", choices=("short", "paper"), default="short", help=what)
@@ -78,18 +62,17 @@ def tune(options: Namespace) -> None:
     """Search, print the best points and write all."""
     from efcml.tuning import tune as search
 
-    where = read_backend(options) | {"checkpoint": options.checkpoint, "grid": read_grid(options)}
-    check_target(options.out)
-    ds = read_source(options, options.data)
+    where = shared.read_backend(options) | {
+        "checkpoint": options.checkpoint,
+        "grid": read_grid(options),
+    }
+    shared.check_target(options.out)
+    ds = shared.read_source(options, options.data)
     X, Y = ds.initial
-    if options.rows is not None:
-        if options.rows < 1:
-            raise ValueError(f"--rows is {options.rows}: choose at least 1.")
-        X, Y = X[-options.rows :], Y[-options.rows :]
-    try:
-        result = search(X, Y, folds=options.folds, measure=options.measure, **where)
-    except RuntimeError as error:  # of a worker; it says what to do
-        raise ValueError(str(error)) from None
+    if options.rows is not None and options.rows < 1:
+        raise ValueError(f"--rows is {options.rows}: choose at least 1.")
+    X, Y = (rows[-(options.rows or len(X)) :] for rows in (X, Y))
+    result = search(X, Y, folds=options.folds, measure=options.measure, **where)
     choice = {
         "dataset": ds.name,
         "rows": len(X),
@@ -103,7 +86,9 @@ def tune(options: Namespace) -> None:
         "version": __version__,
     }
     if options.out:
-        write_target(options.out, io.StringIO(to_text(choice | {"all": result.rows()}) + "\n"))
+        shared.write_target(
+            options.out, io.StringIO(to_text(choice | {"all": result.rows()}) + "\n")
+        )
     print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
@@ -161,18 +146,18 @@ def add_study(commands: Any) -> None:
         " a report",
     )
     add = parser.add_argument
-    add_source(parser, nargs="+")
-    what = f"models: {TITLES} (default: efcml)"
+    shared.add_source(parser, nargs="+")
+    what = f"models: {shared.TITLES} (default: efcml)"
     add("--model", default="efcml", metavar="A,B", help=what)
     what = "a parameter and its values, such as correlation=shift,none; the first is what others"
     what += " are compared with; may be repeated, for every combination"
     add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    add_set(parser, of="all variants")
+    shared.add_set(parser, of="all variants")
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     add("--orders", type=int, default=10, metavar="N", help=what)
     add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
     add("--measures", default=",".join(USUAL), metavar="A,B", help="what is measured")
-    add_backend(parser)
+    shared.add_backend(parser)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     add("--out", type=Path, metavar="DIR", help=what)
     add("--json", action="store_true", help="print the summary as JSON")
@@ -183,7 +168,7 @@ def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
     from efcml.measures.measures import find
 
-    where = read_backend(options)
+    where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
     names = [name.strip() for name in options.model.split(",")]
     varied = read_varied(options, names)
@@ -193,8 +178,6 @@ def study(options: Namespace) -> None:
     comparison = make_study(options, names, varied, folder / "records")
     try:
         comparison.run(**where)
-    except RuntimeError as error:  # of a worker; it says what to do
-        raise ValueError(str(error)) from None
     except KeyboardInterrupt as interrupt:
         text = str(interrupt).replace("run() goes", "the same command goes")
         raise KeyboardInterrupt(text) from None
@@ -208,18 +191,20 @@ def study(options: Namespace) -> None:
 def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     for name in names:
-        if name not in OFFERED:
-            raise ValueError(f"there is no model {name!r}: choose from {', '.join(OFFERED)}.")
+        if name not in shared.OFFERED:
+            known = ", ".join(shared.OFFERED)
+            raise ValueError(f"there is no model {name!r}: choose from {known}.")
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
         parameter, equals, values = (part.strip() for part in text.partition("="))
         if not equals or not values:
             raise ValueError(f"--vary is {text!r}: write NAME=A,B, such as correlation=shift,none.")
         for name in names:
-            read_setting(f"{parameter}={values.partition(',')[0]}", parameter_names(name))
+            first = f"{parameter}={values.partition(',')[0]}"
+            shared.read_setting(first, shared.parameter_names(name))
         if parameter in varied:
             raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
-        varied[parameter] = [read_value(value.strip()) for value in values.split(",")]
+        varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
     if not varied and len(names) == 1:
         raise ValueError("what is compared? Give --vary NAME=A,B, or several models with --model.")
     return varied
@@ -234,28 +219,29 @@ def make_study(
 
     models: dict[str, Variant] = {}
     for name in names:
-        given = dict(read_setting(text, parameter_names(name)) for text in options.settings)
-        title = MODELS[name].title
+        given, title = shared.read_settings(options, name), MODELS[name].title
         for words, model in Study.vary(make_model(name, **given), **varied).items():
-            check_parameters(model.get_params())
+            shared.check_parameters(model.get_params())
             words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
             models[words] = Variant(model, learn=MODELS[name].learn)
-    return Study(
-        models, read_all(options), orders=options.orders, seed=options.seed, folder=records
-    )
+    data = read_all(options)
+    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
 
 
 def read_all(options: Namespace) -> list[Any]:
     """Return the data sets; a name stays one, so that a built-in stream is made anew."""
-    files = [one for one in options.data if Path(one).suffix.lower() in (*TABLES, ".arff")]
+    files = [one for one in options.data if Path(one).suffix.lower() in (*shared.TABLES, ".arff")]
     if not files:  # then what is said of files is refused
-        read_source(options, options.data[0])
-    found: list[Any] = []
-    for name in options.data:
-        of_files = dict.fromkeys((*OF_TABLES, "xml")) if name not in files else {}
-        named = name not in files and options.initial is None
-        found.append(name if named else read_source(Namespace(**vars(options) | of_files), name))
-    return found
+        shared.read_source(options, options.data[0])
+    of_files = vars(options) | dict.fromkeys((*shared.OF_TABLES, "xml"))
+    return [
+        shared.read_source(options, name)
+        if name in files
+        else name
+        if options.initial is None
+        else shared.read_source(Namespace(**of_files), name)
+        for name in options.data
+    ]
 
 
 # -- reproduce ------------------------------------------------------------------------------
@@ -274,7 +260,7 @@ def add_reproduce(commands: Any) -> None:
     add("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
     what = "the same pictures on cut streams; all without mediamill"
     add("--quick", action="store_true", help=what)
-    add_backend(parser)
+    shared.add_backend(parser)
     parser.set_defaults(run=reproduce)
 
 
@@ -287,7 +273,7 @@ def reproduce(options: Namespace) -> None:
     begin = time.perf_counter()
     scale = QUICK if options.quick else FULL
     ids = choose_ids(options.id, scale)
-    where = read_backend(options)
+    where = shared.read_backend(options)
     from efcml_paper.session import Session  # not before: these take seconds to import
 
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
@@ -298,10 +284,7 @@ def reproduce(options: Namespace) -> None:
     left_out = [name for name in IDS if name not in ids]
     if options.id == "all" and left_out:
         say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
-    try:
-        Session(folder, scale, where, say).run(ids)
-    except RuntimeError as error:  # of a worker; it says what to do
-        raise ValueError(str(error)) from None
+    Session(folder, scale, where, say).run(ids)
     say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")
 
 

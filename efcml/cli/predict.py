@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from efcml.cli.options import check_target, write_target
+from efcml.cli import shared
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -76,7 +76,7 @@ def add_known(parser: ArgumentParser) -> None:
 def predict(options: Namespace) -> None:
     """Predict all rows of the file; nothing is written before the last one is read."""
     check_files(options.model, options.file)
-    check_target(options.out)
+    shared.check_target(options.out)
     from efcml.estimators.answering import answer_checked  # not above: it loads numpy
     from efcml.saving import load_fitted
 
@@ -94,7 +94,7 @@ def predict(options: Namespace) -> None:
         if options.out is None:
             shutil.copyfileobj(file, sys.stdout)
         else:
-            write_target(options.out, file)
+            shared.write_target(options.out, file)
 
 
 def write_csv(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
 from efcml.active.criteria import CRITERIA, USUAL
-from efcml.cli.options import (
-    BUILT_IN,
-    OFFERED,
-    TITLES,
-    add_set,
-    add_source,
-    check_parameters,
-    parameter_names,
-    read_setting,
-    read_source,
-)
+from efcml.cli import shared
 from efcml.cli.predict import answer_frame
 from efcml.model.params import DECISIONS
 from efcml.rivals.model_list import MODELS
@@ -50,9 +40,11 @@ def add_commands(commands: Any) -> None:
         help="learn a data set row by row; write numbers, model, predictions, figures and a report",
     )
     add = parser.add_argument
-    add_source(parser, nargs="?", default=BUILT_IN)
-    add("--model", choices=OFFERED, default="efcml", help=f"{TITLES} (default: efcml)")
-    add_set(parser, of="the model")
+    shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
+    add(
+        "--model", choices=shared.OFFERED, default="efcml", help=f"{shared.TITLES} (default: efcml)"
+    )
+    shared.add_set(parser, of="the model")
     what = "what decisions are to be good at: each label by itself (hamming, the default), rare"
     what += " labels too (f1), the whole set (subset); short for --set decision=..."
     add("--decision", choices=DECISIONS, help=what)
@@ -82,7 +74,7 @@ def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
     given = read_parameters(options)
     check_asking(options)
-    whole = read_source(options, options.data)
+    whole = shared.read_source(options, options.data)
     ds, rows = choose_rows(whole, options.seed if options.shuffle else None, quick=options.quick)
     check_parts(ds, options)
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
@@ -135,7 +127,7 @@ def read_parameters(options: Namespace) -> dict[str, Any]:
     """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
-    given = dict(read_setting(text, parameter_names(options.model)) for text in options.settings)
+    given = shared.read_settings(options, options.model)
     if options.decision is not None:
         if given.get("decision", options.decision) != options.decision:
             raise ValueError(
@@ -148,13 +140,13 @@ def read_parameters(options: Namespace) -> dict[str, Any]:
             f"decision={given['decision']} needs a model that learns all labels together: --model"
             f" {options.model} decides each alone."
         )
-    check_parameters(given)
+    shared.check_parameters(given)
     return given
 
 
 def check_asking(options: Namespace) -> None:
     """Refuse options of an active learner that do not fit the others."""
-    asking = [name for name, model in OFFERED.items() if model.asks]
+    asking = [name for name, model in shared.OFFERED.items() if model.asks]
     if options.budget is None:
         for name in ("unit", "criteria"):
             if getattr(options, name) is not None:
@@ -304,19 +296,12 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
 def describe(summary: Facts) -> list[str]:
     """Return the table for a terminal."""
     events = ("births", "splits", "merges", "drops", "drifts")
-    columns = {
-        "dataset": summary["dataset"],
-        "model": summary["model"],
-        "initial": summary["n_initial"],
-        "stream": summary["n_stream"],
-        "PA": f"{summary['pa']:.4f}" if summary["pa"] is not None else "-",
-        "AP": f"{summary['ap']:.4f}" if summary["ap"] is not None else "-",
-        "rules": summary["rules"],
-        "/".join(events): "/".join(str(summary[name]) for name in events),
-        "asked": f"{summary['queried_share']:.3f}",
-        "ms/sample": f"{summary['ms_per_sample']:.3f}",
-    }
-    return format_table(list(columns), [list(columns.values())])
+    pa, ap = ("-" if summary[name] is None else f"{summary[name]:.4f}" for name in ("pa", "ap"))
+    titles = ["dataset", "model", "initial", "stream", "PA", "AP", "rules", "/".join(events)]
+    cells = [summary[name] for name in ("dataset", "model", "n_initial", "n_stream")]
+    cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
+    cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
+    return format_table([*titles, "asked", "ms/sample"], [cells])
 
 
 def write_pages(

@@ -51,9 +51,8 @@ def read_source(options: Namespace, data: str) -> Dataset:
     given = {name: value for name in (*OF_TABLES, "xml") if (value := getattr(options, name))}
     for name in given:
         if kind not in ((".arff",) if name == "xml" else TABLES):
-            option, files = f"--{name.replace('_', '-')}", " and ".join(TABLES)
-            files = ".arff" if name == "xml" else files
-            raise ValueError(f"{option} is for files that end in {files}: {data} does not.")
+            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
+            raise ValueError(f"--{option} is for {files}, which {data} is not: leave it out.")
     initial = {} if options.initial is None else {"n_initial": options.initial}
     if kind == ".arff":
         if not options.xml:
@@ -62,10 +61,9 @@ def read_source(options: Namespace, data: str) -> Dataset:
     elif kind in TABLES:
         if not options.labels:
             raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
-        labels = given.pop("labels")
-        ds = datasets.from_csv(
-            data, int(labels) if labels.isdigit() else labels, **given, **initial
-        )
+        labels: Any = given.pop("labels")
+        labels = int(labels) if labels.isdigit() else labels
+        ds = datasets.from_csv(data, labels, **given, **initial)
     else:
         return datasets.load(data, **initial)
     if ds.table is not None:
@@ -95,6 +93,11 @@ def parameter_names(model: str) -> list[str]:
     from efcml.model.params import Params
 
     return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
+
+
+def read_settings(options: Namespace, model: str) -> dict[str, Any]:
+    """Return the parameters that ``--set`` gives a model."""
+    return dict(read_setting(text, parameter_names(model)) for text in options.settings)
 
 
 def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
