@@ -311,6 +311,16 @@ def test_a_model_that_cannot_be_saved_costs_no_numbers(songs, tmp_path, capsys, 
     assert len(read_predictions(tmp_path)) == 20
 
 
+def test_an_interrupted_save_costs_no_numbers(songs, tmp_path, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("efcml.saving.save", interrupt)
+    assert main(run_arguments(songs, "--out", tmp_path / "o")) == 130
+    assert {path.name for path in (tmp_path / "o").iterdir()} == {"summary.json", "predictions.csv"}
+    assert len(read_predictions(tmp_path / "o")) == 20
+
+
 def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch):
     small_blocks(monkeypatch, 6)
     interrupt_after(monkeypatch, 0, times=2)

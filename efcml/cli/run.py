@@ -16,8 +16,9 @@ from efcml.model.params import DECISIONS
 from efcml.rivals.model_list import MODELS
 from efcml.support.folders import make_folder, whole_files
 from efcml.support.json_text import to_text, without_nan
-from efcml.support.progress import is_watched, progress_bar
+from efcml.support.progress import is_watched
 from efcml.support.tables import format_table
+from efcml.support.watch import busy
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -104,16 +105,14 @@ def start(run: StreamRun, ds: Dataset) -> None:
     """
     from efcml.model.warm import warmup
 
-    with progress_bar(2, "preparing", unit="step") as bar:
+    with busy("preparing"):
         taken_up = run.take_up()
         if not taken_up:
             if ds.n_initial:
                 run.model.fit(*ds.initial)
             run.write()
-        bar.update()
         # Here, so that compiling does not count as time per sample.
         warmup(asks=run.active is not None, rare=False)
-        bar.update()
     if taken_up:
         rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
         done = f"{run.done} of {len(run.Y)} rows are done, {rest}"
