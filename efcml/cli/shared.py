@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
 OF_TABLES = {  # metavar and meaning of the options about tables
-    "labels": ("A,B", "label columns of a table: names, or how many of the last columns"),
+    "labels": (
+        "A,B",
+        "label columns of a table (all but ARFF): names, or how many of the last ones",
+    ),
     "drop": ("A,B", "columns of a table that are left out"),
     "text_as_category": ("A,B", "columns that are taken as words, also if they are numbers"),
     "date": ("A,B", "columns that are dates; A=%%d.%%m.%%Y gives the format"),

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
 import numpy as np
@@ -129,15 +128,10 @@ def load(name: str, **options: Any) -> Dataset:
         )
     paths = find_files(record)
     check_files(record, paths)
-    description = f"{record.title}; {record.source}"
-    read = {"water-quality": read_amounts, "mediamill": read_arrays}.get(known)
-    if read is None:
-        train, test, xml = paths.values()
-        both = from_arff(train, xml, test=test)
-        parts: tuple[Any, ...] = both.X, both.Y, n_initial, both.feature_names, both.label_names
-        return Dataset(known, *parts, description)
+    read = {"water-quality": read_amounts, "mediamill": read_arrays}.get(known, read_split)
     X, Y, features, labels = read(record, *paths.values())
-    return Dataset(known, X, Y, n_initial, features, labels, description)
+    about = f"{record.title}; {record.source}"
+    return Dataset(known, X, Y, n_initial, features, labels, about)
 
 
 def find_name(name: str) -> str:
@@ -196,6 +190,12 @@ def check_files(record: Published, paths: dict[str, Path]) -> None:
                 f"{paths[file]} is not the published file (its sha256 differs): delete it and"
                 " fetch it again, or read your own version with datasets.from_arff"
             )
+
+
+def read_split(record: Published, train: Path, test: Path, xml: Path) -> tuple[Any, ...]:
+    """Return X, Y and names of a set in two files."""
+    both = from_arff(train, xml, test=test)
+    return both.X, both.Y, both.feature_names, both.label_names
 
 
 def read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
@@ -307,15 +307,10 @@ def fetch(
 
 def check_base(base: str) -> str:
     """Return a base address without its last slash, or refuse it."""
-    try:
-        parts = urlsplit(base)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good or re.search(r"[^!-~]|[@?#]", base):
-        shown = "with a user name" if "@" in base else repr(base)  # show no password
-        raise FetchError(
-            f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or"
-            " https://, a host and a path"
-        )
-    return base.rstrip("/")
+    if re.fullmatch(r"https?://[\w.:[\]-]+(/[!-~]*)?", base, re.ASCII) and not {*"@?#"} & {*base}:
+        return base.rstrip("/")
+    shown = "with a user name" if "@" in base else repr(base)  # show no password
+    raise FetchError(
+        f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or https://,"
+        " a host and a path"
+    )
