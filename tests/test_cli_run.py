@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from helpers.cli_files import LABELS, QUICK, interrupt_after, run_arguments, small_blocks
 from helpers.mixed_tables import LABELS as MIXED_LABELS
-from helpers.mixed_tables import write_mixed
+from helpers.mixed_tables import WRITTEN, messy_frame, write_mixed
+from helpers.study_files import keep_method
 from numpy.testing import assert_array_equal
 
 import efcml
 from efcml.cli import build_parser, main, run, shared
 from efcml.rivals import MODELS, make_model
+from efcml.tables import reading
 
 NAMES = ["calm", LABELS[0]]
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
@@ -273,6 +275,44 @@ def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeyp
         told = capsys.readouterr().err.splitlines()
         assert told[0] == f"efcml: {row}: 3 things to correct"
         assert told[3] == "  line 2: 'fast' in column 'tempo' is no number: replace it"
+
+
+def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
+    monkeypatch.setattr(reading, "CHUNK", 50)
+    monkeypatch.chdir(tmp_path)
+    frame = messy_frame(80)
+    frame.to_parquet("whole.parquet", row_group_size=30)
+    how = ["--labels", "very happy,gut", "--initial", "40", *QUICK]
+    models, answers, why = [], [], []
+    for name in (*WRITTEN, "whole.parquet"):
+        if name.endswith(".txt"):  # only from Python
+            continue
+        if name in WRITTEN:
+            frame.to_csv(name, index=False, **WRITTEN[name])
+        assert main(["run", name, *how, "--out", "o"]) == 0
+        models.append((tmp_path / "o" / "model.npz").read_bytes())
+        capsys.readouterr()
+        assert main(["predict", "o/model.npz", name]) == 0
+        answers.append(capsys.readouterr().out)
+        if name in ("tab.tsv", "whole.parquet"):
+            assert main(["explain", "o/model.npz", "--sample", name]) == 0
+            why.append(capsys.readouterr().out)
+    assert len({*models}) == len({*answers}) == len({*why}) == 1 and len(models) == 5
+    ds = efcml.datasets.from_frame(frame, "very happy,gut", n_initial=40)
+    clf = efcml.EFCMLClassifier(**PARAMETERS, random_state=0).fit(*ds.initial)
+    efcml.prequential(clf, *ds.stream)
+    clf.name_columns(ds.feature_names, ds.label_names, ds.table.groups)
+    efcml.save(clf, "direct.npz", table=ds.table)
+    assert (tmp_path / "direct.npz").read_bytes() == models[0]
+    small = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0", "--folds", "2"]
+    assert main(["tune", "tab.tsv", *how[:4], *small, "--jobs", "1"]) == 0
+    assert "EFCMLClassifier(vigilance=" in capsys.readouterr().out
+    monkeypatch.setattr("efcml.studies.study_page.draw_all", lambda *given: {})
+    keep_method(monkeypatch)
+    orders = ["--vary", "beta=0,1", "--orders", "1", "--jobs", "1", "--out", "study"]
+    assert main(["study", "windows.csv", *how, *orders]) == 0
+    assert "2 of 2 runs done" in capsys.readouterr().out
 
 
 def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypatch, numbers):

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas
 import pytest
-from helpers.mixed_tables import LABELS, mixed_text, refused
+from helpers.mixed_tables import LABELS, WRITTEN, messy_frame, mixed_text, refused
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
@@ -307,30 +307,9 @@ def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_block
     assert "cannot be read as Parquet" in refused(read, path, LABELS)
 
 
-WRITTEN = {
-    "comma.csv": {},
-    "semicolon.csv": {"sep": ";", "decimal": ","},
-    "tab.tsv": {"sep": "\t", "decimal": ",", "encoding": "utf-8-sig"},
-    "windows.csv": {"sep": ";", "decimal": ",", "encoding": "cp1252"},
-    "two.txt": {"sep": "|", "encoding": "utf-16"},
-}
-
-
 @pytest.mark.parametrize("source", [*WRITTEN, "objects"])
 def test_a_messy_table_is_the_same_however_it_is_written(source, tmp_path):
-    rng, n = np.random.default_rng(3), 60
-    moments = pandas.Timestamp("2023-12-30") + pandas.to_timedelta(rng.integers(0, 9999, n), "h")
-    columns = {
-        "Preis, netto": np.where(rng.random(n) < 0.1, NAN, rng.normal(size=n)),
-        "count": rng.integers(0, 2, n),
-        "code": rng.choice(["1", "2", "3", "A, B"], n),
-        "farbe": rng.choice(["red", "größe", 'say "hi"', None], n),
-        "sold": rng.random(n) < 0.5,
-        "when": moments,
-        "very happy": rng.choice([0, 1, NAN], n),
-        "gut": rng.choice(["ja", "nein"], n),
-    }
-    frame = pandas.DataFrame(columns)
+    frame = messy_frame(60)
     known = datasets.from_frame(frame, 2, n_initial=30)
     assert known.feature_names[:5] == ("Preis, netto", "count", "code=1", "code=2", "code=3")
     if source == "objects":
