@@ -14,10 +14,8 @@ from helpers.mixed_tables import LABELS as MIXED_LABELS
 from helpers.mixed_tables import write_mixed
 
 import efcml
-from efcml.cli import checkpoint, main, outcome
-from efcml.cli import stream_run as stream
+from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
-from efcml.saving import write_archive
 from efcml.support import pacing
 
 OPTIONS = {
@@ -34,7 +32,7 @@ OPTIONS = {
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
 
 
 @pytest.fixture
@@ -43,17 +41,18 @@ def songs(tmp_path):
 
 
 def read(path):
-    """Return content and arrays of a checkpoint."""
+    """Return what a checkpoint says, and its arrays, but for the time it took."""
     with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files if "/" in name}
-        return json.loads(file["header"].tobytes())["content"], arrays
+        arrays = dict(file)
+    facts = json.loads(arrays.pop("checkpoint").tobytes())
+    del facts["seconds"]
+    return facts, arrays
 
 
 def state(path):
-    """Return what a checkpoint holds, but for the time it took."""
-    content, arrays = read(path)
-    del content["run"]["seconds"]
-    return content, {name: array.tobytes() for name, array in arrays.items()}
+    """Return all of it for comparisons."""
+    facts, arrays = read(path)
+    return facts, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def interrupted(arguments, monkeypatch, block=1, size=5):
@@ -81,8 +80,8 @@ def test_an_interrupted_run_ends_like_a_whole_one(name, block, songs, tmp_path, 
     assert state(tmp_path / "parts.npz") == state(tmp_path / "whole.npz")
     if name == "clipped":  # there was something to join
         _, arrays = read(tmp_path / "whole.npz")
-        assert np.unique(arrays["run/events"][:, 0] // 5).tolist() == [0, 1, 2, 3]
-        assert 0 < first["clipped"] < arrays["run/clipped"].sum()
+        assert np.unique(arrays["events"][:, 0] // 5).tolist() == [0, 1, 2, 3]
+        assert 0 < first["clipped"] < arrays["clipped"].sum()
 
 
 def test_it_says_where_it_goes_on_and_writes_a_finished_run_again(
@@ -91,14 +90,15 @@ def test_it_says_where_it_goes_on_and_writes_a_finished_run_again(
     path, out = tmp_path / "new" / "c.npz", tmp_path / "out"
     arguments = run_arguments(songs, "--checkpoint", path, "--out", out, "--json")
     interrupted(arguments, monkeypatch)
-    assert capsys.readouterr().err == "efcml: interrupted after 10 of 20 rows\n"
+    told = files.without_notes(capsys.readouterr().err)
+    assert told == "efcml: interrupted after 10 of 20 rows\n"
     for said in (
         "10 of 20 rows are done, the next is row 34",
         "20 of 20 rows are done, nothing is left",
     ):
         assert main(arguments) == 0
         captured = capsys.readouterr()
-        assert captured.err == f"efcml: going on from {path}: {said}\n"
+        assert files.without_notes(captured.err) == f"efcml: going on from {path}: {said}\n"
         assert json.loads(captured.out)["n_stream"] == 20
 
 
@@ -116,18 +116,20 @@ def test_the_time_of_all_parts_adds_up(songs, tmp_path, monkeypatch):
 def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
     cost, expected, songs, tmp_path, monkeypatch
 ):
-    clock, written = [0.0], []
+    clock, written, save = [0.0], [], np.savez
 
-    def write(path, header, arrays):
-        if header["kind"] == checkpoint.KIND:
-            written.append(header["content"]["run"]["done"])
+    def savez(file, **arrays):
+        if "checkpoint" in arrays:
+            written.append(json.loads(arrays["checkpoint"].tobytes())["done"])
             clock[0] += cost
+        else:
+            save(file, **arrays)
 
     def follow(pace, *arguments, **options):
         clock[0] += 1.0
 
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr("efcml.saving.write_archive", write)
+    monkeypatch.setattr(stream.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(np, "savez", savez)
     small_blocks(monkeypatch, 4)
     monkeypatch.setattr(pacing.Pace, "follow", follow)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
@@ -136,10 +138,10 @@ def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
 
 EAGER = """
 import sys
-from efcml.cli import checkpoint, main, outcome
+from efcml.cli import main, run, stream
 from efcml.support import pacing
-checkpoint.SECONDS_BETWEEN, checkpoint.WRITES_BETWEEN, pacing.MOST_GROWTH = 0.0, 0, 1
-outcome.write_pictures = lambda *arguments: []
+stream.SECONDS_BETWEEN, stream.WRITES_BETWEEN, pacing.MOST_GROWTH = 0.0, 0, 1
+run.write_pages = lambda *given, **how: []
 sys.exit(main())
 """
 
@@ -159,7 +161,7 @@ def test_killed_it_goes_on_and_ends_like_a_whole_run(tmp_path, monkeypatch):
         time.sleep(1e-3)
     process.kill()
     process.wait()
-    assert 0 < state(path)[0]["run"]["done"] < 5000
+    assert 0 < state(path)[0]["done"] < 5000
     assert main(arguments) == 0
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
 
@@ -170,7 +172,7 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     songs = write_csv(folder)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(outcome, "write_pictures", lambda *arguments: [])
+        patched.setattr(run, "write_pages", lambda *given, **how: [])
         patched.chdir(folder)
         for name, more in (("c.npz", []), ("asked.npz", ["--budget", "0.5"])):
             assert main(run_arguments(songs, "--checkpoint", name, "--out", "out", *more)) == 0
@@ -212,7 +214,7 @@ def test_the_checkpoint_of_other_data_or_another_version_is_refused(taken, capsy
     (taken / "songs.csv").write_text(files.csv_text().replace(",1,", ",0,", 1))
     assert "with other data:" in refusal(main, arguments, capsys)
     (taken / "songs.csv").write_text(files.csv_text())
-    monkeypatch.setattr(checkpoint, "__version__", "99")
+    monkeypatch.setattr(stream, "__version__", "99")
     assert "with other version:" in refusal(main, arguments, capsys)
 
 
@@ -230,34 +232,33 @@ def lie(change):
     """Return how to write a file again with something changed."""
 
     def write(path):
-        content, arrays = read(path)
-        change(content, arrays)
-        write_archive(path, {"kind": checkpoint.KIND, "content": content}, arrays)
+        facts, arrays = read(path)
+        facts["seconds"] = 1.0
+        change(facts, arrays)
+        text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        with path.open("wb") as file:
+            np.savez(file, checkpoint=text, **arrays)
 
     return write
 
 
-def more_rows(content, arrays):
-    content["run"]["done"] = 21
-    for name in stream.BY_ROW:
-        arrays[f"run/{name}"] = np.concatenate([arrays[f"run/{name}"]] * 2)[:21]
+def flip_a_bit(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
 
 
 BROKEN = {
     "cut": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "damaged"),
-    "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "the file of a model"),
-    "nothing said": (lie(lambda c, a: c.pop("about")), "which run it belongs to"),
-    "no model": (lie(lambda c, a: c.pop("model")), "the content must say"),
-    "no record": (lie(lambda c, a: c.update(run={})), "the record must say"),
-    "more rows": (lie(more_rows), "impossible sizes"),
-    "negative events": (lie(lambda c, a: c["run"].update(events=-1)), "impossible sizes"),
-    "negative time": (lie(lambda c, a: c["run"].update(seconds=-1.0)), "impossible sizes"),
-    "NaN": (lie(lambda c, a: a["run/scores"].fill(np.nan)), "the stream is damaged"),
-    "likely": (lie(lambda c, a: a["run/probabilities"].fill(1.5)), "the stream is damaged"),
-    "unlikely": (lie(lambda c, a: a["run/probabilities"].fill(-0.5)), "the stream is damaged"),
-    "kinds": (lie(lambda c, a: a["run/events"].fill(5)), "the stream is damaged"),
-    "no kinds": (lie(lambda c, a: a["run/events"].fill(-1)), "the stream is damaged"),
-    "clipped": (lie(lambda c, a: a["run/clipped"].fill(-1)), "the stream is damaged"),
+    "empty": (lambda path: path.write_bytes(b""), "damaged"),
+    "a bit": (flip_a_bit, "damaged (BadZipFile"),
+    "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "no checkpoint of a run"),
+    "no facts": (lie(lambda facts, arrays: facts.clear() or facts.update(about={})), "damaged"),
+    "no model": (lie(lambda facts, arrays: arrays.pop("model")), "damaged (KeyError"),
+    "no record": (lie(lambda facts, arrays: arrays.pop("scores")), "damaged (KeyError"),
+    "more rows": (lie(lambda facts, arrays: facts.update(done=21)), "another type or shape"),
+    "objects": (lie(lambda f, arrays: arrays.update(scores=arrays["rules"])), "another type or"),
+    "events": (lie(lambda f, arrays: arrays.update(events=np.full((1, 3), 9))), "damaged (Index"),
 }
 
 

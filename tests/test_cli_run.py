@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 from helpers.cli_files import LABELS, QUICK, interrupt_after, run_arguments, small_blocks
 from helpers.mixed_tables import LABELS as MIXED_LABELS
-from helpers.mixed_tables import write_mixed
+from helpers.mixed_tables import WRITTEN, messy_frame, write_mixed
+from helpers.study_files import keep_method
 from numpy.testing import assert_array_equal
 
 import efcml
-from efcml.cli import main, outcome, settings, source
-from efcml.cli import run_command as run
-from efcml.cli.commands import build_parser
+from efcml.cli import build_parser, main, run, shared
 from efcml.rivals import MODELS, make_model
+from efcml.tables import reading
 
 NAMES = ["calm", LABELS[0]]
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
 COUNTS = ("births", "splits", "merges", "drops", "drifts")
+GAPS = "1.14 % of the labels are unknown"
 MEASURES = ("pa", "ap", "macro_f1", "subset_accuracy", "log_loss", "calibration_error")
 
 
@@ -32,12 +33,12 @@ def songs(tmp_path):
 @pytest.fixture
 def numbers(capsys, monkeypatch):
     """Runs in this process without pictures, which take longest, and returns the summary."""
-    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
 
     def summary_of(arguments):
         assert main([*arguments, "--json"]) == 0
         captured = capsys.readouterr()
-        assert all(line.startswith("efcml: note: label") for line in captured.err.splitlines())
+        assert all(line.startswith("efcml: note: ") for line in captured.err.splitlines())
         return json.loads(captured.out)
 
     return summary_of
@@ -66,8 +67,12 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
         **{"n_initial": 16, "n_stream": 28, "rows_left": 0, "interrupted": False},
         **{name: result.summary()[name] for name in MEASURES},
         **{name: getattr(result, name) for name in COUNTS},
-        **{"rules": clf.n_rules_, "queried_share": 1.0, "clipped": int(result.clipped.sum())},
-        **{"budget": None, "unit": None, "criteria": None},
+        **{
+            "rules": clf.n_rules_,
+            "queried_share": 1 - 1 / 56,
+            "clipped": int(result.clipped.sum()),
+        },
+        **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": [GAPS]},
         **{"seed": 0, "shuffled": False, "quick": False, "version": efcml.__version__},
         "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }
@@ -105,7 +110,7 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
     (out / "mine.png").write_text("kept")
     assert main(run_arguments(songs, "--model", "chain", "--out", out)) == 0
     captured = capsys.readouterr()
-    assert captured.err == ""
+    assert captured.err == f"efcml: note: {GAPS}\n"
     assert drawn == [(20, None, 24, (20, 2))]
     title, line, where = captured.out.splitlines()
     names = "summary.json, model.npz, predictions.csv, trends.png, trends.svg, report.html"
@@ -124,7 +129,18 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
     assert page.startswith("<!") and f'data-value="{summary["pa"]}"' in page
 
 
-@pytest.mark.parametrize("model", settings.OFFERED)
+def test_without_figures_nothing_is_drawn(songs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("efcml.report.figures.draw_run", None)
+    (tmp_path / "trends.png").write_text("a picture of an earlier run")
+    assert main(run_arguments(songs, "--no-figures", "--out", tmp_path)) == 0
+    names = "summary.json, model.npz, predictions.csv, report.html"
+    assert capsys.readouterr().out.splitlines()[-1] == f"written to {tmp_path}: {names}"
+    assert {path.name for path in tmp_path.iterdir()} == {*names.split(", "), "songs.csv"}
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<img" not in page and 'id="rules"' in page
+
+
+@pytest.mark.parametrize("model", shared.OFFERED)
 def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     summary = numbers(run_arguments(songs, "--model", model, "--out", tmp_path / "o"))
     ds = efcml.datasets.from_csv(songs, 2, n_initial=24)
@@ -132,7 +148,7 @@ def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     result = efcml.prequential(clf, *ds.stream, learn=MODELS[model].learn)
     assert (summary["model"], summary["pa"], summary["rules"]) == (model, result.pa, clf.n_rules_)
     assert summary["queried_share"] == (0.0 if model == "static" else 1.0)
-    assert settings.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
+    assert shared.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
 
 
 @pytest.mark.parametrize(
@@ -175,19 +191,21 @@ def test_shuffling_keeps_the_initial_part_and_goes_by_the_seed(songs, tmp_path, 
     assert [int(row["row"]) for row in rows] == order.tolist()
     assert [int(row["calm.true"]) for row in rows] == result.Y[:, 0].tolist()
     ds = efcml.datasets.load("drifting-clusters", n=200)  # its marks go with all rows only
-    assert source.take_rows(ds, source.choose_rows(ds)) is ds
-    assert ds.marks and source.take_rows(ds, source.choose_rows(ds, seed=1)).marks == {}
+    assert run.choose_rows(ds)[0] is ds
+    assert ds.marks and run.choose_rows(ds, seed=1)[0].marks == {}
 
 
 def test_quick_takes_the_rows_around_the_start_of_the_stream(monkeypatch, tmp_path, numbers):
-    monkeypatch.setattr(source, "QUICK_ROWS", 15)
+    monkeypatch.setattr(run, "QUICK_ROWS", 15)
     monkeypatch.chdir(tmp_path)
     summary = numbers(["run", "--quick", *QUICK])
     assert summary["dataset"] == "drifting-clusters"  # the default
     assert (summary["n_initial"], summary["n_stream"], summary["quick"]) == (15, 15, True)
     ds = efcml.datasets.load("drifting-clusters")
     n = ds.n_initial
-    rows = read_predictions(tmp_path / "runs" / "drifting-clusters-efcml")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name == "drifting-clusters-efcml-prior=1.0-max_rules=3-vigilance=0.3-quick"
+    rows = read_predictions(folder)
     assert [int(row["row"]) for row in rows] == list(range(n, n + 15))
     clf = efcml.EFCMLClassifier(**PARAMETERS).fit(ds.X[n - 15 : n], ds.Y[n - 15 : n])
     assert summary["pa"] == efcml.prequential(clf, ds.X[n : n + 15], ds.Y[n : n + 15]).pa
@@ -215,19 +233,23 @@ def test_settings_of_all_kinds(songs, tmp_path, numbers):
         assert efcml.load(tmp_path / "model.npz").learner_.order.tolist() == list(expected)
 
 
-def test_runs_that_differ_in_budget_or_decision_have_their_own_folders():
+def test_runs_that_differ_have_their_own_folders(capsys):
     for more, name in (
         ("--decision hamming", "songs-efcml"),
         ("--model rfwls --decision f1 --budget 0.1", "songs-rfwls-f1-10-samples"),
         ("--budget 0.125 --unit labels", "songs-efcml-12.5-labels"),
         ("--budget 0.5 --criteria random", "songs-efcml-50-samples-random"),
+        ("--set vigilance=0.4 --set clip=3", "songs-efcml-vigilance=0.4-clip=3"),
+        ("--model chain --set order=1,0", "songs-chain-order=1,0"),
+        ("--shuffle --quick", "songs-efcml-shuffled-quick"),
+        ("--shuffle --seed 3", "songs-efcml-shuffled-seed=3"),
     ):
         options = build_parser().parse_args(["run", *more.split()])
-        assert run.name_run("songs", options, settings.make_asker(options)) == name
+        assert run.name_run("songs", options, run.read_parameters(options)) == name
 
 
 def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(outcome, "write_pictures", lambda *arguments: [])
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
     path, model = write_mixed(tmp_path, 120), str(tmp_path / "model.npz")
     arguments = ["run", str(path), "--labels", MIXED_LABELS, "--initial", "80", *QUICK]
     arguments += ["--out", str(tmp_path), "--drop", "town", "--text-as-category", "song"]
@@ -235,6 +257,10 @@ def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeyp
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "efcml: columns of plays"
     assert {"  town: left out as you say", "  genre: category: jazz, pop, rock"} <= {*lines}
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert {"town: left out as you say", "genre: category: jazz, pop, rock"} <= {
+        *summary["columns"]
+    }
     assert main(["predict", model, str(path), "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == f"efcml: note: 2 other columns of {path} not used: liked, skipped\n"
@@ -249,6 +275,44 @@ def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeyp
         told = capsys.readouterr().err.splitlines()
         assert told[0] == f"efcml: {row}: 3 things to correct"
         assert told[3] == "  line 2: 'fast' in column 'tempo' is no number: replace it"
+
+
+def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
+    monkeypatch.setattr(reading, "CHUNK", 50)
+    monkeypatch.chdir(tmp_path)
+    frame = messy_frame(80)
+    frame.to_parquet("whole.parquet", row_group_size=30)
+    how = ["--labels", "very happy,gut", "--initial", "40", *QUICK]
+    models, answers, why = [], [], []
+    for name in (*WRITTEN, "whole.parquet"):
+        if name.endswith(".txt"):  # only from Python
+            continue
+        if name in WRITTEN:
+            frame.to_csv(name, index=False, **WRITTEN[name])
+        assert main(["run", name, *how, "--out", "o"]) == 0
+        models.append((tmp_path / "o" / "model.npz").read_bytes())
+        capsys.readouterr()
+        assert main(["predict", "o/model.npz", name]) == 0
+        answers.append(capsys.readouterr().out)
+        if name in ("tab.tsv", "whole.parquet"):
+            assert main(["explain", "o/model.npz", "--sample", name]) == 0
+            why.append(capsys.readouterr().out)
+    assert len({*models}) == len({*answers}) == len({*why}) == 1 and len(models) == 5
+    ds = efcml.datasets.from_frame(frame, "very happy,gut", n_initial=40)
+    clf = efcml.EFCMLClassifier(**PARAMETERS, random_state=0).fit(*ds.initial)
+    efcml.prequential(clf, *ds.stream)
+    clf.name_columns(ds.feature_names, ds.label_names, ds.table.groups)
+    efcml.save(clf, "direct.npz", table=ds.table)
+    assert (tmp_path / "direct.npz").read_bytes() == models[0]
+    small = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0", "--folds", "2"]
+    assert main(["tune", "tab.tsv", *how[:4], *small, "--jobs", "1"]) == 0
+    assert "EFCMLClassifier(vigilance=" in capsys.readouterr().out
+    monkeypatch.setattr("efcml.studies.study_page.draw_all", lambda *given: {})
+    keep_method(monkeypatch)
+    orders = ["--vary", "beta=0,1", "--orders", "1", "--jobs", "1", "--out", "study"]
+    assert main(["study", "windows.csv", *how, *orders]) == 0
+    assert "2 of 2 runs done" in capsys.readouterr().out
 
 
 def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypatch, numbers):
@@ -276,17 +340,33 @@ def test_a_model_that_cannot_be_saved_costs_no_numbers(songs, tmp_path, capsys, 
         raise ValueError("it is too large.")
 
     monkeypatch.setattr("efcml.saving.save", fail)
-    line = files.refusal(main, run_arguments(songs, "--out", tmp_path), capsys)
-    assert line == "efcml: it is too large.\n"
+    assert main(run_arguments(songs, "--no-figures", "--out", tmp_path)) == 2
+    out, said = capsys.readouterr()
+    assert (
+        files.without_notes(said)
+        == f"efcml: the model is not saved, all else is in {tmp_path}: it is too large.\n"
+    )
+    assert out.endswith(f"written to {tmp_path}: summary.json, predictions.csv, report.html\n")
     assert json.loads((tmp_path / "summary.json").read_text())["n_stream"] == 20
     assert len(read_predictions(tmp_path)) == 20
+
+
+def test_an_interrupted_save_costs_no_numbers(songs, tmp_path, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("efcml.saving.save", interrupt)
+    assert main(run_arguments(songs, "--out", tmp_path / "o")) == 130
+    assert {path.name for path in (tmp_path / "o").iterdir()} == {"summary.json", "predictions.csv"}
+    assert len(read_predictions(tmp_path / "o")) == 20
 
 
 def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch):
     small_blocks(monkeypatch, 6)
     interrupt_after(monkeypatch, 0, times=2)
     assert main(run_arguments(songs, "--out", tmp_path / "out")) == 130
-    assert capsys.readouterr() == ("", "efcml: interrupted\n")
+    out, said = capsys.readouterr()
+    assert (out, files.without_notes(said)) == ("", "efcml: interrupted\n")
     assert list((tmp_path / "out").iterdir()) == []
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from efcml import datasets
 from efcml.datasets import DatasetNotFound
 from efcml.datasets import published as catalog
-from efcml.datasets.built_in import GENERATORS
 from efcml.datasets.published import CATALOG
+from efcml.datasets.streams import GENERATORS
 from efcml.tables import arff
 from efcml.tables.reading import read_table
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from efcml import datasets
-from efcml.datasets import synthetic
-from efcml.datasets.drift_streams import KINDS, draw_drift, drift_rows
+from efcml.datasets import streams
+from efcml.datasets.streams import DRIFTS
 
 N = 1500
 # Marks of 6000 rows, of which 600 are the initial part.
@@ -78,19 +78,20 @@ def test_options_that_no_stream_can_have_are_refused(name, options, words):
 
 def draw(name, p=10):
     """Return X, Y, clusters and marks of a stream, and X, Y, clusters without any drift."""
-    marks = drift_rows(name, N, N // 10)
-    still = synthetic.draw_clusters(N, p, 5, 1, 0.0, drifting=False)
-    return *draw_drift(name, N, p, 5, 1, 0.0, marks), marks, *still
+    marks = streams.mark_rows(name, N, N // 10)
+    X, Y, rows = streams.draw(name, N, p, 5, 1, 0.0, marks)
+    X_still, Y_still, rows_still = streams.draw("stationary-clusters", N, p, 5, 1, 0.0, {})
+    return X, Y, rows.cluster, marks, X_still, Y_still, rows_still.cluster
 
 
 def labels_by_row(name, marks):
     """Compute the labels of a stream without noise row by row, from where it says what changes."""
     rng = np.random.default_rng(1)
-    world = synthetic.draw_world(rng, 10, 5)
+    world = streams.draw_world(rng, 10, 5)
     cluster = rng.integers(6, size=N)
-    around = synthetic.draw_around_centers(rng, world, cluster)
+    around = np.einsum("ni,nij->nj", rng.normal(size=(N, 10)), world.shapes[cluster])
     if name in ("abrupt-drift", "local-drift"):
-        others = synthetic.draw_directions(rng, 10)
+        others = streams.draw_directions(rng, 10)
     chance = rng.random(N) if name == "gradual-drift" else None
     Y = np.empty((N, 5))
     for t, c in enumerate(cluster):
@@ -114,7 +115,7 @@ def labels_by_row(name, marks):
     return Y
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", DRIFTS)
 def test_labels_follow_what_each_drift_says(name):
     X, Y, cluster, marks, X_still, Y_still, cluster_still = draw(name)
     assert_array_equal(Y, labels_by_row(name, marks))
@@ -122,14 +123,14 @@ def test_labels_follow_what_each_drift_says(name):
     first = min(marks.values())
     assert_array_equal(Y[:first], Y_still[:first])
     if name == "abrupt-drift":  # two clusters jump, to the middle and to the opposite side
-        centers, rows = synthetic.draw_world(np.random.default_rng(1), 10, 5).centers, np.arange(N)
+        centers, rows = streams.draw_world(np.random.default_rng(1), 10, 5).centers, np.arange(N)
         X_still[(cluster == 0) & (rows >= marks["abrupt_1"])] -= centers[0]
         X_still[(cluster == 3) & (rows >= marks["abrupt_2"])] -= 2 * centers[3]
     if name != "scale-drift":
         assert_allclose(X, X_still, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", DRIFTS)
 @pytest.mark.parametrize("n_initial", [0, 7, 300, 400])
 def test_nothing_drifts_in_the_initial_part(name, n_initial):
     marks = datasets.load(name, n=400, n_initial=n_initial).marks

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas
 import pytest
-from helpers.mixed_tables import LABELS, mixed_text, refused
+from helpers.mixed_tables import LABELS, WRITTEN, messy_frame, mixed_text, refused
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
@@ -307,30 +307,9 @@ def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_block
     assert "cannot be read as Parquet" in refused(read, path, LABELS)
 
 
-WRITTEN = {
-    "comma.csv": {},
-    "semicolon.csv": {"sep": ";", "decimal": ","},
-    "tab.tsv": {"sep": "\t", "decimal": ",", "encoding": "utf-8-sig"},
-    "windows.csv": {"sep": ";", "decimal": ",", "encoding": "cp1252"},
-    "two.txt": {"sep": "|", "encoding": "utf-16"},
-}
-
-
 @pytest.mark.parametrize("source", [*WRITTEN, "objects"])
 def test_a_messy_table_is_the_same_however_it_is_written(source, tmp_path):
-    rng, n = np.random.default_rng(3), 60
-    moments = pandas.Timestamp("2023-12-30") + pandas.to_timedelta(rng.integers(0, 9999, n), "h")
-    columns = {
-        "Preis, netto": np.where(rng.random(n) < 0.1, NAN, rng.normal(size=n)),
-        "count": rng.integers(0, 2, n),
-        "code": rng.choice(["1", "2", "3", "A, B"], n),
-        "farbe": rng.choice(["red", "größe", 'say "hi"', None], n),
-        "sold": rng.random(n) < 0.5,
-        "when": moments,
-        "very happy": rng.choice([0, 1, NAN], n),
-        "gut": rng.choice(["ja", "nein"], n),
-    }
-    frame = pandas.DataFrame(columns)
+    frame = messy_frame(60)
     known = datasets.from_frame(frame, 2, n_initial=30)
     assert known.feature_names[:5] == ("Preis, netto", "count", "code=1", "code=2", "code=3")
     if source == "objects":
@@ -391,4 +370,34 @@ def test_labels_from_which_little_can_be_learned_are_told(write):
         "label 'b' is always there, in 20 known rows",
         "label 'c' is not known in any of 20 rows",
         "label 'd' is known in only 3 of 20 rows",
+        "46.2 % of the labels are unknown",
     )
+    ds = datasets.from_csv(write("x,a\n1,0\n2,1\n3,1\n"), "a")
+    assert ds.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "yes", "told"),
+    [
+        ("gut schlecht gut", "guht", "label 'y' is never 'guht', only 'gut, schlecht': say which"),
+        ("gut gut gut", "guht", "label 'y' is never 'guht', only 'gut'"),
+        ("ja nein ja", "jaa", "label 'y' is never 'jaa', only 'ja, nein'"),
+        ("gut gut gut", "gut", [1, 1, 1]),
+        ("1 0 1", "1.0", [1, 0, 1]),
+        ("no no yes", "no", [1, 1, 0]),
+    ],
+)
+def test_a_word_for_yes_that_is_not_there_is_refused(words, yes, told, write):
+    rows = [f"{i},{word},ja" for i, word in enumerate(words.split())]
+    for labels in ("y", "y,z") if yes == "guht" else ("y",):
+        path = write("\n".join(["a,y,z", *rows]) + "\n")
+        if isinstance(told, str):
+            assert f"{path}: {told}" in refused(datasets.from_csv, path, labels, yes=yes)
+        else:
+            assert datasets.from_csv(path, labels, yes=yes).Y[:, 0].tolist() == told
+
+
+def test_a_rare_word_for_yes_may_come_late(write, in_blocks):
+    rows = [f"{i},{'gut' if i == 300 else 'mittel' if i % 2 else 'schlecht'}" for i in range(400)]
+    path = write("\n".join(["a,y", *rows]) + "\n")
+    assert in_blocks(datasets.from_csv, path, "y", yes="gut").Y.sum() == 1

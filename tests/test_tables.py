@@ -2,6 +2,7 @@
 
 import calendar
 import io
+import json
 import math
 import pickle
 
@@ -13,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from efcml import datasets
 from efcml.cli import main
-from efcml.tables import TableProblems
+from efcml.tables import TableEncoder, TableProblems
 
 NAN = math.nan
 
@@ -276,3 +277,29 @@ def test_cells_that_are_no_text_are_refused():
         frame = pandas.DataFrame({"a": pandas.Series([1, odd], dtype=object), "y": [0, 1]})
         message = refused(datasets.from_frame, frame, "y")
         assert "row 1: column 'a' of type object holds other things than numbers" in message
+
+
+def column_of(facts, name):
+    return next(one for one in facts["columns"] if one["name"] == name)
+
+
+LIES = {
+    "a feature more": lambda facts: column_of(facts, "tempo").update(features=["tempo", "more"]),
+    "a value less": lambda facts: column_of(facts, "genre").update(values=["jazz", "pop"]),
+    "a day more": lambda facts: column_of(facts, "played").update(values=["Monday"]),
+    "a day less": lambda facts: column_of(facts, "played").update(parts=["days", "month"]),
+    "another kind": lambda facts: column_of(facts, "tempo").update(kind="wish"),
+    "a label among features": lambda facts: facts["columns"].append(facts["labels"][0]),
+    "twice": lambda facts: facts["columns"].append(column_of(facts, "unit")),
+    "no columns": lambda facts: facts.pop("columns"),
+    "another fact": lambda facts: column_of(facts, "tempo").update(more=1),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_encoder_from_a_file_makes_as_many_numbers_as_it_names(lie, plays):
+    facts = json.loads(json.dumps(plays.table.facts()))
+    assert TableEncoder.from_facts(facts) == plays.table
+    LIES[lie](facts)
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        TableEncoder.from_facts(facts)

@@ -69,7 +69,7 @@ class Dataset:
         def __init__(self, name: str, X: Any, Y: Any, n_initial: int, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
-        X, Y, n_initial = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y"), self.n_initial
+        X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
         for row, j in np.argwhere(np.isinf(X))[:1]:
@@ -80,13 +80,9 @@ class Dataset:
             raise ValueError(
                 f"Y[{row}, {k}] is {Y[row, k]:g}: labels are 0, 1, or NaN where unknown"
             )
-        check_initial(n_initial, len(X))
-        kept: dict[str, Any] = {
-            "X": X,
-            "Y": Y,
-            "n_initial": int(n_initial),
-            "marks": dict(self.marks),
-        }
+        check_initial(self.n_initial, len(X))
+        kept: dict[str, Any] = {"X": X, "Y": Y, "marks": dict(self.marks)}
+        kept["n_initial"] = int(self.n_initial)
         kept["feature_names"] = _as_names(self.feature_names, X.shape[1], "feature")
         kept["label_names"] = _as_names(self.label_names, Y.shape[1], "label")
         for name, value in kept.items():
@@ -106,14 +102,6 @@ class Dataset:
         """Return both parts as data frames: ``(X, Y)`` of the initial part, ``(X, Y)`` of the rest.
 
         A model that is fitted with them knows the names of its features and labels.
-
-        Examples
-        --------
-        >>> tiny = Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
-        >>> initial, stream = tiny.frames()
-        >>> stream[1]
-             a    b
-        1  1.0  1.0
         """
         import pandas
 
@@ -169,13 +157,14 @@ def from_arrays(
     return Dataset(name, features, labels, n_initial, feature_names, label_names, description)
 
 
-def tell_labels(names: Sequence[str], Y: Floats) -> list[str]:
-    """Return a note about every label from which nothing or little can be learned.
+def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
+    """Return a note about every label from which nothing or little can be learned, and on gaps.
 
     Examples
     --------
-    >>> tell_labels(["a", "b"], np.array([[0.0, np.nan]] * 20))
-    ["label 'a' is never there, in 20 known rows", "label 'b' is not known in any of 20 rows"]
+    >>> notes_on_labels(["a", "b"], np.array([[0.0, np.nan]] * 20))
+    ["label 'a' is never there, in 20 known rows", "label 'b' is not known in any of 20 rows",
+     '50 % of the labels are unknown']
     """
     notes = []
     for name, column in zip(names, Y.T, strict=True):
@@ -187,7 +176,8 @@ def tell_labels(names: Sequence[str], Y: Floats) -> list[str]:
             notes.append(f"label {name!r} is {often} there, in {len(known)} known rows")
         elif len(known) < min(FEW, len(column)):
             notes.append(f"label {name!r} is known in only {len(known)} of {len(column)} rows")
-    return notes
+    unknown = 100.0 * np.isnan(Y).mean()
+    return [*notes, *([f"{unknown:.3g} % of the labels are unknown"] if unknown else [])]
 
 
 def check_initial(n_initial: int, n: int) -> None:

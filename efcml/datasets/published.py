@@ -1,15 +1,14 @@
-"""Published data sets: their files with checksums, where they are searched, how they are got."""
+"""Data sets by name: the published ones, where their files are searched, how they are fetched."""
 
 from __future__ import annotations
 
 import operator
 import os
 import re
-from collections.abc import Callable
+from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from efcml.support.progress import progress_bar
 
 from .dataset import Dataset
+from .streams import GENERATORS
 from .tabular import from_arff
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class FetchError(ValueError):
 
 
 class Published(NamedTuple):
-    """One published data set: its size, its files with their sha256, and where it comes from.
+    """One published data set: its size, and its files.
 
-    ``remote`` is the path of each file below the base address, empty if they are not there.
+    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there.
     """
 
     name: str
@@ -50,54 +50,101 @@ class Published(NamedTuple):
     source: str
     files: dict[str, str]
     remote: dict[str, str]
-    how: str = ""
 
     @property
     def how_to_get(self) -> str:
         """What to do if the files are nowhere."""
-        fetch = f'`efcml datasets fetch {self.name}` or datasets.fetch("{self.name}")'
-        return self.how or f"get it with {fetch}"
+        fetch = f'get it with `efcml datasets fetch {self.name}` or datasets.fetch("{self.name}")'
+        return fetch if self.remote else NO_MEDIAMILL
 
 
-MULAN_NAME = "MULAN project, github.com/tsoumakas/mulan, "
 NO_MEDIAMILL = (
     "it is not in the MULAN repository: take its train and test part from the scikit-multilearn"
     " 0.0.1 source package on PyPI and save them, train first, as mediamill.npz with"
     " X (43907, 120), Y (43907, 101) and n_train 30993"
 )
-SETS = {  # title, rows, features, labels, rows of the initial part, folder or source, further
-    "emotions": ("songs and the moods they evoke", 593, 72, 6, 391, "data/multi-label/emotions"),
-    "yeast": ("genes and their functional classes", 2417, 103, 14, 1500, "data/multi-label/yeast"),
-    "birds": (
-        "ten-second field recordings and the bird species heard in them",
-        *(645, 260, 19, 322, "data/multi-label/birds"),
-    ),
-    "water-quality": (
-        "river samples and the species present in them (abundance > 0)",
-        *(1060, 16, 14, 530, "data/multi-target/wq.arff"),
-    ),
-    "mediamill": (
-        "video shots and the concepts seen in them",
-        *(43907, 120, 101, 30993),
-        "scikit-multilearn 0.0.1 source package on PyPI, published order of rows",
-    ),
-}
+FOLDER = "MULAN project, github.com/tsoumakas/mulan, data/multi-"
+SOUNDS = "ten-second field recordings and the bird species heard in them"
+WATER = "river samples and the species present in them (abundance > 0)"
+VIDEO = "video shots and the concepts seen in them"
+PYPI = "scikit-multilearn 0.0.1 source package on PyPI, published order of rows"
+SETS = (
+    ("emotions", "songs and the moods they evoke", 593, 72, 6, 391, f"{FOLDER}label/emotions"),
+    ("yeast", "genes and their functional classes", 2417, 103, 14, 1500, f"{FOLDER}label/yeast"),
+    ("birds", SOUNDS, 645, 260, 19, 322, f"{FOLDER}label/birds"),
+    ("water-quality", WATER, 1060, 16, 14, 530, f"{FOLDER}target/wq.arff"),
+    ("mediamill", VIDEO, 43907, 120, 101, 30993, PYPI),
+)
 
 
-def _read_catalog() -> dict[str, Published]:
+def read_catalog() -> dict[str, Published]:
     """Return the published sets; registry.txt has sha256 and remote path of each file."""
-    lines = (Path(__file__).parent / "registry.txt").read_text(encoding="utf-8").splitlines()
-    registry = [line.split() for line in lines]
-    found = {}
-    for name, (*told, source) in SETS.items():
+    text = (Path(__file__).parent / "registry.txt").read_text(encoding="utf-8")
+    registry = [line.split() for line in text.splitlines()]
+    catalog = {}
+    for name, *facts in SETS:
         files = {file: digest for file, digest, *_ in registry if file.startswith(name)}
-        remote = {file: rest[0] for file, _, *rest in registry if rest and file in files}
-        told.append(MULAN_NAME + str(source) if remote else source)
-        found[name] = Published._make([name, *told, files, remote, "" if remote else NO_MEDIAMILL])
-    return found
+        remote = {file: path[0] for file, _, *path in registry if file in files and path}
+        catalog[name] = Published._make([name, *facts, files, remote])
+    return catalog
 
 
-CATALOG = _read_catalog()
+CATALOG = read_catalog()
+
+
+def available() -> tuple[str, ...]:
+    """Return the names `load` knows: the published sets, then the built-in streams."""
+    return (*CATALOG, *GENERATORS)
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `available()`.
+    **options
+        `n_initial` sets the number of initial rows of any set. A built-in stream also takes
+        the parameters of `efcml.datasets.streams.make_stream`, such as `n` and `seed`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetNotFound
+        If the files of a published set are nowhere; the message says how to get them.
+    """
+    known = find_name(name)
+    if known in GENERATORS:
+        return GENERATORS[known](**options)
+    record = CATALOG[known]
+    n_initial = options.pop("n_initial", record.n_initial)
+    if options:
+        raise TypeError(
+            f"{known} has no option {', '.join(options)}: only n_initial can be set for it"
+        )
+    paths = find_files(record)
+    check_files(record, paths)
+    read = {"water-quality": read_amounts, "mediamill": read_arrays}.get(known, read_split)
+    X, Y, features, labels = read(record, *paths.values())
+    about = f"{record.title}; {record.source}"
+    return Dataset(known, X, Y, n_initial, features, labels, about)
+
+
+def find_name(name: str) -> str:
+    """Return the name of a data set as it is known, or refuse it."""
+    known = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    if known in available():
+        return known
+    near = get_close_matches(known, available(), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(available())}"
+    raise ValueError(f"there is no data set {str(name)!r}: {hint}")
+
+
+# -- files ----------------------------------------------------------------------------------
 
 
 def cache_folder() -> Path:
@@ -109,8 +156,8 @@ def cache_folder() -> Path:
 
 def searched_folders() -> list[Path]:
     """Return the folders where data files are searched, in this order."""
-    folders = [Path(os.environ["EFCML_DATA"]).expanduser()] if os.environ.get("EFCML_DATA") else []
-    folders.append(cache_folder())
+    given = os.environ.get("EFCML_DATA")
+    folders = [*([Path(given).expanduser()] if given else []), cache_folder()]
     before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
     return folders + [
@@ -145,21 +192,14 @@ def check_files(record: Published, paths: dict[str, Path]) -> None:
             )
 
 
-def read_published(record: Published, n_initial: int) -> Dataset:
-    """Return a published data set from its files, wherever they are."""
-    paths = find_files(record)
-    check_files(record, paths)
-    X, Y, features, labels = _READERS.get(record.name, _read_split)(record, *paths.values())
-    description = f"{record.title}; {record.source}"
-    return Dataset(record.name, X, Y, n_initial, features, labels, description)
-
-
-def _read_split(record: Published, train: Path, test: Path, xml: Path) -> tuple[Any, ...]:
+def read_split(record: Published, train: Path, test: Path, xml: Path) -> tuple[Any, ...]:
+    """Return X, Y and names of a set in two files."""
     both = from_arff(train, xml, test=test)
     return both.X, both.Y, both.feature_names, both.label_names
 
 
-def _read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
+def read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
+    """Return X, Y and names of a file in which labels are amounts."""
     from efcml.tables.arff import read_arff
 
     names, values, _ = read_arff(path)
@@ -167,7 +207,8 @@ def _read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
     return values[:, :p], values[:, p:] > 0, names[:p], names[p:]
 
 
-def _read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
+def read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
+    """Return X, Y and names of a file that a person has put together."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             X, Y, n_train = arrays["X"], arrays["Y"], operator.index(arrays["n_train"].item())
@@ -182,31 +223,63 @@ def _read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
     return X, Y, features, [f"Class{i}" for i in range(1, record.K + 1)]
 
 
-_READERS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "water-quality": _read_amounts,
-    "mediamill": _read_arrays,
-}
+# -- downloads ------------------------------------------------------------------------------
 
 
-def fetch_files(
-    record: Published,
-    base: str | None,
-    folder: PathLike | None,
-    timeout: float,
-    progress: bool | None,
+def fetch(
+    name: str,
+    *,
+    base: str | None = None,
+    folder: PathLike | None = None,
+    timeout: float = 30.0,
+    progress: bool | None = None,
 ) -> Path:
-    """Download the files of a record that are not there yet; return their folder."""
+    """Download a published data set, unless its files are there already.
+
+    The files come from the repository of the MULAN project. Each one is checked against its
+    sha256 and appears under its name only when it is right; a file that is there and differs is
+    replaced then.
+
+    Parameters
+    ----------
+    name : str
+        One of the published sets of `available()`. For mediamill the error says how to get it.
+    base : str, optional
+        The http or https address of a copy of the repository, below which the folder `data` lies.
+        If not given, the environment variable EFCML_MULAN, else the MULAN project on GitHub.
+    folder : str or path, optional
+        Where to put the files. `load` searches it if the environment variable EFCML_DATA names
+        it. If not given, the user's cache folder, and nothing is done if `load` finds the set.
+    timeout : float
+        Seconds without any answer after which the server is given up.
+    progress : bool, optional
+        Whether to show a progress bar; if not given, where a person can see it.
+
+    Returns
+    -------
+    Path
+        The folder that holds the files.
+
+    Raises
+    ------
+    FetchError
+        If the download fails, in one line that says why and what to do.
+    """
+    known = find_name(name)
+    if known in GENERATORS:
+        raise FetchError(f"{known} is built in and has no files: use datasets.load({known!r})")
+    record = CATALOG[known]
     if folder is None:
         try:
             paths = find_files(record)
         except DatasetNotFound:
             paths = {}
-        found = next(iter(paths.values())).parent if paths else None
-        if found and (not record.remote or found != cache_folder()):
-            check_files(record, paths)  # a wrong file there would hide a right one in the cache
-            return found
+        for here in {path.parent for path in paths.values()}:
+            if not record.remote or here != cache_folder():
+                check_files(record, paths)  # a wrong file there would hide a right one in the cache
+                return here
     if not record.remote:
-        raise FetchError(f"{record.name} cannot be fetched: {record.how_to_get}")
+        raise FetchError(f"{known} cannot be fetched: {record.how_to_get}")
     base = check_base(base or os.environ.get("EFCML_MULAN") or MULAN)
     if not 0 < timeout <= MAX_TIMEOUT:
         raise ValueError(f"timeout is {timeout!r}: give seconds, more than 0, up to {MAX_TIMEOUT}")
@@ -214,25 +287,19 @@ def fetch_files(
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    store = pooch.create(
-        target,
-        base_url=base,
-        registry={file: f"sha256:{digest}" for file, digest in record.files.items()},
-        urls={file: f"{base}/{path}" for file, path in record.remote.items()},
-        retry_if_failed=RETRIES,
-    )
-    label = f"fetching {record.name}"
-    with progress_bar(len(record.files), label, unit="file", show=progress) as bar:
-        for file in record.files:
+    registry = {file: f"sha256:{digest}" for file, digest in record.files.items()}
+    urls = {file: f"{base}/{path}" for file, path in record.remote.items()}
+    store = pooch.create(target, base, registry=registry, urls=urls, retry_if_failed=RETRIES)
+    with progress_bar(len(urls), f"fetching {known}", unit="file", show=progress) as bar:
+        for file, url in urls.items():
             try:
                 store.fetch(file, downloader=pooch.HTTPDownloader(timeout=timeout))
             except Exception as error:  # of the network, the disk or the checksum
-                reason = (
-                    "its sha256 differs" if "hash" in str(error) else " ".join(str(error).split())
-                )
+                reason = " ".join(str(error).split())
+                reason = "its sha256 differs" if "hash" in reason else reason
                 raise FetchError(
-                    f"{base}/{record.remote[file]}: {reason}: check the connection and the base"
-                    f" address, or put {', '.join(record.files)} into {target}"
+                    f"{url}: {reason}: check the connection and the base address, or put"
+                    f" {', '.join(record.files)} into {target}"
                 ) from None
             bar.update()
     return target
@@ -240,16 +307,10 @@ def fetch_files(
 
 def check_base(base: str) -> str:
     """Return a base address without its last slash, or refuse it."""
-    try:
-        parts = urlsplit(base)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        good = good and not (parts.query or parts.fragment or "@" in parts.netloc)
-    except ValueError:
-        good = False
-    if not good or re.search(r"[^!-~]", base):
-        shown = "with a user name" if "@" in base else repr(base)  # show no password
-        raise FetchError(
-            f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or"
-            " https://, a host and a path"
-        )
-    return base.rstrip("/")
+    if re.fullmatch(r"https?://[\w.:[\]-]+(/[!-~]*)?", base, re.ASCII) and not {*"@?#"} & {*base}:
+        return base.rstrip("/")
+    shown = "with a user name" if "@" in base else repr(base)  # show no password
+    raise FetchError(
+        f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or https://,"
+        " a host and a path"
+    )

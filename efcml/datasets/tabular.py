@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .dataset import Dataset, tell_labels
+from .dataset import Dataset, notes_on_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -21,7 +21,7 @@ LARGE = 64 * 2**20  # bytes of a file of which the initial part is not larger th
 
 def from_csv(
     path: PathLike | DataFrame,
-    label_columns: Sequence[str] | str | int,
+    label_columns: Columns | int,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -33,7 +33,7 @@ def from_csv(
     text_as_category: Columns = (),
     date: Columns | Mapping[str, str] = (),
 ) -> Dataset:
-    r"""Read a CSV or TSV file with a header row, in chunks.
+    r"""Read a CSV or TSV file with a header row, in chunks; or another table.
 
     Fields may be quoted. An empty field is an unknown label. A file of numbers is taken as it is.
     In any other, dates, words, and yes and no become features, and columns that say nothing are
@@ -43,6 +43,7 @@ def from_csv(
     Parameters
     ----------
     path : str or path
+        Also of a Parquet file, or a data frame.
     label_columns : list of str, str or int
         Names, names separated by commas, or the number of labels if they are the last columns.
         All other columns are features.
@@ -79,9 +80,9 @@ def from_csv(
            [nan,  1.]])
     """
     is_file = not hasattr(path, "iloc")
-    if is_file and not Path(path).is_file():  # told before pandas is loaded
+    if is_file and not Path(path).is_file():  # said before pandas is loaded
         raise ValueError(f"{path}: no such file: check the path")
-    from efcml.tables.encoder import TableEncoder, find_labels
+    from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
     from efcml.tables.reading import CHUNK, read_chunks
 
     chunks, begun = read_chunks(path, CHUNK, delimiter, decimal), []
@@ -94,55 +95,38 @@ def from_csv(
     n_learned = n_begun * 3 // 10 or n_begun
     if isinstance(n_initial, (int, np.integer)) and n_initial > 0:
         n_learned = int(n_initial)
-    kinds = _kinds(first.names, {"drop": drop, "category": text_as_category, "date": date})
+    kinds = choose_kinds(first, labels, drop=drop, category=text_as_category, date=date)
     encoder = TableEncoder.learn(first, labels, n_learned, kinds, yes or "")
     parts = []
     while begun:
         parts.append(encoder.encode_both(begun.pop(0), labels))
     parts += (encoder.encode_both(chunk, labels) for chunk in chunks)
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
+    if yes:
+        encoder.check_yes(yes, first, Y)
     if n_initial is None:
         n_initial = len(X) * 3 // 10
         if is_file and Path(path).stat().st_size > LARGE:
             n_initial = min(n_initial, CHUNK)
     name = Path(path).stem if name is None else name
-    plain = encoder.is_plain and not np.isnan(X).any()
-    notes = (*first.notes, *tell_labels(labels, Y))
-    table, names = None if plain else encoder, encoder.feature_names
+    table = None if encoder.is_plain and not np.isnan(X).any() else encoder
+    notes = (*first.notes, *notes_on_labels(labels, Y))
+    names = encoder.feature_names
     return Dataset(name, X, Y, n_initial, names, labels, description, table=table, notes=notes)
 
 
-def from_parquet(
-    path: PathLike, label_columns: Sequence[str] | str | int, **options: Any
-) -> Dataset:
-    """Read a Parquet file, in chunks. pyarrow must be installed.
-
-    Parameters
-    ----------
-    path : str or path
-    label_columns, **options
-        As in `from_csv`.
-    """
+def from_parquet(path: PathLike, label_columns: Columns | int, **options: Any) -> Dataset:
+    """Read a Parquet file, in chunks, as `from_csv` does; pyarrow must be installed."""
     return from_csv(path, label_columns, **options)
 
 
 def from_frame(
-    frame: DataFrame,
-    label_columns: Sequence[str] | str | int,
-    *,
-    name: str = "data",
-    **options: Any,
+    frame: DataFrame, label_columns: Columns | int, *, name: str = "data", **options: Any
 ) -> Dataset:
-    """Make a data set of a pandas DataFrame that holds features and labels.
+    """Make a data set of a pandas DataFrame that holds features and labels, as `from_csv` does.
 
     Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
-    an unknown label. All else becomes features as in `from_csv`.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    label_columns, name, **options
-        As in `from_csv`.
+    an unknown label.
 
     Examples
     --------
@@ -182,10 +166,6 @@ def from_arff(
         Rows of the initial part; if not given, the rows of the first file when there is a second
         one, else 30 % of the rows.
     description : str
-
-    Returns
-    -------
-    Dataset
     """
     from efcml.tables.arff import read_mulan
 
@@ -198,26 +178,5 @@ def from_arff(
         X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
     n_initial = len(X) * 3 // 10 if n_initial is None else n_initial
     name = Path(arff).stem if name is None else name
-    notes = tell_labels(labels, Y)
+    notes = tuple(notes_on_labels(labels, Y))
     return Dataset(name, X, Y, n_initial, features, labels, description, notes=notes)
-
-
-def _kinds(names: Sequence[str], said: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a person says of columns, by name: drop, category, date or its format."""
-    from efcml.tables.encoder import listed_columns
-    from efcml.tables.words import short
-
-    found: dict[str, str] = {}
-    for kind, columns in said.items():
-        pairs = columns
-        if not isinstance(columns, Mapping):
-            listed = listed_columns(names, columns or ())
-            cut = [(one, "") if one in names else one.partition("=")[::2] for one in listed]
-            pairs = dict(cut) if kind == "date" else dict.fromkeys(listed, "")
-        for one, how in pairs.items():
-            if one in found:
-                raise ValueError(
-                    f"column {short(one)} is named twice: drop or encode it in one way"
-                )
-            found[one] = how or kind
-    return found

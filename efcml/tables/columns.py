@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 LABEL = "label"
-KINDS = (NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT, LABEL)
 OTHER, MISSING = "other", "missing"  # values of a category
 DAYS, MONTH, HOUR = PARTS = "days", "month", "hour"  # of a date
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -88,24 +87,40 @@ class Column:
         flags = [np.where(np.isnan(days), np.nan, days == WEEKDAYS.index(v)) for v in self.values]
         return np.column_stack([*(parts[part] for part in self.parts), *flags])
 
-    def find_wrong(self, fields: Fields, encoded: Floats) -> tuple[str, list[int]]:
-        """Return why fields are wrong that are neither missing nor of this kind, and their rows."""
+    def find_wrong(self, fields: Fields, encoded: Floats) -> list[int]:
+        """Return the rows of fields that are neither missing nor of this kind."""
         if self.kind == CATEGORY:
-            return "", []
-        reasons = {
-            NUMBER: "no number" if fields.decimal == "." else "no number with a decimal comma",
-            FLAG: "neither yes nor no",
-            DATE: f"no date ({self.how})",
-        }
+            return []
         known = ~(fields.missing if self.kind == LABEL else fields.no_numbers)
-        return reasons.get(self.kind, ""), np.flatnonzero(np.isnan(encoded[:, 0]) & known).tolist()
+        return np.flatnonzero(np.isnan(encoded[:, 0]) & known).tolist()
+
+    def refuses(self, fields: Fields) -> str:
+        """Return what a field is that is wrong."""
+        if self.kind == NUMBER:
+            return "no number" if fields.decimal == "." else "no number with a decimal comma"
+        return "neither yes nor no" if self.kind == FLAG else f"no date ({self.how})"
+
+    @property
+    def width(self) -> int:
+        """How many numbers `encode` returns for a row, if it is a feature."""
+        dates = len(self.parts) + len(self.values)
+        widths = {
+            NUMBER: 1,
+            FLAG: 1,
+            DATE: dates,
+            CATEGORY: len(self.values),
+            LEFT_OUT: 0,
+            LABEL: 0,
+        }
+        return widths[self.kind]
 
 
 def find_label(name: str, fields: Fields, yes: str = "") -> Column:
     """Return how the label column of the training rows is read."""
-    if yes:
+    words = {word.casefold() for word in fields.counts}
+    if yes and (yes.casefold() in words or not words <= {*FLAGS}):
         return Column(name, LABEL, f"label, {short(yes)} is yes", yes=yes)
-    if {word.casefold() for word in fields.counts} == {"x"} and fields.missing.any():
+    if words == {"x"} and fields.missing.any():
         return Column(name, LABEL, "label, x is yes and empty is no", empty_is_no=True)
     return Column(name, LABEL, LABEL)
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import date
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from efcml.tables.columns import (
-    CATEGORY,
-    DATE,
     DROP,
     FLAG,
-    KINDS,
     LABEL,
     LEFT_OUT,
     NUMBER,
-    PARTS,
-    WEEKDAYS,
     Column,
     category_column,
     find_column,
@@ -30,7 +24,7 @@ from efcml.tables.columns import (
     name_features,
     number_column,
 )
-from efcml.tables.fields import ISO, Fields
+from efcml.tables.fields import Fields, plain_word
 from efcml.tables.reading import Table, read_table
 from efcml.tables.words import TableProblems, in_words, short
 
@@ -39,8 +33,6 @@ if TYPE_CHECKING:
 
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
-LISTS = ("features", "values", "parts")
-LONGEST = 60  # characters of the format of a date
 
 
 @dataclass(frozen=True)
@@ -63,19 +55,18 @@ class TableEncoder:
         ``kinds`` says what columns are: "drop", "category", "date" or the format of one. All that
         is wrong with the table is told at once.
         """
-        check_kinds(table, labels, kinds)
         first = table.head(n_learned)
         columns, problems = [], []
         for name in table.names:
-            seen, said = table.fields(name), kinds.get(name, "")
+            seen, kind = table.fields(name), kinds.get(name, "")
             try:
-                if said != DROP:
+                if kind != DROP:
                     refuse_odd(table, name, seen)
                 if name not in labels:
-                    columns.append(find_column(name, seen, first.fields(name), said))
+                    columns.append(find_column(name, seen, first.fields(name), kind))
             except ValueError as error:
                 problems.append(str(error))
-        found = tuple(find_label(name, table.fields(name), yes) for name in labels)
+        found = tuple(find_label(name, table.fields(name), plain_word(yes)) for name in labels)
         encoder = cls(tuple(name_features(columns)), found)
         twice = [name for name, count in Counter(encoder.feature_names).items() if count > 1]
         if twice:
@@ -210,67 +201,41 @@ class TableEncoder:
             raise TableProblems(table.where, problems)
         return np.ascontiguousarray(np.hstack(blocks))
 
+    def check_yes(self, yes: str, first: Table, Y: Floats) -> None:
+        """Refuse a word for yes that is not there, by which labels would always be 0."""
+        there = [
+            bool(label.yes) and (column == 1).any()
+            for label, column in zip(self.labels, Y.T, strict=True)
+        ]
+        for label, good in zip(self.labels, there, strict=True):
+            words = [*first.fields(label.name).counts]
+            if not good and (not any(there) or (label.yes and len(words) > 1)):
+                raise ValueError(
+                    f"{first.where}: label {short(label.name)} is never {short(yes)}, only"
+                    f" {in_words(words)}: say which of these is yes"
+                )
+
     def facts(self) -> Facts:
         """Return all of it as JSON can hold it."""
-        return {
-            part: [
-                {key: list(v) if key in LISTS else v for key, v in asdict(column).items()}
-                for column in columns
-            ]
-            for part, columns in (("columns", self.columns), ("labels", self.labels))
-        }
+        return asdict(self)
 
     @classmethod
     def from_facts(cls, facts: Any) -> TableEncoder:
         """Return an encoder that was kept as facts, or refuse what cannot have been learned."""
-        good = isinstance(facts, dict) and facts.keys() == {"columns", "labels"}
-        if not good or not all(isinstance(part, list) for part in facts.values()):
-            raise ValueError("a table must say columns and labels, as lists, and nothing else")
-        encoder = cls(*(tuple(map(check_column, facts[part])) for part in ("columns", "labels")))
+
+        def column(kept: Mapping[str, Any]) -> Column:
+            lists = {name: value for name, value in kept.items() if isinstance(value, list | tuple)}
+            return Column(**{**kept, **{name: tuple(value) for name, value in lists.items()}})
+
+        encoder = cls(*(tuple(map(column, facts[part])) for part in ("columns", "labels")))
         every = [*encoder.columns, *encoder.labels]
-        for names in ([column.name for column in every], encoder.feature_names):
+        for names in ([one.name for one in every], encoder.feature_names):
             if len(set(names)) < len(names):
                 raise ValueError("a table has two columns of one name")
-        if [one.kind == LABEL for one in every] != [one in encoder.labels for one in every]:
-            raise ValueError("labels of a table must be labels, and nothing else")
+        for one in every:  # what is wrong here would give rows of another length than is told
+            if one.width != len(one.features) or (one.kind == LABEL) != (one in encoder.labels):
+                raise ValueError(f"the column {short(one.name)} has other features than values")
         return encoder
-
-
-def check_column(facts: Any) -> Column:
-    """Return a column that was kept as facts; refuse one that no table can have."""
-    kinds = {
-        one.name: {"bool": bool, "str": str}.get(str(one.type), list) for one in fields(Column)
-    }
-    if not isinstance(facts, dict) or facts.keys() != kinds.keys():
-        raise ValueError(f"a column of the table must say {', '.join(kinds)} and nothing else")
-    kept: dict[str, Any] = {}
-    for name, value in facts.items():
-        words = value if isinstance(value, list) else []
-        if type(value) is not kinds[name] or any(type(word) is not str for word in words):
-            raise ValueError(f"a column of the table says {name}={short(value)}")
-        kept[name] = tuple(words) if kinds[name] is list else value
-    column = Column(**kept)
-    if column.kind not in KINDS:
-        raise ValueError(f"a column of the table is of the kind {short(column.kind)}")
-    n_values, n_parts = len(column.values), len(column.parts)
-    expected = {NUMBER: 1, FLAG: 1, CATEGORY: n_values, DATE: n_parts + n_values}
-    if len(column.features) != expected.get(column.kind, 0):
-        raise ValueError(f"the column {short(column.name)} has other features than values")
-    if len(set(column.values)) < n_values or (column.kind == CATEGORY and not n_values):
-        raise ValueError("a category must have values, each once")
-    if column.kind == DATE and not is_date(column):
-        raise ValueError(f"the column {short(column.name)} is no date that can be read")
-    return column
-
-
-def is_date(column: Column) -> bool:
-    """Tell whether what a column says of dates can be used."""
-    known = column.how == ISO or ("%" in column.how and len(column.how) <= LONGEST)
-    good = {*column.values} <= {*WEEKDAYS} and {*column.parts} <= {*PARTS}
-    try:
-        return known and good and bool(date.fromisoformat(column.start))
-    except ValueError:
-        return False
 
 
 def refuse_odd(table: Table, name: str, seen: Fields) -> None:
@@ -287,21 +252,19 @@ def find_wrong(
     table: Table, column: Column, seen: Fields, encoded: Floats, otherwise: str
 ) -> Iterator[str]:
     """Yield what is wrong with the fields of a column: words out of place."""
-    reason, rows = column.find_wrong(seen, encoded)
+    rows = column.find_wrong(seen, encoded)
     if not rows:
         return
-    place, text = table.place(rows[0]), seen.text(rows[0])
+    place, text = table.place(rows[0]), short(seen.text(rows[0]))
     if column.kind == LABEL:
         n = len({seen.text(row) for row in rows}) - 1
         more = f" and {n} other thing{'s' * (n > 1)} elsewhere" if n else ""
-        yield f"{place}: label {short(column.name)} is {short(text)}{more}: {LABELS_ARE}"
+        yield f"{place}: label {short(column.name)} is {text}{more}: {LABELS_ARE}"
         return
-    others = f" here and in {len(rows) - 1} other row{'s' * (len(rows) > 2)}"
-    others = others if len(rows) > 1 else ""
-    yield (
-        f"{place}: {short(text)} in column {short(column.name)} is {reason}{others}: replace it"
-        f"{otherwise}"
-    )
+    n = len(rows) - 1
+    others = f" here and in {n} other row{'s' * (n > 1)}" if n else ""
+    reason = f"{column.refuses(seen)}{others}: replace it{otherwise}"
+    yield f"{place}: {text} in column {short(column.name)} is {reason}"
 
 
 def like(table: Any, X: Floats, names: Sequence[str]) -> Any:
@@ -350,12 +313,22 @@ def listed_columns(names: Sequence[str], columns: Sequence[str] | str) -> list[s
     return [whole] if whole in names else [part.strip() for part in whole.split(",")]
 
 
-def check_kinds(table: Table, labels: Sequence[str], kinds: Mapping[str, str]) -> None:
-    """Refuse what a person says of columns that are not there, or are labels."""
-    for name in kinds:
-        if name not in table.names:
-            told = f" has no column {short(name)}: choose among {in_words(table.names)}"
-            raise ValueError(table.where + told)
-        if name in labels:
-            told = f": column {short(name)} is a label: drop or encode features"
-            raise ValueError(table.where + told)
+def choose_kinds(table: Table, labels: Sequence[str], **said: Any) -> dict[str, str]:
+    """Return what a person says of columns, by name: drop, category, date or its format."""
+    kinds: dict[str, str] = {}
+    for kind, columns in said.items():
+        listed = [*columns.items()] if isinstance(columns, Mapping) else []
+        for one in () if isinstance(columns, Mapping) else listed_columns(table.names, columns):
+            cut = kind == "date" and one not in table.names
+            listed.append(one.partition("=")[::2] if cut else (one, ""))
+        for name, how in listed:
+            if name not in table.names:
+                known = f"choose among {in_words(table.names)}"
+                raise ValueError(f"{table.where} has no column {short(name)}: {known}")
+            if name in labels:
+                why = "is a label: drop or encode features"
+                raise ValueError(f"{table.where}: column {short(name)} {why}")
+            if name in kinds:
+                raise ValueError(f"column {short(name)} is named twice: drop or encode in one way")
+            kinds[name] = how or kind
+    return kinds

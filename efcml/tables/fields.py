@@ -38,24 +38,19 @@ def to_moments(texts: Any, how: str) -> pd.DatetimeIndex:
 
 def find_date_formats(texts: Sequence[str], least: float = MOSTLY) -> list[str]:
     """Return the formats of nearly all texts, or of a least share, the best one first."""
-
-    def share(how: str, some: Sequence[str]) -> float:
-        return float(np.mean(to_moments(some, how).notna()))
-
     few = texts[:LOOKED_AT]
     if not any(char.isdigit() for text in few for char in text):
         return []
-    shares = {how: share(how, texts) for how in DATE_FORMATS if share(how, few) >= least}
+    likely = [how for how in DATE_FORMATS if to_moments(few, how).notna().mean() >= least]
+    shares = {how: to_moments(texts, how).notna().mean() for how in likely}
     return sorted((how for how in shares if shares[how] >= least), key=lambda how: -shares[how])
 
 
 def are_mixed_dates(texts: Sequence[str]) -> bool:
     """Tell whether nearly all texts are dates, if not of one format."""
-    few = texts[:LOOKED_AT]
-    if not few or not any(char.isdigit() for text in few for char in text):
-        return False
-    found = np.array([to_moments(few, how).notna() for how in DATE_FORMATS])
-    return bool(found.any(axis=0).mean() >= MOSTLY)
+    few = [text for text in texts[:LOOKED_AT] if any(map(str.isdigit, text))]
+    found = [to_moments(few, how).notna() for how in DATE_FORMATS] if few else [[False]]
+    return np.any(found, axis=0).sum() >= MOSTLY * min(len(texts), LOOKED_AT) > 0
 
 
 class Fields:
@@ -64,7 +59,7 @@ class Fields:
     def __init__(self, column: pd.Series, decimal: str = ".") -> None:
         self.categories: list[str] | None = None
         if isinstance(column.dtype, pd.CategoricalDtype):
-            self.categories = [_plain_word(_cell_text(v)) for v in column.dtype.categories]
+            self.categories = [plain_word(_cell_text(v)) for v in column.dtype.categories]
             column = column.astype(object)
         self.column = column
         self.are_moments = types.is_datetime64_any_dtype(column)
@@ -80,24 +75,21 @@ class Fields:
         if self.are_numbers:
             numbers = self.column.to_numpy(dtype=np.float64, na_value=np.nan)
             return np.where(np.isinf(numbers), np.nan, numbers)
-        words, codes = self._distinct
-        return np.array([self._number(word) for word in words])[codes]
+        return self._by_word(self._number)
 
     @cached_property
     def missing(self) -> Bools:
         """Where nothing is known, as words go."""
         if self.are_numbers or self.are_moments:
             return self.column.isna().to_numpy()
-        words, codes = self._distinct
-        return (words == "")[codes]
+        return self._by_word(lambda word: word == "")
 
     @cached_property
     def no_numbers(self) -> Bools:
         """Where nothing is known, as numbers and dates go."""
         if self.are_numbers or self.are_moments:
             return self.missing
-        words, codes = self._distinct
-        return np.array([word.casefold() in NO_NUMBERS for word in words])[codes]
+        return self._by_word(lambda word: word.casefold() in NO_NUMBERS)
 
     def moments(self, how: str) -> pd.DatetimeIndex:
         """Return what is written in a format; NaT where a field is no such moment."""
@@ -108,10 +100,11 @@ class Fields:
 
     def map(self, function: Callable[[str], float]) -> Floats:
         """Return a number for the word of every row."""
+        return self._by_word(lambda word: float(function(plain_word(word, self.decimal))))
+
+    def _by_word(self, function: Callable[[str], Any]) -> Array:
         words, codes = self._distinct
-        return np.array([function(_plain_word(word, self.decimal)) for word in words], dtype=float)[
-            codes
-        ]
+        return np.array([function(word) for word in words])[codes]
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -120,7 +113,7 @@ class Fields:
         counts: Counter[str] = Counter()
         for word, count in zip(words, np.bincount(codes, minlength=len(words)), strict=True):
             if word and count:
-                counts[_plain_word(word, self.decimal)] += int(count)
+                counts[plain_word(word, self.decimal)] += int(count)
         return counts
 
     def text(self, row: int) -> str:
@@ -152,7 +145,7 @@ class Fields:
         return words, merged[codes]
 
 
-def _plain_word(word: str, decimal: str = ".") -> str:
+def plain_word(word: str, decimal: str = ".") -> str:
     """Return a word, numbers in their shortest form."""
     number = to_number(word, decimal)
     return word if math.isnan(number) else number_text(number)

@@ -17,11 +17,11 @@ import numpy as np
 from inside import read, run_missing
 
 from efcml import EFCMLClassifier, datasets
-from efcml.datasets.drift_streams import KINDS
+from efcml.datasets.streams import DRIFTS
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "experiments" / "results" / "decisions" / "drift-detection.jsonl"
-STREAMS = (*KINDS, "stationary-clusters")
+STREAMS = (*DRIFTS, "stationary-clusters")
 SEEDS = tuple(range(1, 11))
 VARIANTS = {"default": {}, "forgetting=1": {"forgetting": 1.0}}
 WINDOW = 100  # rows

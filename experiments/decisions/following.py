@@ -20,8 +20,8 @@ import numpy as np
 from inside import read, run_missing
 
 from efcml import EFCMLClassifier, datasets
-from efcml.cli.settings import parameter_names, read_setting
-from efcml.datasets.built_in import GENERATORS
+from efcml.cli.shared import parameter_names, read_setting
+from efcml.datasets.streams import GENERATORS
 from efcml.studies.provenance import method
 from efcml_paper.scale import LARGE, SETS
 

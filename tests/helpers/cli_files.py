@@ -65,7 +65,10 @@ def shell(arguments, cwd, code="from efcml.cli import main; raise SystemExit(mai
 
 
 def refusal(main, arguments, capsys):
-    """Run in this process, check that it ends with code 2 and one line, and return the line."""
+    """Run in this process, check that it ends with code 2 and one line, and return the line.
+
+    Notes on the data may come before it.
+    """
     try:
         code = main(arguments)
     except SystemExit as end:
@@ -73,8 +76,14 @@ def refusal(main, arguments, capsys):
     captured = capsys.readouterr()
     assert code == 2
     assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
+    return without_notes(captured.err, lines=1)
+
+
+def without_notes(text, lines=None):
+    """Return what a command says besides notes on its data, so many lines if that is known."""
+    rest = [line for line in text.splitlines() if not line.startswith("efcml: note: ")]
+    assert lines in (None, len(rest)), text
+    return "".join(f"{line}\n" for line in rest)
 
 
 def small_blocks(monkeypatch, size):

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 LABELS = "liked,skipped"
@@ -41,6 +42,32 @@ def write_mixed(folder, n=600, seed=0, name="plays.csv"):
     path = Path(folder) / name
     path.write_text(mixed_text(n, seed))
     return path
+
+
+WRITTEN = {  # a messy table, by names of files
+    "comma.csv": {},
+    "semicolon.csv": {"sep": ";", "decimal": ","},
+    "tab.tsv": {"sep": "\t", "decimal": ",", "encoding": "utf-8-sig"},
+    "windows.csv": {"sep": ";", "decimal": ",", "encoding": "cp1252"},
+    "two.txt": {"sep": "|", "encoding": "utf-16"},
+}
+
+
+def messy_frame(n):
+    """Return names with commas, gaps, codes, umlauts, flags, dates; the last two are labels."""
+    rng = np.random.default_rng(3)
+    moments = pandas.Timestamp("2023-12-30") + pandas.to_timedelta(rng.integers(0, 9999, n), "h")
+    columns = {
+        "Preis, netto": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+        "count": rng.integers(0, 2, n),
+        "code": rng.choice(["1", "2", "3", "A, B"], n),
+        "farbe": rng.choice(["red", "größe", 'say "hi"', None], n),
+        "sold": rng.random(n) < 0.5,
+        "when": moments,
+        "very happy": rng.choice([0, 1, np.nan], n),
+        "gut": rng.choice(["ja", "nein"], n),
+    }
+    return pandas.DataFrame(columns)
 
 
 def refused(function, *arguments, **options):

@@ -141,7 +141,7 @@ weakest-rules-first explain/learner_rules.py
     covers_all, -rules[r].decides, => covers_all, rules[r].decides,
 pushes-from-the-mean explain/explaining.py
     (taken[0] - rule.scaled_center) => (taken[0] - rule.scaled_mean)
-drift-a-row-late datasets/drift_streams.py
+drift-a-row-late datasets/streams.py
     return np.arange(len(self.cluster)) >= row => return np.arange(len(self.cluster)) > row
 columns-in-file-order tables/encoder.py
     seen = table.fields(column.name) => seen = table.fields(table.names[len(blocks) - 1])
@@ -153,9 +153,9 @@ groups-not-restored saving.py
     tuple(columns) for name, columns in facts["groups"]} => () for name, columns in facts["groups"]}
 sizes-not-checked saving.py
     if asked > size: => if asked < 0:
-events-of-a-resumed-run cli/stream_run.py
-    (rows + row, kind, uid) => (row, kind, uid)
-predictions-misnumbered cli/run_command.py
+events-of-a-resumed-run cli/stream.py
+    ((n + row, *event) => ((row, *event)
+predictions-misnumbered cli/run.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
 orders-sorted-backwards studies/study.py
     table[np.argsort(row)] for table, row => table[np.argsort(np.argsort(row))] for table, row

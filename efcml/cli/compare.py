@@ -1,0 +1,366 @@
+"""``efcml tune``, ``study``, ``reproduce`` and ``datasets``: runs compared, and data sets."""
+
+from __future__ import annotations
+
+import io
+import time
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from efcml import __version__
+from efcml.cli import shared
+from efcml.rivals.model_list import MODELS
+from efcml.studies import USUAL
+from efcml.support.json_text import to_text
+from efcml.support.tables import format_table
+
+if TYPE_CHECKING:
+    from efcml.studies import Study
+    from efcml.support.aliases import Facts
+    from efcml.tuning import Grid, TuningResult
+
+SEARCHED = ("vigilance", "alpha", "beta")
+SHOWN = 10  # points in the table
+REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
+
+
+def add_commands(commands: Any) -> None:
+    """Add the subcommands."""
+    for add_command in (add_tune, add_study, add_reproduce, add_datasets):
+        add_command(commands)
+
+
+# -- tune -----------------------------------------------------------------------------------
+
+
+def add_tune(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "tune", help="compare values of vigilance, alpha and beta on the initial part"
+    )
+    add = parser.add_argument
+    shared.add_source(parser)
+    shared.add_backend(parser)
+    what = "points that are searched: short (default: 20 points, about a minute on some hundred"
+    what += " rows) or paper (the paper's 1360, which take hours)"
+    add("--grid", choices=("short", "paper"), default="short", help=what)
+    add("--folds", type=int, default=5, metavar="N")
+    add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
+    add("--rows", type=int, metavar="N", help="only the last N rows of the initial part")
+    for name in SEARCHED:
+        what = f"values of {name} (those of the grid if not given)"
+        add(f"--{name}", metavar="A,B", help=what)
+    add("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
+    add("--out", type=Path, metavar="FILE", help="write all points as JSON")
+    add("--json", action="store_true", help="print the choice as JSON")
+    parser.set_defaults(run=tune)
+
+
+def tune(options: Namespace) -> None:
+    """Search, print the best points and write all."""
+    from efcml.tuning import tune as search
+
+    where = shared.read_backend(options) | {
+        "checkpoint": options.checkpoint,
+        "grid": read_grid(options),
+    }
+    shared.check_target(options.out)
+    ds = shared.read_source(options, options.data)
+    X, Y = ds.initial
+    if options.rows is not None and options.rows < 1:
+        raise ValueError(f"--rows is {options.rows}: choose at least 1.")
+    X, Y = (rows[-(options.rows or len(X)) :] for rows in (X, Y))
+    result = search(X, Y, folds=options.folds, measure=options.measure, **where)
+    choice = {
+        "dataset": ds.name,
+        "rows": len(X),
+        "folds": options.folds,
+        "measure": result.measure,
+        "points": len(result.table),
+        "default": result.default,
+        "top": result.top,
+        "tied": len(result.tied),
+        "chosen": result.chosen,
+        "version": __version__,
+    }
+    if options.out:
+        shared.write_target(
+            options.out, io.StringIO(to_text(choice | {"all": result.rows()}) + "\n")
+        )
+    print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
+
+
+def read_grid(options: Namespace) -> Grid:
+    """Return the grid that is named, with the values that the arguments replace."""
+    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
+
+    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid].axes)
+    for name in SEARCHED:
+        text = getattr(options, name)
+        try:
+            if text is not None:
+                axes[name] = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
+    return Grid(**axes)
+
+
+def describe(result: TuningResult, choice: Facts) -> list[str]:
+    """Return the lines for a terminal: the best points, the default, and what follows."""
+    rows = result.rows()
+    default = [row for row in rows[SHOWN:] if result.default.items() <= row.items()]
+    measured = list(dict.fromkeys([result.measure, "pa", "ap"]))
+    lines = [
+        [
+            *(f"{row[name]:g}" for name in result.names),
+            *("-" if row[name] is None else f"{row[name]:.4f}" for name in measured),
+            f"{row['rules']:.1f}",
+            f"{row['gain']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]",
+            "yes" if row["tied"] else "no",
+        ]
+        for row in rows[:SHOWN] + default
+    ]
+    titles = [name.upper() if len(name) == 2 else name for name in measured]
+    header = [*result.names, *titles, "rules", "gain on the default", "tied with the best"]
+    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
+    return [
+        f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
+        f" {choice['rows']} rows, the best {min(len(rows), SHOWN)}:",
+        *format_table(header, lines),
+        "",
+        f"{result}.",
+        f"EFCMLClassifier({call})",
+    ]
+
+
+# -- study ----------------------------------------------------------------------------------
+
+
+def add_study(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "study",
+        help="compare variants of a model on data sets in several orders; write table, figures and"
+        " a report",
+    )
+    add = parser.add_argument
+    shared.add_source(parser, nargs="+")
+    what = f"models: {shared.TITLES} (default: efcml)"
+    add("--model", default="efcml", metavar="A,B", help=what)
+    what = "a parameter and its values, such as correlation=shift,none; the first is what others"
+    what += " are compared with; may be repeated, for every combination"
+    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    shared.add_set(parser, of="all variants")
+    what = "orders of the stream: that of the file, then shuffles (default 10)"
+    add("--orders", type=int, default=10, metavar="N", help=what)
+    add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
+    add("--measures", default=",".join(USUAL), metavar="A,B", help="what is measured")
+    shared.add_backend(parser)
+    what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
+    add("--out", type=Path, metavar="DIR", help=what)
+    add("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(run=study)
+
+
+def study(options: Namespace) -> None:
+    """Run what is missing, write everything, print the table."""
+    from efcml.measures.measures import find
+
+    where = shared.read_backend(options)
+    measures = [find(part.strip()).name for part in options.measures.split(",")]
+    names = [name.strip() for name in options.model.split(",")]
+    varied = read_varied(options, names)
+    parts = [Path(data).stem for data in options.data]
+    parts += [*([] if options.model == "efcml" else names), *varied]
+    folder = options.out or Path("studies", "-".join(parts))
+    comparison = make_study(options, names, varied, folder / "records")
+    try:
+        comparison.run(**where)
+    except KeyboardInterrupt as interrupt:
+        text = str(interrupt).replace("run() goes", "the same command goes")
+        raise KeyboardInterrupt(text) from None
+    files = comparison.write(folder, measures)
+    if options.json:
+        print((folder / "summary.json").read_text(encoding="utf-8"), end="")
+    else:
+        print(f"{comparison.to_text(measures)}\nwritten to {folder}: {', '.join(files)}")
+
+
+def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
+    """Return the values of every parameter that is varied."""
+    for name in names:
+        if name not in shared.OFFERED:
+            known = ", ".join(shared.OFFERED)
+            raise ValueError(f"there is no model {name!r}: choose from {known}.")
+    varied: dict[str, list[Any]] = {}
+    for text in options.vary:
+        parameter, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or not values:
+            raise ValueError(f"--vary is {text!r}: write NAME=A,B, such as correlation=shift,none.")
+        for name in names:
+            first = f"{parameter}={values.partition(',')[0]}"
+            shared.read_setting(first, shared.parameter_names(name))
+        if parameter in varied:
+            raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
+        varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
+    if not varied and len(names) == 1:
+        raise ValueError("what is compared? Give --vary NAME=A,B, or several models with --model.")
+    return varied
+
+
+def make_study(
+    options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
+) -> Study:
+    """Return the study that the arguments describe; wrong values are refused before any work."""
+    from efcml.rivals import make_model
+    from efcml.studies import Study, Variant
+
+    models: dict[str, Variant] = {}
+    for name in names:
+        given, title = shared.read_settings(options, name), MODELS[name].title
+        for words, model in Study.vary(make_model(name, **given), **varied).items():
+            shared.check_parameters(model.get_params())
+            words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
+            models[words] = Variant(model, learn=MODELS[name].learn)
+    data = read_all(options)
+    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
+
+
+def read_all(options: Namespace) -> list[Any]:
+    """Return the data sets; a name stays one, so that a built-in stream is made anew."""
+    files = [one for one in options.data if Path(one).suffix.lower() in (*shared.TABLES, ".arff")]
+    if not files:  # then what is said of files is refused
+        shared.read_source(options, options.data[0])
+    of_files = vars(options) | dict.fromkeys((*shared.OF_TABLES, "xml"))
+    return [
+        shared.read_source(options, name)
+        if name in files
+        else name
+        if options.initial is None
+        else shared.read_source(Namespace(**of_files), name)
+        for name in options.data
+    ]
+
+
+# -- reproduce ------------------------------------------------------------------------------
+
+
+def add_reproduce(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="run the experiments of the paper; write records, tables, figures and verdicts",
+    )
+    add = parser.add_argument
+    what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
+    add("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
+    what = f"folder for everything (default: {REPRODUCED}, with --quick {REPRODUCED_QUICK}); what"
+    add("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
+    what = "the same pictures on cut streams; all without mediamill"
+    add("--quick", action="store_true", help=what)
+    shared.add_backend(parser)
+    parser.set_defaults(run=reproduce)
+
+
+def reproduce(options: Namespace) -> None:
+    """Run the experiments that are missing; write and print what came out."""
+    from efcml.support.progress import in_words
+    from efcml_paper.plan import IDS, choose_ids
+    from efcml_paper.scale import FULL, QUICK
+
+    begin = time.perf_counter()
+    scale = QUICK if options.quick else FULL
+    ids = choose_ids(options.id, scale)
+    where = shared.read_backend(options)
+    from efcml_paper.session import Session  # not before: these take seconds to import
+
+    folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
+    say = partial(print, flush=True)  # in a log of hours, a line should be there at once
+    say(f"{', '.join(ids)}; everything goes to {folder}")
+    if options.quick:
+        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
+    left_out = [name for name in IDS if name not in ids]
+    if options.id == "all" and left_out:
+        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
+    Session(folder, scale, where, say).run(ids)
+    say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")
+
+
+# -- datasets -------------------------------------------------------------------------------
+
+
+def add_datasets(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action")
+    parser.set_defaults(run=list_names)
+    actions.add_parser("list", help="names that efcml knows (also without ACTION)")
+    fetching = actions.add_parser("fetch", help="download a published set into the cache folder")
+    fetching.add_argument("name")
+    fetching.add_argument("--base", metavar="URL", help="address of a copy of the repository")
+    fetching.set_defaults(run=fetch)
+    info = actions.add_parser("info", help="size, labels and source of a set")
+    info.add_argument("name")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    info.set_defaults(run=show_info)
+
+
+def list_names(options: Namespace) -> None:
+    """Print every known name with its size, and whether its files are here."""
+    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    from efcml.datasets.published import CATALOG, find_files
+
+    rows = []
+    for name in datasets.available():
+        record = CATALOG.get(name)
+        if record is None:
+            ds = datasets.load(name)  # made in milliseconds
+            rows.append([name, len(ds), ds.X.shape[1], ds.Y.shape[1], "built in"])
+            continue
+        try:
+            find_files(record)
+            where = "here"
+        except datasets.DatasetNotFound:
+            where = record.how_to_get.split(":")[0]
+        rows.append([name, record.n, record.p, record.K, where])
+    print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
+
+
+def fetch(options: Namespace) -> None:
+    """Download a set and say where it is."""
+    from efcml import datasets
+
+    print(f"{options.name} is in {datasets.fetch(options.name, base=options.base)}")
+
+
+def show_info(options: Namespace) -> None:
+    """Print what a data set holds."""
+    import numpy as np
+
+    from efcml import datasets
+    from efcml.support.label_means import label_means
+
+    ds = datasets.load(options.name)
+    facts = {
+        "name": ds.name,
+        "description": ds.description,
+        "rows": len(ds),
+        "initial": ds.n_initial,
+        "stream": len(ds) - ds.n_initial,
+        "features": ds.X.shape[1],
+        "labels": ds.Y.shape[1],
+        "labels per row": round(float(np.nansum(ds.Y) / len(ds)), 3),
+        "rows without label": int((np.nansum(ds.Y, axis=1) == 0).sum()),
+    }
+    shares = dict(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True))
+    if options.json:
+        print(to_text(facts | {"label shares": shares}))
+        return
+    print("\n".join(f"{name:20}{value}" for name, value in facts.items()))
+    print("\nlabels by share:")
+    rows = [
+        [name, f"{shares[name]:.3f}"] for name in sorted(shares, key=lambda name: -shares[name])
+    ]
+    print("\n".join("  " + line for line in format_table(["label", "share"], rows)))

@@ -1,0 +1,348 @@
+"""``efcml run``: learn the initial part of a data set, then the rest, test-then-train."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from efcml import __version__
+from efcml.active.criteria import CRITERIA, USUAL
+from efcml.cli import shared
+from efcml.cli.predict import answer_frame
+from efcml.model.params import DECISIONS
+from efcml.rivals.model_list import MODELS
+from efcml.support.folders import make_folder, whole_files
+from efcml.support.json_text import to_text, without_nan
+from efcml.support.progress import is_watched
+from efcml.support.tables import format_table
+from efcml.support.watch import busy
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from efcml.active import ActiveLearner
+    from efcml.cli.stream import StreamRun
+    from efcml.datasets import Dataset
+    from efcml.support.aliases import Facts, Ints
+
+QUICK_ROWS = 300  # of the initial part and of the stream
+# What a decision or probabilities are to be good at, beside PA and AP.
+MEASURED = ("macro_f1", "subset_accuracy", "log_loss", "calibration_error")
+RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
+
+
+def add_commands(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "run",
+        help="learn a data set row by row; write numbers, model, predictions, figures and a report",
+    )
+    add = parser.add_argument
+    shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
+    add(
+        "--model", choices=shared.OFFERED, default="efcml", help=f"{shared.TITLES} (default: efcml)"
+    )
+    shared.add_set(parser, of="the model")
+    what = "what decisions are to be good at: each label by itself (hamming, the default), rare"
+    what += " labels too (f1), the whole set (subset); short for --set decision=..."
+    add("--decision", choices=DECISIONS, help=what)
+    what = "ask for this share of the labels only, 0 to 1"
+    add("--budget", type=float, metavar="SHARE", help=what)
+    what = "what is asked for: whole rows (default) or single labels"
+    add("--unit", choices=("samples", "labels"), help=what)
+    what = f"when to ask: some of {', '.join(CRITERIA)} (default: {', '.join(USUAL)})"
+    add("--criteria", metavar="A,B", help=what)
+    what = "for the criterion random, for --set order=random of a chain and for --shuffle; nothing"
+    what += " else is random (default 0)"
+    add("--seed", type=int, default=0, metavar="N", help=what)
+    what = "shuffle the rows after the initial part, by --seed"
+    add("--shuffle", action="store_true", help=what)
+    what = f"at most {QUICK_ROWS} rows of the initial part and of the stream"
+    add("--quick", action="store_true", help=what)
+    what = "folder for the results (default: runs/DATASET-MODEL, and what else was chosen)"
+    add("--out", type=Path, metavar="DIR", help=what)
+    what = "keep the state of the run every few seconds; go on from it"
+    add("--checkpoint", type=Path, metavar="FILE", help=what)
+    add("--no-figures", action="store_true", help="no pictures, which take most of a short run")
+    add("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> None:
+    """Run, write the results and print the table."""
+    given = read_parameters(options)
+    check_asking(options)
+    whole = shared.read_source(options, options.data)
+    ds, rows = choose_rows(whole, options.seed if options.shuffle else None, quick=options.quick)
+    check_parts(ds, options)
+    from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
+    from efcml.model.warnings_of import warn_of_clipping
+    from efcml.rivals import make_model
+
+    model = make_model(options.model, random_state=options.seed, **given)
+    folder = options.out or Path("runs") / name_run(ds.name, options, given)
+    asker, learn = make_asker(options), MODELS[options.model].learn
+    make_folder(folder)
+    stream = StreamRun(model, asker, ds, learn, options.checkpoint)
+    start(stream, ds)
+    with stopping_later() as stop:
+        stream.go_on(stop)
+        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
+        if stop.is_set() and is_watched():
+            print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
+        finish(options, ds, stream, folder, rows[ds.n_initial :][: stream.done])
+    if stop.is_set():
+        raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
+
+
+def start(run: StreamRun, ds: Dataset) -> None:
+    """Take up a run that was begun, or learn the initial part; compile what the stream needs.
+
+    Without an initial part the model holds the first rows of the stream until they are enough.
+    """
+    from efcml.model.warm import warmup
+
+    with busy("preparing"):
+        taken_up = run.take_up()
+        if not taken_up:
+            if ds.n_initial:
+                run.model.fit(*ds.initial)
+            run.write()
+        # Here, so that compiling does not count as time per sample.
+        warmup(asks=run.active is not None, rare=False)
+    if taken_up:
+        rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
+        done = f"{run.done} of {len(run.Y)} rows are done, {rest}"
+        print(f"efcml: going on from {run.checkpoint}: {done}", file=sys.stderr)
+
+
+# -- what is run ----------------------------------------------------------------------------
+
+
+def read_parameters(options: Namespace) -> dict[str, Any]:
+    """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
+    if options.seed < 0:
+        raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
+    given = shared.read_settings(options, options.model)
+    if options.decision is not None:
+        if given.get("decision", options.decision) != options.decision:
+            raise ValueError(
+                f"--decision is {options.decision} and --set decision={given['decision']}: give one"
+                " of them."
+            )
+        given["decision"] = options.decision
+    if given.get("decision", "hamming") != "hamming" and not MODELS[options.model].decides:
+        raise ValueError(
+            f"decision={given['decision']} needs a model that learns all labels together: --model"
+            f" {options.model} decides each alone."
+        )
+    shared.check_parameters(given)
+    return given
+
+
+def check_asking(options: Namespace) -> None:
+    """Refuse options of an active learner that do not fit the others."""
+    asking = [name for name, model in shared.OFFERED.items() if model.asks]
+    if options.budget is None:
+        for name in ("unit", "criteria"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
+    elif options.model not in asking:
+        raise ValueError(
+            f"--budget works with --model {' and '.join(asking)} only, not with {options.model}."
+        )
+
+
+def make_asker(options: Namespace) -> ActiveLearner | None:
+    """Return the active learner, or None if every label is given."""
+    if options.budget is None:
+        return None
+    from efcml.active import ActiveLearner
+
+    words: dict[str, Any] = {}
+    if options.criteria is not None:
+        words["criteria"] = [word.strip() for word in options.criteria.split(",")]
+    unit = options.unit or "samples"
+    return ActiveLearner(options.budget, unit, random_state=options.seed, **words)
+
+
+def choose_rows(
+    ds: Dataset, seed: int | None = None, *, quick: bool = False
+) -> tuple[Dataset, Ints]:
+    """Return the data set of those rows that are used, and their numbers.
+
+    A seed shuffles the stream, never the initial part. ``quick`` takes the last rows of the
+    initial part and the first of the stream. Drifts are marked only where all rows are used.
+
+    Examples
+    --------
+    >>> from efcml import datasets
+    >>> part, rows = choose_rows(datasets.load("stationary-clusters", n=1000), quick=True)
+    >>> part, rows[[0, -1]]
+    (Dataset('stationary-clusters': 400 rows (100 initial + 300 stream), ... array([  0, 399]))
+    """
+    import numpy as np
+
+    initial, stream = np.split(np.arange(len(ds)), [ds.n_initial])
+    if seed is not None:
+        stream = np.random.default_rng(seed).permutation(stream)
+    if quick:
+        initial, stream = initial[-QUICK_ROWS:], stream[:QUICK_ROWS]
+    rows = np.concatenate([initial, stream])
+    if np.array_equal(rows, np.arange(len(ds))):
+        return ds, rows
+    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=len(initial), marks={}), rows
+
+
+def check_parts(ds: Dataset, options: Namespace) -> None:
+    """Refuse a split of the rows that the model cannot run on."""
+    if ds.n_initial == len(ds):
+        raise ValueError(
+            f"all {len(ds)} rows of {ds.name} are in the initial part: choose a smaller --initial."
+        )
+    needs = "--budget" if options.budget is not None else f"--model {options.model}"
+    if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
+        raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
+
+
+def name_run(dataset: str, options: Namespace, given: Facts) -> str:
+    """Return the name of the folder of a run: whatever makes it another run is in it."""
+    parts = [dataset, options.model]
+    if given.get("decision", "hamming") != "hamming":
+        parts.append(given["decision"])
+    settings = ["".join(text.split()) for text in options.settings]
+    parts += [text for text in settings if not text.startswith("decision=")]
+    if options.budget is not None:
+        parts += [f"{100.0 * options.budget:g}", options.unit or "samples"]
+        parts += [word.strip() for word in (options.criteria or "").split(",") if word]
+    parts += ["shuffled"] * options.shuffle
+    parts += [f"seed={options.seed}"] if options.seed else []
+    parts += ["quick"] * options.quick
+    return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)
+
+
+# -- what it leaves behind ------------------------------------------------------------------
+
+
+def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, rows: Ints) -> None:
+    """Write everything and print the table; numbers first, so that no later failure costs them."""
+    from efcml.saving import save
+
+    summary, problem = summarise(options, ds, run), None
+    files = ["summary.json", "model.npz", "predictions.csv"]
+    with whole_files(folder) as place:
+        write_predictions(place / "predictions.csv", ds, run, rows)
+        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
+    try:
+        run.write()
+        groups = None if ds.table is None else ds.table.groups
+        run.model.name_columns(ds.feature_names, ds.label_names, groups)
+        save(run.model, folder / "model.npz", table=ds.table)
+    except (ValueError, OSError) as error:
+        files.remove("model.npz")
+        problem = error
+    files += write_pages(folder, summary, ds, run, figures=not options.no_figures)
+    where = f"written to {folder}: {', '.join(files)}"
+    print(to_text(summary) if options.json else "\n".join([*describe(summary), where]))
+    if problem is not None:
+        raise ValueError(f"the model is not saved, all else is in {folder}: {problem}")
+
+
+def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
+    """Return everything that a script could want to know about a run, ready for JSON."""
+    import numpy as np
+
+    from efcml.support.states import to_plain
+
+    result, active = run.result(), run.active
+    given = result.queried.mean()
+    if active is None:  # all labels that are known
+        given *= 1.0 - np.isnan(result.Y).mean()
+    summary = {
+        "dataset": ds.name,
+        "model": options.model,
+        "n_features": ds.X.shape[1],
+        "n_labels": ds.Y.shape[1],
+        "n_initial": ds.n_initial,
+        "n_stream": run.done,
+        "rows_left": len(run.Y) - run.done,
+        "interrupted": not run.finished,
+        "pa": result.pa,
+        "ap": result.ap,
+        **{name: result.measure(name) for name in MEASURED},
+        "rules": int(result.rules[-1]),
+        **result.event_counts,
+        "queried_share": float(given),
+        "clipped": None if result.clipped is None else int(result.clipped.sum()),
+        "ms_per_sample": 1e3 * result.seconds_per_sample,
+        "budget": None if active is None else active.budget,
+        "unit": None if active is None else active.unit,
+        "criteria": None if active is None else ",".join(active.criteria),
+        "seed": options.seed,
+        "shuffled": options.shuffle,
+        "quick": options.quick,
+        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
+        "columns": [] if ds.table is None else ds.table.lines,
+        "notes": [*ds.notes],
+        "version": __version__,
+    }
+    return without_nan(summary)
+
+
+def describe(summary: Facts) -> list[str]:
+    """Return the table for a terminal."""
+    events = ("births", "splits", "merges", "drops", "drifts")
+    pa, ap = ("-" if summary[name] is None else f"{summary[name]:.4f}" for name in ("pa", "ap"))
+    titles = ["dataset", "model", "initial", "stream", "PA", "AP", "rules", "/".join(events)]
+    cells = [summary[name] for name in ("dataset", "model", "n_initial", "n_stream")]
+    cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
+    cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
+    return format_table([*titles, "asked", "ms/sample"], [cells])
+
+
+def write_pages(
+    folder: Path, summary: Facts, ds: Dataset, run: StreamRun, *, figures: bool
+) -> list[str]:
+    """Write the figures and the page; return the names of the files."""
+    from efcml.report import write_report
+    from efcml.report.figures import FIGURES, draw_run
+
+    result, rules, drawn, files = run.result(), run.model.rules_, {}, []
+    if isinstance(rules, dict):
+        rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
+    with whole_files(folder) as place:
+        if figures:
+            from efcml.plots import save_figure
+
+            X, first = run.X[: run.done], ds.n_initial
+            drawn = draw_run(result, run.model, run.active, dataset=ds, first_row=first, X=X)
+            files = [file.name for name in drawn for file in save_figure(drawn[name], place / name)]
+        write_report(
+            place / "report.html",
+            summary=summary,
+            result=result,
+            classifier=run.model,
+            active=run.active,
+            dataset=ds,
+            figures=drawn,
+            rules=rules,
+        )
+    for name in FIGURES:
+        for file in {f"{name}.png", f"{name}.svg"} - {*files}:
+            (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show
+    return [*files, "report.html"]
+
+
+def write_predictions(path: Path, ds: Dataset, run: StreamRun, rows: Ints) -> None:
+    """Write score, decision, probability and true value of every row and label as CSV."""
+    import pandas
+
+    result = run.result()
+    frame = answer_frame(ds.label_names, result, result.Y)
+    if run.active is not None:
+        frame.insert(0, "asked", result.queried.reshape(len(rows), -1).sum(axis=1))
+    frame.index = pandas.Index(rows, name="row")
+    frame.to_csv(path, lineterminator="\n")

@@ -1,0 +1,172 @@
+"""Arguments that several commands share: data, parameters, processes, and the file of ``--out``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from efcml.rivals.model_list import MODELS
+from efcml.support.checks import check_backend
+from efcml.support.folders import make_folder, whole_files
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from efcml.datasets import Dataset
+
+BUILT_IN = "drifting-clusters"
+TABLES = (".csv", ".tsv", ".parquet")
+OF_TABLES = {  # metavar and meaning of the options about tables
+    "labels": (
+        "A,B",
+        "label columns of a table (all but ARFF): names, or how many of the last ones",
+    ),
+    "drop": ("A,B", "columns of a table that are left out"),
+    "text_as_category": ("A,B", "columns that are taken as words, also if they are numbers"),
+    "date": ("A,B", "columns that are dates; A=%%d.%%m.%%Y gives the format"),
+    "decimal": ("SIGN", "the decimal sign of a table, . or , (found if not given)"),
+    "yes": ("WORD", "the word by which a label is there; all others are no"),
+}
+OFFERED = {name: model for name, model in MODELS.items() if model.offered}
+TITLES = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+
+
+def add_source(parser: ArgumentParser, **how_many: Any) -> None:
+    """Add the arguments that name the data."""
+    where = "a name of `efcml datasets list`, or a .csv, .tsv, .parquet or .arff file"
+    where += f" ({BUILT_IN} if not given)" if "default" in how_many else ""
+    parser.add_argument("data", metavar="DATASET|FILE", help=where, **how_many)
+    for name, (metavar, what) in OF_TABLES.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=what)
+    parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
+    parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
+
+
+def read_source(options: Namespace, data: str) -> Dataset:
+    """Return the data set or file of this name, read as the arguments say."""
+    from efcml import datasets  # not above: numpy takes longer to import than help to print
+
+    kind = Path(data).suffix.lower()
+    given = {name: value for name in (*OF_TABLES, "xml") if (value := getattr(options, name))}
+    for name in given:
+        if kind not in ((".arff",) if name == "xml" else TABLES):
+            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
+            raise ValueError(f"--{option} is for {files}, which {data} is not: leave it out.")
+    initial = {} if options.initial is None else {"n_initial": options.initial}
+    if kind == ".arff":
+        if not options.xml:
+            raise ValueError(f"which attributes of {data} are labels? Name their file with --xml.")
+        ds = datasets.from_arff(data, options.xml, **initial)
+    elif kind in TABLES:
+        if not options.labels:
+            raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
+        labels: Any = given.pop("labels")
+        labels = int(labels) if labels.isdigit() else labels
+        ds = datasets.from_csv(data, labels, **given, **initial)
+    else:
+        return datasets.load(data, **initial)
+    if ds.table is not None:
+        print("\n  ".join([f"efcml: columns of {ds.name}", *ds.table.lines]), file=sys.stderr)
+    for note in ds.notes:
+        print(f"efcml: note: {note}", file=sys.stderr)
+    return ds
+
+
+# -- parameters of models -------------------------------------------------------------------
+
+
+def add_set(parser: ArgumentParser, *, of: str) -> None:
+    """Add the argument that sets parameters."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help=f"a parameter of {of}, such as vigilance=0.4; may be repeated",
+    )
+
+
+def parameter_names(model: str) -> list[str]:
+    """Return the names of the parameters that can be set."""
+    from efcml.model.params import Params
+
+    return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
+
+
+def read_settings(options: Namespace, model: str) -> dict[str, Any]:
+    """Return the parameters that ``--set`` gives a model."""
+    return dict(read_setting(text, parameter_names(model)) for text in options.settings)
+
+
+def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
+    """Return name and value of one ``NAME=VALUE``."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not value:
+        raise ValueError(f"--set is {text!r}: write NAME=VALUE, such as vigilance=0.4.")
+    if name not in allowed:
+        near = get_close_matches(name, allowed, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(allowed)}."
+        raise ValueError(f"there is no parameter {name!r}: {hint}")
+    return name, read_value(value)
+
+
+def read_value(text: str) -> Any:
+    """Return a truth value, a whole number, a number, a list of whole numbers, or the word.
+
+    Examples
+    --------
+    >>> [read_value(text) for text in ("true", "30", "1e-4", "2,0,1", "none")]
+    [True, 30, 0.0001, [2, 0, 1], 'none']
+    """
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for read in (int, float, lambda words: [int(word) for word in words.split(",")]):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text
+
+
+def check_parameters(given: dict[str, Any]) -> None:
+    """Refuse values that are out of range or do not go together."""
+    from efcml.model.params import Params
+
+    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
+
+
+# -- where work runs, and where its results go ----------------------------------------------
+
+
+def add_backend(parser: ArgumentParser) -> None:
+    """Add the arguments that say where long work runs."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
+    where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
+
+
+def read_backend(options: Namespace) -> dict[str, Any]:
+    """Return ``jobs``, -1 for a process on every core, and ``dask``."""
+    jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
+    check_backend(jobs, options.dask)
+    return {"jobs": jobs, "dask": options.dask}
+
+
+def check_target(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work begins."""
+    if path is not None:
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: give the name of a file.")
+        make_folder(path.parent)
+
+
+def write_target(path: Path, content: TextIO) -> None:
+    """Write what another file holds, as a whole or not at all."""
+    with whole_files(path.parent) as place:
+        with (place / path.name).open("w", encoding="utf-8", newline="") as file:
+            shutil.copyfileobj(content, file)

@@ -1,0 +1,236 @@
+"""A pass over a stream that can stop after any block of rows and go on later, also from a file.
+
+A model gives the same bits whatever the blocks are, so a run that was kept in a file after some
+block ends like one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from zipfile import is_zipfile
+
+import numpy as np
+
+from efcml import __version__
+from efcml.evaluation import PrequentialResult
+from efcml.evaluation.prequential_result import EVENTS
+from efcml.evaluation.stream_pass import begin_pass
+from efcml.saving import load, save
+from efcml.support.folders import make_folder, replacing
+from efcml.support.progress import progress_bar
+from efcml.support.states import fingerprint, to_plain
+
+if TYPE_CHECKING:
+    from threading import Event
+    from types import FrameType
+
+    from efcml.active import ActiveLearner
+    from efcml.datasets import Dataset
+    from efcml.evaluation.stream_pass import StreamPass
+    from efcml.support.aliases import Array, Arrays
+
+BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
+SECONDS_BETWEEN = 2.0  # two writings of the file
+WRITES_BETWEEN = 20  # at least as long as so many writings take
+
+
+class Stopped(Exception):
+    """A stop is wanted, and no row is half done."""
+
+
+class StreamRun:
+    """A model on its way through the stream of a data set, and what was recorded so far.
+
+    ``checkpoint`` is the file where both are kept, if they are to be.
+    """
+
+    def __init__(
+        self, model: Any, active: ActiveLearner | None, ds: Dataset, learn: bool, checkpoint: Any
+    ) -> None:
+        self.model, self.active, self.learn, self.checkpoint = model, active, learn, checkpoint
+        self.X, self.Y = ds.stream
+        by_label = active is not None and active.unit == "labels"
+        none, flags = np.zeros((0, self.Y.shape[1])), np.zeros((0, self.Y.shape[1]), dtype=bool)
+        self.earlier = PrequentialResult(  # what the file had
+            Y=none,
+            scores=none,
+            rules=np.zeros(0, dtype=np.int64),
+            queried=flags if by_label else np.zeros(0, dtype=bool),
+            events=(),
+            seconds=0.0,
+            decisions=flags,
+            probabilities=none,
+        )
+        self.rest: StreamPass | None = None  # what is done since then
+        self.done = 0  # rows
+        self.last, self.pause = time.monotonic(), SECONDS_BETWEEN
+        if checkpoint is not None:
+            make_folder(checkpoint.parent)
+            self.about = describe(self, ds)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all rows are done."""
+        return self.done == len(self.Y)
+
+    def go_on(self, stop: Event) -> None:
+        """Run the rest of the stream, or until a stop is wanted."""
+        if self.finished or stop.is_set():
+            return
+        rest = slice(self.done, None)
+        self.rest = begin_pass(
+            self.model, self.X[rest], self.Y[rest], self.active, learn=self.learn
+        )
+        with progress_bar(len(self.Y), "learning", initial=self.done) as bar, suppress(Stopped):
+
+            def after_block(rows: int) -> None:
+                self.done += rows
+                bar.update(rows)
+                self.write_now_and_then()
+                if stop.is_set() and not self.finished:
+                    raise Stopped
+
+            self.rest.go(after_block=after_block)
+
+    def result(self) -> PrequentialResult:
+        """Return what `prequential` would have returned for the rows done."""
+        first, n = self.earlier, len(self.earlier.Y)
+        if self.rest is None:
+            return first
+        then = self.rest.result(self.done - n)
+        if not n:
+            return then
+        clipped = [one.clipped for one in (first, then) if one.clipped is not None]
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(first, name), getattr(then, name)]) for name in BY_ROW
+        }
+        joined["events"] = (*first.events, *((n + row, *event) for row, *event in then.events))
+        joined["clipped"] = sum(clipped) if clipped else None
+        return replace(then, Y=self.Y[: self.done], seconds=first.seconds + then.seconds, **joined)
+
+    def write_now_and_then(self) -> None:
+        """Write the file if the last time was long enough ago."""
+        if time.monotonic() - self.last >= self.pause:
+            self.write()
+
+    def write(self) -> None:
+        """Write the file, as a whole or not at all."""
+        if self.checkpoint is None:
+            return
+        begin, result = time.monotonic(), self.result()
+        facts = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
+        arrays: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
+        arrays["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
+        arrays["clipped"] = np.zeros(0) if result.clipped is None else result.clipped
+        arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        arrays["model"] = to_bytes(self.model)
+        arrays["active"] = np.zeros(0) if self.active is None else to_bytes(self.active)
+        with replacing(self.checkpoint) as file:
+            np.savez(file, **arrays)
+        self.last = time.monotonic()
+        self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
+
+    def take_up(self) -> bool:
+        """Go on from the file, if it is there; return whether it is.
+
+        One of another run is refused and stays as it is.
+        """
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return False
+        try:
+            if not is_zipfile(self.checkpoint):
+                raise ValueError("it is damaged or no checkpoint")
+            with np.load(self.checkpoint, allow_pickle=False) as file:
+                self._read(dict(file))
+        except Exception as error:  # whatever broken files make numpy, zipfile and models raise
+            named = isinstance(error, ValueError)
+            reason = str(error) if named else f"it is damaged ({type(error).__name__}: {error})"
+            raise ValueError(f"{self.checkpoint} cannot be loaded: {reason}") from None
+        return True
+
+    def _read(self, arrays: Arrays) -> None:
+        if "checkpoint" not in arrays:
+            raise ValueError("it is no checkpoint of a run: delete it or give another file")
+        facts = json.loads(arrays["checkpoint"].tobytes())
+        others = [name for name in self.about if facts["about"][name] != self.about[name]]
+        if others:
+            raise ValueError(
+                f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
+                " give another file"
+            )
+        done, record = facts["done"], {name: arrays[name] for name in BY_ROW}
+        for name, array in record.items():
+            empty = getattr(self.earlier, name)
+            if (array.dtype, array.shape) != (empty.dtype, (done, *empty.shape[1:])):
+                raise ValueError(f"its {name} have another type or shape than they must have")
+        events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
+        self.earlier = PrequentialResult(
+            Y=self.Y[:done],
+            events=tuple(events),
+            seconds=facts["seconds"],
+            clipped=arrays["clipped"] if len(arrays["clipped"]) else None,
+            **record,
+        )
+        self.model, self.done = from_bytes(arrays["model"]), done
+        self.active = None if self.active is None else from_bytes(arrays["active"])
+
+
+def describe(run: StreamRun, ds: Dataset) -> Any:
+    """Return what tells a run from others, as JSON gives it back."""
+    active = run.active
+    columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
+    about = {
+        "data": [fingerprint(ds.X, ds.Y), ds.n_initial, *columns],
+        "model": [type(run.model).__name__, run.learn],
+        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
+        "budget": None if active is None else [active.budget, active.unit],
+        "criteria": None if active is None else active.criteria,
+        "seed": None if active is None else active.random_state,
+        "version": __version__,
+    }
+    return json.loads(json.dumps(about))
+
+
+def to_bytes(model: Any) -> Array:
+    """Return what `save` writes of a model."""
+    with TemporaryDirectory() as folder:
+        save(model, Path(folder, "model.npz"))
+        return np.frombuffer(Path(folder, "model.npz").read_bytes(), np.uint8)
+
+
+def from_bytes(data: Array) -> Any:
+    """Return the model that `to_bytes` was given."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "model.npz").write_bytes(data.tobytes())
+        return load(Path(folder, "model.npz"))
+
+
+@contextmanager
+def stopping_later() -> Iterator[Event]:
+    """Yield an event that the first Ctrl-C in the block sets; the second stops at once."""
+    stop = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    here = threading.current_thread() is threading.main_thread()
+    usual = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield stop
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
