@@ -201,6 +201,7 @@ def results_table(root=ROOT):
     """Return the results in file order, default and tuned, from the records of the experiments."""
     from efcml_paper.marks import OURS
     from efcml_paper.pages import NOTHING
+
     from efcml_paper.paper_tables import MISSING
     from efcml_paper.scale import SETS
 
