@@ -1,4 +1,4 @@
-"""The examples and commands of README and pages run, and print what the pages show."""
+"""Examples and commands of the pages run and print what is shown; tables are those of today."""
 
 import importlib.util
 from pathlib import Path
@@ -8,9 +8,17 @@ import pytest
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parent.parent
-SPEC = importlib.util.spec_from_file_location("outputs", ROOT / "docs/tools/write_outputs.py")
-OUTPUTS = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(OUTPUTS)
+
+
+def load(tool):
+    """Return a tool of the documentation as a module."""
+    spec = importlib.util.spec_from_file_location(tool, ROOT / f"docs/tools/{tool}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+OUTPUTS = load("write_outputs")
 READ = {page: OUTPUTS.read_page(page.read_text(encoding="utf-8")) for page in OUTPUTS.PAGES}
 EACH_PAGE = pytest.mark.parametrize(
     "page",
@@ -44,3 +52,9 @@ def test_pages_show_what_is_printed(page, places):
         assert printed is None or OUTPUTS.agree(shown, OUTPUTS.cut(shown, printed)), (
             f"run `make docs-outputs`; it shows\n{shown}\nand now it prints\n{printed}"
         )
+
+
+def test_tables_of_pages_are_those_of_today():
+    for page, text in load("write_docs").render().items():
+        shown = (ROOT / page).read_text(encoding="utf-8")
+        assert shown == text, f"{page}: run `make docs-tables`"

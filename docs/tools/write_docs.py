@@ -5,118 +5,107 @@ and stays as it is.
 """
 
 import argparse
-import subprocess
+import json
+import re
 import sys
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from decision_tables import (
-    moved_scales_table,
-    named_features_table,
-    parts_table,
-    rivals_table,
-    synthetic_table,
-)
-from folded_tables import fold
-from following_tables import detection_table, forgetting_table, time_table
-from gaps_tables import missing_features_differences, missing_features_table
-from peer_tables import COMPARISON_PARTS, LEAK, SCORES, readme_table
-from peer_tables import PARTS as PEER_PARTS
-from record_age import age_note
-from soak_tables import LONG_STREAMS, drift_cycles_table, long_streams_table
-from speed_tables import PARTS, active_part, speed_part
-from together_tables import PARTS as TOGETHER_PARTS
-from together_tables import by_label_table, filled_table
-
 ROOT = Path(__file__).resolve().parents[2]
-EXPERIMENTS = "experiments/results/reproduce"
-PAPER_RECORDS = (f"{EXPERIMENTS}/records/runs.jsonl", f"{EXPERIMENTS}/records/tuned.json")
-RESULTS = "experiments/results/decisions/"
-RECORDS = {  # by page: the records it was made from; what of them is not new is said at its head
-    "README.md": (*PAPER_RECORDS, SCORES),
-    "docs/active.md": ("experiments/results/benchmarks/active_speed.json",),
-    "docs/comparison.md": (SCORES,),
-    "docs/speed.md": ("experiments/results/benchmarks/*.json",),
-    "docs/reading.md": (RESULTS + "named-features.jsonl",),
-    "docs/reliability.md": (LONG_STREAMS,),
-    "docs/results/active.md": PAPER_RECORDS[:1],
-    "docs/results/following.md": (RESULTS + "following.jsonl", RESULTS + "drift-detection.jsonl"),
-    "docs/results/labels_together.md": (
-        RESULTS + "labels-together.jsonl",
-        RESULTS + "few-and-late-labels.jsonl",
-        RESULTS + "errors-teach.jsonl",
-        "experiments/results/benchmarks/labels_speed.json",
-    ),
-    "docs/results/missing_features.md": (RESULTS + "missing-features.jsonl",),
-    "docs/results/paper.md": PAPER_RECORDS,
-    "docs/results/peers.md": (SCORES, LEAK),
-    "docs/results/parts.md": (RESULTS + "parts.jsonl",),
-    "docs/results/rivals.md": (RESULTS + "rivals.jsonl",),
-    "docs/results/synthetic.md": (RESULTS + "synthetic.json",),
-    "docs/decisions/0001-defaults.md": (
-        RESULTS + "defaults-[1-3].jsonl",
-        RESULTS + "inside-rivals.jsonl",
-        RESULTS + "grid.jsonl",
-    ),
-    "docs/decisions/0007-activation-by-density.md": (RESULTS + "defaults-[45].jsonl",),
-    "docs/decisions/0010-birth-plane.md": (RESULTS + "birth-planes-*.jsonl",),
-    "docs/decisions/0014-cases.md": (RESULTS + "cases-*.jsonl",),
-    "docs/decisions/0015-work-that-waits.md": (RESULTS + "lazy-steps.jsonl",),
-    "docs/decisions/0016-fewer-rules.md": (RESULTS + "rule-count-*.jsonl",),
-    "docs/decisions/0021-rules-that-decide.md": (RESULTS + "rules-that-decide*.jsonl",),
-    "docs/decisions/0023-two-memories.md": (RESULTS + "following.jsonl",),
-    "docs/decisions/0024-scale-that-follows.md": (RESULTS + "moved-scales.jsonl",),
-    "docs/decisions/0025-from-the-first-row.md": (RESULTS + "from-nothing.jsonl",),
-    "docs/decisions/0026-what-errors-teach.md": (
-        RESULTS + "errors-teach.jsonl",
-        RESULTS + "caution-by-label.jsonl",
-    ),
-    "docs/decisions/0027-labels-together.md": (
-        RESULTS + "labels-together.jsonl",
-        RESULTS + "filled-labels.jsonl",
-    ),
-}
+PUBLISHED = ROOT / "experiments/results/published.jsonl"
+PEERS = ROOT / "experiments/results/benchmarks/peer_scores.json"
+ELSEWHERE = ROOT / "experiments/results/elsewhere/peers.json"
+SETS = ("emotions", "birds", "water-quality", "yeast", "mediamill")
+LIBRARIES = {"river": "river-", "scikit-learn": "sklearn-", "MOA": "moa-"}
+BASELINES = {"no-change": "no change", "frequencies": "label frequencies"}
+LONG, MUCH = 25, 3000  # lines, characters: longer tables are folded
+TABLE = re.compile(r"^\|.*\|\n\|[ :|-]+\|(?P<lines>(?:\n\|.*\|)+)", re.M)
 
 
-def state_table():
-    """Return the arrays of the state, from the table the code is made of."""
-    from efcml.model.fields import markdown_table
-
-    return markdown_table()
-
-
-def case_table():
-    """Return the arrays of the remembered cases."""
-    from efcml.model.casebase import CASE_FIELDS
-    from efcml.model.fields import markdown_table
-
-    return markdown_table(CASE_FIELDS)
+def as_table(header, rows):
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def follow_table():
-    """Return the arrays of the scale that follows."""
-    from efcml.model.fields import FOLLOW_FIELDS, markdown_table
-
-    return markdown_table(FOLLOW_FIELDS)
+# Scores
 
 
-def sequel_table():
-    """Return the arrays of caution and time."""
-    from efcml.model.fields import markdown_table
-    from efcml.model.sequel_fields import SEQUEL_FIELDS
-
-    return markdown_table(SEQUEL_FIELDS)
+def number(value):
+    """Return a score with three decimals, without its zero."""
+    return "" if value is None else f"{value:.3f}".removeprefix("0")
 
 
-def label_table(fields):
-    """Return some arrays of what errors teach of the labels, by the name of their table."""
-    from efcml.model.fields import markdown_table
+def read_lines():
+    """Return the record of each published set."""
+    return [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
 
-    from efcml.model import label_fields
 
-    return markdown_table(getattr(label_fields, fields))
+def results_table():
+    """Return what the default reaches on the published sets, and of when that is."""
+    records = read_lines()
+    header = ["data set", "features, labels", "rows: first, then", "PA", "AP", "rules", "ms a row"]
+    rows = [
+        [
+            one["set"],
+            f"{one['features']}, {one['labels']}",
+            f"{one['initial']}, {one['rows']}",
+            number(one["pa"]),
+            number(one["ap"]),
+            one["rules"],
+            one["ms"],
+        ]
+        for one in records
+    ]
+    made = f"Made on {records[0]['date']}, method {records[0]['method']}."
+    return f"{as_table(header, rows)}\n\n{made}"
+
+
+def pair(scores):
+    """Return PA and AP of a line."""
+    return f"{number(scores['pa'])} / {number(scores['ap'])}"
+
+
+def peers_table(wanted):
+    """Return PA / AP of other libraries by the first protocol: the best PA of each, or all."""
+    cells = json.loads(PEERS.read_text(encoding="utf-8")).values()
+    cells = [c for c in cells if c["protocol"] == "initial" and "left_out" not in c]
+    streams = json.loads(ELSEWHERE.read_text(encoding="utf-8"))["streams"]
+    memories = streams["groups"]["self-adjusting memory"]
+    ours = {one["set"]: one for one in read_lines()}
+    lines = {"efcml": {name: pair(one) for name, one in ours.items()}}
+    for cell in cells if wanted == "all" else ():
+        lines.setdefault(cell["title"], {})[cell["set"]] = pair(cell)
+    for library, start in LIBRARIES.items() if wanted == "best" else ():
+        for name in SETS:
+            found = [c for c in cells if c["set"] == name and c["model"].startswith(start)]
+            if found:
+                best = max(found, key=lambda cell: cell["pa"])
+                what = best["title"].partition(", ")[2]
+                lines.setdefault(library, {})[name] = f"{pair(best)} ({what})"
+    for title in memories if wanted == "all" else ():
+        scores = streams["initial"][title]
+        lines[f"{title}, elsewhere"] = {name: pair(scores[name]) for name in scores}
+    for model, title in BASELINES.items() if wanted == "best" else ():
+        lines[title] = {c["set"]: pair(c) for c in cells if c["model"] == model}
+    sets = SETS if wanted == "all" else SETS[:-1]
+    rows = [[title, *(found.get(name, "") for name in sets)] for title, found in lines.items()]
+    return as_table(["PA / AP", *sets], rows)
+
+
+def source_part():
+    """Return where the figures that were measured elsewhere come from."""
+    return json.loads(ELSEWHERE.read_text(encoding="utf-8"))["streams"]["source"]
+
+
+# Declarations of the code
+
+
+def state_tables():
+    """Return the arrays of all parts of a model."""
+    from efcml.model.tables import TABLES
+
+    return "\n\n".join(f"**{name}**\n\n{table.markdown()}" for name, table in TABLES.items())
 
 
 def parameter_table():
@@ -124,36 +113,24 @@ def parameter_table():
     from efcml.model.params import Parameters
     from efcml.support.declared import facts_of, printed
 
-    paper = printed(Parameters)
-    lines = ["| name | default | what it does, and which values are allowed |", "|---|---|---|"]
+    paper, rows = printed(Parameters), []
     for name, facts in facts_of(Parameters).items():
         meaning, values = facts.meaning.replace("``", "`"), f"`{facts.kind}`"
         if name in paper:
             values += f"; `paper()` has `{paper[name]!r}`"
-        lines.append(f"| `{name}` | `{facts.default!r}` | {meaning} {values} |")
-    return "\n".join(lines)
+        rows.append([f"`{name}`", f"`{facts.default!r}`", f"{meaning} {values}"])
+    return as_table(["name", "default", "what it does, and which values are allowed"], rows)
 
 
 def measure_table(header, show):
     """Return a table of all measures; ``show`` gives the cells that follow the name of one."""
     from efcml.measures import MEASURES
 
-    lines = [f"| name | {' | '.join(header)} |", "|---" * (len(header) + 1) + "|"]
-    for name, measure in MEASURES.items():
-        cells = [f"`{name}`", *(cell.replace("|", "\\|") for cell in show(measure))]
-        lines.append("| " + " | ".join(cells).rstrip() + " |")
-    return "\n".join(lines)
-
-
-def data_set_table():
-    """Return the published sets and their sizes."""
-    from efcml.datasets import CATALOG
-
-    lines = ["| set | rows | initial part | features | labels |", "|---|---|---|---|---|"]
-    for one in CATALOG.values():
-        sizes = (one.n, one.n_initial, one.p, one.K)
-        lines.append(f"| {one.name}: {one.title} | {' | '.join(map(str, sizes))} |")
-    return "\n".join(lines)
+    rows = [
+        [f"`{name}`", *(cell.replace("|", "\\|") for cell in show(measure))]
+        for name, measure in MEASURES.items()
+    ]
+    return as_table(["name", *header], rows)
 
 
 def definition_table():
@@ -197,139 +174,40 @@ def scikit_learn_table():
     return measure_table(("scikit-learn", "difference"), lambda one: SCIKIT_LEARN[one.name])
 
 
-def results_table(root=ROOT):
-    """Return the results in file order, default and tuned, from the records of the experiments."""
-    from efcml_paper.marks import OURS
-    from efcml_paper.pages import NOTHING
-    from efcml_paper.paper_tables import MISSING
-    from efcml_paper.scale import SETS
+def data_set_table():
+    """Return the published sets and their sizes."""
+    from efcml.datasets import CATALOG
 
-    findings = read_experiments(root)
-    if findings is None:
-        return NOTHING
-    lines = [
-        "| data set | PA | AP | rules at the end | PA, tuned | AP, tuned | rules, tuned |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name in SETS:
-        cells = []
-        for model in reversed(OURS):
-            found = findings.pick("pa-trends", name, model)
-            if found is None:
-                cells += [MISSING] * 3
-                continue
-            pa, ap, rules = (findings.numbers(*found, key)[0] for key in ("pa", "ap", "rules"))
-            cells += [f"{pa:.3f}", f"{ap:.3f}", f"{rules:.0f}"]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def decision_list(root=ROOT):
-    """Return links to all notes on decisions, with their titles."""
-    pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
-    titles = [page.read_text(encoding="utf-8").partition("\n")[0] for page in pages]
-    return "\n".join(
-        f"{int(page.name[:4])}. [{title.lstrip('# 0123456789.')}]({page.name})"
-        for page, title in zip(pages, titles, strict=True)
-    )
-
-
-@cache
-def paper_part(name, root=ROOT):
-    """Return a part of the page on the paper's experiments, from the committed records."""
-    from efcml_paper import pages
-
-    findings = read_experiments(root)
-    if name == "tables_part":
-        drawn = [path.name for path in (root / "docs" / "images").glob("paper-*.svg")]
-        return pages.tables_part(findings, drawn)
-    return getattr(pages, name)(findings)
-
-
-def records_of(page, root=ROOT):
-    """Return the record files that a page was made from, from the root of the repository."""
-    found = [path for pattern in RECORDS[page] for path in sorted(root.glob(pattern))]
-    return [path.relative_to(root).as_posix() for path in found]
-
-
-def age_part(page, root=ROOT):
-    """Return which records of a page are not by the method of today; mostly nothing."""
-    return age_note(records_of(page, root), root, method_of_today())
-
-
-@cache
-def method_of_today():
-    """Return the fingerprint of the method, found in a new process: tests change defaults here."""
-    program = "from efcml.studies.provenance import method; print(method())"
-    return subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
-
-
-@cache
-def read_experiments(root):
-    """Return what the committed records of the experiments say."""
-    from efcml_paper.pages import read_findings
-
-    return read_findings(root / EXPERIMENTS)
+    rows = [[f"{o.name}: {o.title}", o.n, o.n_initial, o.p, o.K] for o in CATALOG.values()]
+    return as_table(["set", "rows", "initial part", "features", "labels"], rows)
 
 
 TABLES = {
-    "README.md": {"results": results_table, "peers": readme_table},
-    "docs/active.md": {"active-speed": partial(active_part, ROOT)},
-    "docs/comparison.md": dict(COMPARISON_PARTS),
-    "docs/state.md": {
-        "state": state_table,
-        "cases": case_table,
-        "follow": follow_table,
-        "sequel": sequel_table,
-        "together": partial(label_table, "TOGETHER_FIELDS"),
-        "calibration": partial(label_table, "CALIBRATION_FIELDS"),
-        "thresholds": partial(label_table, "THRESHOLD_FIELDS"),
+    "README.md": {"results": results_table, "peers": partial(peers_table, "best")},
+    "docs/results.md": {
+        "results": results_table,
+        "peers": partial(peers_table, "all"),
+        "source": source_part,
     },
-    "docs/data_sets.md": {"published": data_set_table},
+    "docs/api.md": {"state": state_tables},
+    "docs/your_own_table.md": {"published": data_set_table},
     "docs/parameters.md": {"parameters": parameter_table},
     "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
-    "docs/reliability.md": {
-        "long-streams": partial(long_streams_table, ROOT),
-        "drift-cycles": partial(drift_cycles_table, ROOT),
-    },
-    "docs/speed.md": {name: partial(speed_part, name, ROOT) for name in PARTS},
-    "docs/decisions/index.md": {"decisions": decision_list},
-    "docs/reading.md": {"named-features": named_features_table},
-    "docs/results/following.md": {
-        "forgetting": forgetting_table,
-        "detection": detection_table,
-        "following-time": time_table,
-    },
-    "docs/results/labels_together.md": dict(TOGETHER_PARTS),
-    "docs/decisions/0024-scale-that-follows.md": {"moved-scales": moved_scales_table},
-    "docs/decisions/0026-what-errors-teach.md": {
-        "ablation": TOGETHER_PARTS["ablation"],
-        "by-label": by_label_table,
-    },
-    "docs/decisions/0027-labels-together.md": {"filled": filled_table},
-    "docs/results/missing_features.md": {
-        "missing-features": missing_features_table,
-        "gaps-differences": missing_features_differences,
-    },
-    "docs/results/parts.md": {"parts": parts_table},
-    "docs/results/peers.md": dict(PEER_PARTS),
-    "docs/results/rivals.md": {"rivals": rivals_table},
-    "docs/results/synthetic.md": {"synthetic": synthetic_table},
-    "docs/results/active.md": {"recovery": partial(paper_part, "recovery_part")},
-    "docs/results/paper.md": {
-        "verdicts": partial(paper_part, "verdict_part"),
-        "marks": partial(paper_part, "marks_part"),
-        "tables": partial(paper_part, "tables_part"),
-    },
 }
 
-for page in RECORDS:
-    TABLES.setdefault(page, {})["age"] = partial(age_part, page)
 
+def fold(text):
+    """Return a text whose long tables can be folded: a line to click on."""
 
-TO_LOOK_UP = ("docs/parameters.md", "docs/state.md")  # long tables begin unfolded there
+    def wrap(table):
+        count = table["lines"].count("\n")
+        if count < LONG and len(table[0]) < MUCH:
+            return table[0]
+        names = table[0].partition("\n")[0].strip("| ").replace(" | ", " · ")
+        head = f"<details open>\n<summary>{count} lines: {names}</summary>"
+        return f"{head}\n\n{table[0]}\n\n</details>"
+
+    return TABLE.sub(wrap, text)
 
 
 def fill(text, name, table):
@@ -345,10 +223,9 @@ def render(root=ROOT):
     """Return what every file with tables should hold."""
     pages = {}
     for file, tables in TABLES.items():
-        text = (root / file).read_text(encoding="utf-8")
+        pages[file] = (root / file).read_text(encoding="utf-8")
         for name, make in tables.items():
-            text = fill(text, name, fold(make(), unfolded=file in TO_LOOK_UP))
-        pages[file] = text
+            pages[file] = fill(pages[file], name, fold(make()))
     return pages
 
 

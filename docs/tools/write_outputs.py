@@ -1,6 +1,7 @@
 """Run the examples and commands of the pages, and write what they print where the pages show it.
 
-A `text` block below the line ``<!-- output -->`` is what the last `python` block above it prints.
+A `text` block below the line ``<!-- output -->`` is what the last `python` block above it prints. A
+`python` block below ``<!-- goes on -->`` runs after those before it.
 Lines of a `console` block after ``$ command`` are what the command prints, on both outputs. All
 commands of a page run in one folder, in their order. A line ``...`` stands for lines left out: as
 many as the page has before and after it are taken from the new output.
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "experiments")])
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(
-    r"^(?P<mark><!-- output -->\n)?```(?P<kind>\S*)\n(?P<text>.*?)^```$", re.S | re.M
+    r"^(?:<!-- (?P<mark>output|goes on) -->\n)?```(?P<kind>\S*)\n(?P<text>.*?)^```$", re.S | re.M
 )
 COMMAND = re.compile(r"^\$ (?P<line>.*)\n(?P<shown>(?:(?!\$ ).*\n)*)", re.M)
 LEFT_OUT = "...\n"
@@ -90,7 +91,8 @@ def read_page(text):
     programs, lines, shown = {}, [], []
     for block in BLOCK.finditer(text):
         if block["kind"] == "python":
-            programs[len(programs)] = block["text"]
+            before = programs[len(programs) - 1] if block["mark"] == "goes on" else ""
+            programs[len(programs)] = before + block["text"]
         elif block["kind"] == "text" and block["mark"]:
             if not programs:
                 raise ValueError(f"no python block stands before the output {block['text']!r}")

@@ -16,7 +16,6 @@ from efcml.studies.provenance import method
 from efcml_paper.scale import SETS
 
 ORDERS = ("file", "reversed", "shuffle-1", "shuffle-2")
-MORE_ORDERS = ORDERS + tuple(f"shuffle-{seed}" for seed in range(3, 9))
 KEPT = Path(__file__).parents[1] / "kept"  # runs of studies that were interrupted
 
 
@@ -36,29 +35,24 @@ def run_all(settings, out, orders=ORDERS, share=0.5, jobs=2):
 
     ``settings`` maps a name to the parameters that differ from the defaults.
     """
-    models = {name: EFCMLClassifier(**parameters) for name, parameters in settings.items()}
-    given = {name: {"parameters": parameters} for name, parameters in settings.items()}
-    return run_models(models, out, orders, share, jobs, given=given)
-
-
-def run_models(models, out, orders, share, jobs=2, *, word="setting", given=None):
-    """Run models by name; ``word`` is what records call the name, ``given`` what else they say."""
-    have = {(r[word], r["set"], r["order"], r.get("share", share)) for r in read(out)}
-    keys = [(m, name, order, share) for m in models for name in SETS for order in orders]
+    have = {(r["setting"], r["set"], r["order"]) for r in read(out)}
+    keys = [(s, name, order) for s in settings for name in SETS for order in orders]
     missing = [key for key in keys if key not in have]
     if missing:
         data = {
             f"{name}, {order}": ordered_initial_part(name, order, share)
-            for name, order in dict.fromkeys(key[1:3] for key in missing)
+            for name, order in dict.fromkeys(key[1:] for key in missing)
         }
-        wanted = {name: models[name] for name in dict.fromkeys(key[0] for key in missing)}
-        folder = KEPT / f"{out.stem}-{100 * share:.0f}"
-        study = Study(wanted, data, orders=1, folder=folder).run(jobs)
-        with out.open("a") as file:
-            for name, dataset, order, _ in missing:
-                line = {word: name, "set": dataset, "order": order} | (given or {}).get(name, {})
-                result = study.result(name, f"{dataset}, {order}")
-                file.write(json.dumps(line | record_of(result) | {"share": share}) + "\n")
+        wanted = {name: EFCMLClassifier(**settings[name]) for name, _, _ in missing}
+        study = Study(wanted, data, orders=1, folder=KEPT / out.stem).run(jobs)
+        append(
+            out,
+            (
+                {"setting": name, "set": dataset, "order": order, "parameters": settings[name]}
+                | record_of(study.result(name, f"{dataset}, {order}"))
+                for name, dataset, order in missing
+            ),
+        )
     return read(out)
 
 
@@ -89,12 +83,12 @@ def run_missing(out, keys, models, data, *, more=None, jobs=1, **options):
         loaded = {name: data[name]() for name in dict.fromkeys(name for name, _ in missing)}
         options |= {"orders": 1, "only": lambda name, model, order: (name, model) in missing}
         study = Study(wanted, loaded, **options).run(jobs)
-        with out.open("a") as file:
-            for (name, model), key in missing.items():
-                line = key | record_of(study.result(model, name))
-                line |= {} if more is None else more(study, name, model)
-                line |= study.noted(model, name) if "note" in options else {}
-                file.write(json.dumps(line) + "\n")
+        lines = []
+        for (name, model), key in missing.items():
+            line = key | record_of(study.result(model, name))
+            line |= {} if more is None else more(study, name, model)
+            lines.append(line | (study.noted(model, name) if "note" in options else {}))
+        append(out, lines)
     return read(out)
 
 
@@ -111,6 +105,13 @@ def record_of(result):
     }
 
 
+def append(path, records):
+    """Add records to a results file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
 def read(path):
     """Return the records of a results file."""
     if not path.exists():
@@ -125,23 +126,6 @@ def averages(records, setting):
         rows = [r for r in records if r["setting"] == setting and r["set"] == name]
         table[name] = tuple(np.mean([[r["pa"], r["ap"], r["rules"]] for r in rows], axis=0))
     return table
-
-
-def table_by_share(settings, records):
-    """Return mean PA / AP by share fitted first, and the rules at the end with half fitted.
-
-    ``records`` are those of every share.
-    """
-    shares = " | ".join(f"{share:.0%} fitted" for share in records)
-    rules = f"rules on {', '.join(SETS)}, half fitted"
-    lines = [f"| setting | {shares} | {rules} |", "|---" * (len(records) + 2) + "|"]
-    for setting in settings:
-        tables = {share: averages(found, setting) for share, found in records.items()}
-        means = [np.mean([row[:2] for row in table.values()], axis=0) for table in tables.values()]
-        cells = " | ".join(f"{pa:.4f} / {ap:.4f}" for pa, ap in means)
-        rules = " / ".join(f"{row[2]:.0f}" for row in tables[0.5].values())
-        lines.append(f"| {setting} | {cells} | {rules} |")
-    return "\n".join(lines)
 
 
 def print_table(records, settings):

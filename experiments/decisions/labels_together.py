@@ -16,13 +16,12 @@ again; ``--only SET ...`` runs a part. Nothing is chosen here.
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 from answered_rows import HIDDEN, answer_stream, random_halves
-from inside import read
+from inside import append, read
 
 import efcml
 from efcml import EFCMLClassifier, datasets, prequential
@@ -184,9 +183,7 @@ def main(arguments=None, out=OUT):
     parser.add_argument("--only", nargs="+", choices=names, default=list(names), metavar="SET")
     for name in parser.parse_args(arguments).only:
         if name not in {record["set"] for record in read(out)}:
-            record = run_set(name)
-            with out.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+            append(out, [run_set(name)])
     records = read(out)
     for title, part in PARTS.items():
         print(f"{title}\n\n{as_table(records, part)}\n")

@@ -1,9 +1,9 @@
 """What rules know of missing features, against filling them in; published splits, in file order.
 
 ``python experiments/decisions/missing_features.py`` takes values out of the four small sets, fits
-the initial part, runs the stream test-then-train, and prints PA / AP (docs/results has the table,
-by ``make docs-tables``). Values are missing at random, 10, 30 or 50 % of all, or a sensor is gone:
-a quarter of the columns in the middle third of the stream. ``native`` leaves the gaps to the rules;
+the initial part, runs the stream test-then-train, and prints PA / AP. Values are missing at random,
+10, 30 or 50 % of all, or a sensor is gone: a quarter of the columns in the middle third of the
+stream. ``native`` leaves the gaps to the rules;
 ``mean`` puts the mean of the initial part there; ``iterative`` is scikit-learn's IterativeImputer,
 fitted to the initial part. ``none`` is the set without gaps. Records are appended to
 ``experiments/results/decisions/missing-features.jsonl``, and what is there is not run again.

@@ -1,9 +1,9 @@
-"""What a change of units costs, with a scale that follows and with a frozen one (decision 24).
+"""What a change of units costs, with a scale that follows and with a frozen one.
 
 A stream of 8 features and 3 labels that are linear in them, 500 initial rows; at row 1000 of 3000
 something happens. ``python experiments/decisions/moved_scales.py`` appends a record for each run to
 ``experiments/results/decisions/moved-scales.jsonl``: partial accuracy before and after it, and how
-often the scale changed. `make docs-tables` writes the table of them.
+often the scale changed.
 """
 
 from functools import partial

@@ -2,9 +2,7 @@
 
 ``python experiments/decisions/parts.py``. Same sets, orders and split as the search for the
 defaults; every line differs from the default in one thing. The record is
-``experiments/results/decisions/parts.jsonl``; `make docs-tables` makes the page of it. The interval
-there is over the sixteen paired runs (four sets, four orders), whose rows overlap: it is a rough
-guide, not a test.
+``experiments/results/decisions/parts.jsonl``.
 """
 
 from pathlib import Path
