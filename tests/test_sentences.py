@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, norm
 from sklearn import config_context
 
-from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets, load, prequential, save
+from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, phrases, read_rules
 from efcml.explain.background import common_beginnings
 from efcml.explain.trust import share

@@ -74,8 +74,8 @@ class Scaler:
     @staticmethod
     def state_shapes(p: int) -> Shapes:
         """Return type and shape of every array of `state`."""
-        flags = dict.fromkeys(("spread", "ignored"), ("|b1", (p,)))
-        return {"mean": ("<f8", (p,)), "scale": ("<f8", (p,))} | flags
+        kinds = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
+        return {name: (kind, (p,)) for name, kind in kinds.items()}
 
     def count_clipped(self, X: Floats) -> Floats:
         """Return how many values of each feature of some rows lie beyond the clip (p,)."""

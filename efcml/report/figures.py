@@ -122,7 +122,7 @@ def winners_of(classifier: EFCMLClassifier, X: Any) -> Ints:
     """Return the rule that decides each row of a run, which may have got its names after it."""
     if not hasattr(X, "columns"):
         classifier = copy(classifier)
-        vars(classifier).pop("feature_names_in_", None)  # scikit-learn would warn, and be loaded
+        classifier.__dict__.pop("feature_names_in_", None)  # scikit-learn would warn
     begins = range(0, max(X.shape[0] if hasattr(X, "shape") else len(X), 1), ROWS_AT_ONCE)
     parts = [X[begin : begin + ROWS_AT_ONCE] for begin in begins]
     return np.concatenate([classifier.activations(part).argmax(axis=1) for part in parts])
