@@ -16,9 +16,8 @@ from efcml.model.params import DECISIONS
 from efcml.rivals.model_list import MODELS
 from efcml.support.folders import make_folder, whole_files
 from efcml.support.json_text import to_text, without_nan
-from efcml.support.progress import is_watched
+from efcml.support.progress import is_watched, progress_bar
 from efcml.support.tables import format_table
-from efcml.support.watch import busy
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -105,14 +104,16 @@ def start(run: StreamRun, ds: Dataset) -> None:
     """
     from efcml.model.warm import warmup
 
-    with busy("preparing"):
+    with progress_bar(2, "preparing", unit="step") as bar:
         taken_up = run.take_up()
         if not taken_up:
             if ds.n_initial:
                 run.model.fit(*ds.initial)
             run.write()
+        bar.update()
         # Here, so that compiling does not count as time per sample.
         warmup(asks=run.active is not None, rare=False)
+        bar.update()
     if taken_up:
         rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
         done = f"{run.done} of {len(run.Y)} rows are done, {rest}"
@@ -310,7 +311,7 @@ def write_pages(
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    result, rules, drawn, files = run.result(), run.model.rules_, {}, []
+    result, rules, drawings, files = run.result(), run.model.rules_, {}, []
     if isinstance(rules, dict):
         rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
     with whole_files(folder) as place:
@@ -320,6 +321,7 @@ def write_pages(
             X, first = run.X[: run.done], ds.n_initial
             drawn = draw_run(result, run.model, run.active, dataset=ds, first_row=first, X=X)
             files = [file.name for name in drawn for file in save_figure(drawn[name], place / name)]
+            drawings = {name: place / f"{name}.svg" for name in drawn}  # so none is drawn again
         write_report(
             place / "report.html",
             summary=summary,
@@ -327,7 +329,7 @@ def write_pages(
             classifier=run.model,
             active=run.active,
             dataset=ds,
-            figures=drawn,
+            figures=drawings,
             rules=rules,
         )
     for name in FIGURES:
