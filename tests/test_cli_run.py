@@ -10,6 +10,7 @@ import pytest
 from helpers.cli_files import LABELS, QUICK, interrupt_after, run_arguments, small_blocks
 from helpers.mixed_tables import LABELS as MIXED_LABELS
 from helpers.mixed_tables import WRITTEN, messy_frame, write_mixed
+from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
 
 import efcml
@@ -104,6 +105,8 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
         return {"trends": figure}
 
     monkeypatch.setattr("efcml.report.figures.draw_run", draw)
+    saved, save = [], Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda *a, **k: (saved.append(a), save(*a, **k)))
     out.mkdir()
     (out / "spending.png").write_text("a picture of an earlier run with a budget")
     (out / "mine.png").write_text("kept")
@@ -124,6 +127,7 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
     assert title.split() == [*head.split(), "ms/sample"]
     assert len(title) == len(line)
     assert (out / "trends.png").read_bytes().startswith(b"\x89PNG")
+    assert len(saved) == 2  # as PNG and SVG; the page shows the file
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!") and f'data-value="{summary["pa"]}"' in page
 
