@@ -1,7 +1,7 @@
 """Run the examples and commands of the pages, and write what they print where the pages show it.
 
 A `text` block below the line ``<!-- output -->`` is what the last `python` block above it prints. A
-`python` block below ``<!-- goes on -->`` runs after those before it.
+`python` block below ``<!-- goes on -->`` is a part of the one before it.
 Lines of a `console` block after ``$ command`` are what the command prints, on both outputs. All
 commands of a page run in one folder, in their order. A line ``...`` stands for lines left out: as
 many as the page has before and after it are taken from the new output.
@@ -91,8 +91,8 @@ def read_page(text):
     programs, lines, shown = {}, [], []
     for block in BLOCK.finditer(text):
         if block["kind"] == "python":
-            before = programs[len(programs) - 1] if block["mark"] == "goes on" else ""
-            programs[len(programs)] = before + block["text"]
+            number = len(programs) - (block["mark"] == "goes on")
+            programs[number] = programs.get(number, "") + block["text"]
         elif block["kind"] == "text" and block["mark"]:
             if not programs:
                 raise ValueError(f"no python block stands before the output {block['text']!r}")
