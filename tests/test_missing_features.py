@@ -179,6 +179,3 @@ def test_river_knows_labels_as_the_classifier_does(in_river):
         ask(x, known={"d": 2})
     with pytest.raises(TypeError, match="known must be a dictionary of labels; got list"):
         ask(x, known=[1])
-    model.learner.layered = False
-    with pytest.raises(ValueError, match="known needs a model that has learned labels together"):
-        ask(x, known={"d": 1})

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -125,7 +124,11 @@ class ActiveLearner:
         self.budget, self.unit, self.criteria = budget, unit, criteria
         self.instability, self.adaptation = instability, adaptation
         self.step, self.window, self.open_questions = step, window, open_questions
-        self.random_state, self.seed = random_state, read_seed(random_state)
+        self.random_state = random_state
+        if random_state is None:  # one from the system
+            random_state = np.random.SeedSequence().entropy  # type: ignore[assignment]
+        check_whole("random_state", random_state, least=0)
+        self.seed = int(random_state) % 2**63  # type: ignore[arg-type]
         starts: dict[str, Any] = {word: CRITERIA[word].threshold for word in ADAPTED}
         self.state = Spending(**starts)
         self.asker = Asker()  # by which it knows its own questions
@@ -525,13 +528,3 @@ class ActiveLearner:
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
-
-
-def read_seed(random_state: int | None) -> int:
-    """Return a seed; None takes one from the system."""
-    if random_state is None:
-        entropy: Any = np.random.SeedSequence().entropy
-        return int(entropy) % 2**63
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
-        raise ValueError(f"random_state must be None or a whole number >= 0; got {random_state!r}.")
-    return int(random_state) % 2**64
