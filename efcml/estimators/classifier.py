@@ -34,7 +34,6 @@ from efcml.explain import (
     read_trust,
 )
 from efcml.explain.background import names_of_labels
-from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from efcml.model.labels import Answer
+    from efcml.model.learner import Learner
     from efcml.support.aliases import Array, Floats, Names, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
@@ -463,7 +463,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         """
         return cls(**(printed(cls) | changes))
 
-    def _new_learner(self, n_features: int, n_labels: int) -> Learner:
+    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
+        from efcml.model.learner import Learner  # not above: numba takes a second
+
         return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------
