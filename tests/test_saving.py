@@ -35,6 +35,7 @@ from efcml import saving as archive
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
+from efcml.model.temporal import TemporalStage
 from efcml.saving import load_fitted, pack, read_archive, write_archive
 
 ANY_KIND = pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
@@ -47,40 +48,8 @@ def first_feature(S, p):
     return np.eye(p)[0]
 
 
-class Halves:
-    """A stage that draws scores half the way to the mean of what it has seen of a label."""
-
-    def __init__(self, n_features, n_labels):
-        self.sums = np.zeros((2, n_labels))
-
-    def begin(self, rows, scores, Y, weights):
-        self.sums[0], self.sums[1] = np.nansum(Y, axis=0), len(Y)
-        return self.answer(rows, scores)
-
-    def answer(self, rows, scores, ahead=0):
-        return 0.5 * scores + 0.5 * self.sums[0] / self.sums[1]
-
-    def follow(self, rows, scores, Y, weights, kept):
-        out = np.empty_like(scores)
-        for t in range(len(rows)):
-            out[t] = self.answer(rows[t : t + 1], scores[t : t + 1])
-            self.sums += np.nan_to_num(Y[t]), ~np.isnan(Y[t])
-        return out
-
-    def add_labels(self, count):
-        self.sums = np.column_stack([self.sums, np.zeros((2, count))])
-
-    def change_units(self, change):
-        pass
-
-    def copy(self):
-        return copy.deepcopy(self)
-
-    def state(self):
-        return {"sums": self.sums.copy()}
-
-    def restore(self, state):
-        self.sums = state["sums"].copy()
+class OwnStage(TemporalStage):
+    """A stage that somebody brings."""
 
 
 @pytest.fixture
@@ -149,14 +118,15 @@ def test_400_labels_can_be_saved(kind, path, rng):
 
 def test_functions_are_saved_by_the_names_they_are_registered_under(path):
     X, Y = stream()
-    model = EFCMLClassifier(**QUICK, splitting=first_feature, stages=(Halves,)).fit(X, Y)
+    own = {"splitting": first_feature, "stages": (OwnStage,), "time": False}
+    model = EFCMLClassifier(**QUICK, **own).fit(X, Y)
     with pytest.raises(ValueError, match=r'call efcml.register\("split", "a name", function\)'):
         save(model, path)
     register("split", "first feature", first_feature)
-    register("stage", "halves", Halves)
+    register("stage", "time", OwnStage)
     save(model, path)
     copy = load(path)
-    assert copy.splitting == "first feature" and copy.stages == ("halves",)
+    assert copy.splitting == "first feature" and copy.stages == ("time",)
     for one in (model, copy):
         one.partial_fit(X, Y)
     assert_array_equal(copy.decision_function(X), model.decision_function(X))
@@ -200,11 +170,10 @@ def test_classes_survive(dtype, path):
     assert copy.classes_.tolist() == classes.tolist()
 
 
-@pytest.mark.parametrize("order", [np.array([2, 0, 1]), "random"], ids=str)
-def test_the_order_of_a_chain_survives(order, path):
-    model = ChainEFC(**QUICK, order=order, random_state=4).fit(*stream(20))
+def test_the_order_of_a_chain_survives(path):
+    model = ChainEFC(**QUICK, order=np.array([2, 0, 1])).fit(*stream(20))
     save(model, path)
-    assert np.array_equal(load(path).order, order)
+    assert load(path).order == [2, 0, 1]
     assert freeze(load(path).learner_) == freeze(model.learner_)
 
 

@@ -196,7 +196,7 @@ class ActiveLearner:
         learner = find_learner(model)
         if isinstance(x, Question):
             self._refuse_foreign(x, learner)
-            if row is None and x.row < self.rows:
+            if row is None and x.row != self.rows:
                 row, x = x.row, None
         if row is not None:
             return self._answer_late(model, learner, x, y, row)
