@@ -150,13 +150,9 @@ class ActiveLearner:
 
     @one_at_a_time
     def ask(self, model: Any, x: ArrayLike) -> Question:
-        """Return the `Question` about the next row of the stream; nothing is changed.
+        """Return the `Question` about the next row ``x`` of the stream; nothing is changed.
 
-        Parameters
-        ----------
-        model : EFCMLClassifier or Learner
-            Fitted on an initial part.
-        x : array-like of shape (p,)
+        The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
         """
         learner = find_learner(model)
         return self._question(model, learner, read_row(model, learner, x))
@@ -188,10 +184,7 @@ class ActiveLearner:
         row : int, optional
             The row of an open question that is now answered; x is None then.
 
-        Returns
-        -------
-        Question
-            The one that was settled or opened.
+        The question that was settled or opened is returned.
         """
         learner = find_learner(model)
         if isinstance(x, Question):
@@ -490,13 +483,7 @@ class ActiveLearner:
         return len(self._expired)
 
     def to_frame(self, model: Any = None) -> pandas.DataFrame:
-        """Return the log as a pandas DataFrame, one line per question.
-
-        Parameters
-        ----------
-        model : EFCMLClassifier, optional
-            Where the labels have their names from. Without it, or if it has none, they are indices.
-        """
+        """Return the log as a DataFrame, one line per question; labels by the names of a model."""
         names = names_of(model)
         lines = [
             {
