@@ -207,7 +207,7 @@ def test_bad_options():
         ("step", 1, "step must be"),
         ("window", 0, "window must be a whole number >= 1"),
         ("open_questions", 0, "open_questions must be a whole number >= 1"),
-        ("random_state", -1, "random_state must be None or a whole number >= 0"),
+        ("random_state", -1, "random_state must be a whole number >= 0"),
         ("random_state", "x", "random_state must be"),
         ("random_state", True, "random_state must be"),
     ]:

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -125,7 +124,11 @@ class ActiveLearner:
         self.budget, self.unit, self.criteria = budget, unit, criteria
         self.instability, self.adaptation = instability, adaptation
         self.step, self.window, self.open_questions = step, window, open_questions
-        self.random_state, self.seed = random_state, read_seed(random_state)
+        self.random_state = random_state
+        if random_state is None:  # one from the system
+            random_state = np.random.SeedSequence().entropy  # type: ignore[assignment]
+        check_whole("random_state", random_state, least=0)
+        self.seed = int(random_state) % 2**63  # type: ignore[arg-type]
         starts: dict[str, Any] = {word: CRITERIA[word].threshold for word in ADAPTED}
         self.state = Spending(**starts)
         self.asker = Asker()  # by which it knows its own questions
@@ -147,13 +150,9 @@ class ActiveLearner:
 
     @one_at_a_time
     def ask(self, model: Any, x: ArrayLike) -> Question:
-        """Return the `Question` about the next row of the stream; nothing is changed.
+        """Return the `Question` about the next row ``x`` of the stream; nothing is changed.
 
-        Parameters
-        ----------
-        model : EFCMLClassifier or Learner
-            Fitted on an initial part.
-        x : array-like of shape (p,)
+        The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
         """
         learner = find_learner(model)
         return self._question(model, learner, read_row(model, learner, x))
@@ -185,15 +184,12 @@ class ActiveLearner:
         row : int, optional
             The row of an open question that is now answered; x is None then.
 
-        Returns
-        -------
-        Question
-            The one that was settled or opened.
+        The question that was settled or opened is returned.
         """
         learner = find_learner(model)
         if isinstance(x, Question):
             self._refuse_foreign(x, learner)
-            if row is None and x.row < self.rows:
+            if row is None and x.row != self.rows:
                 row, x = x.row, None
         if row is not None:
             return self._answer_late(model, learner, x, y, row)
@@ -487,13 +483,7 @@ class ActiveLearner:
         return len(self._expired)
 
     def to_frame(self, model: Any = None) -> pandas.DataFrame:
-        """Return the log as a pandas DataFrame, one line per question.
-
-        Parameters
-        ----------
-        model : EFCMLClassifier, optional
-            Where the labels have their names from. Without it, or if it has none, they are indices.
-        """
+        """Return the log as a DataFrame, one line per question; labels by the names of a model."""
         names = names_of(model)
         lines = [
             {
@@ -525,13 +515,3 @@ class ActiveLearner:
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
-
-
-def read_seed(random_state: int | None) -> int:
-    """Return a seed; None takes one from the system."""
-    if random_state is None:
-        entropy: Any = np.random.SeedSequence().entropy
-        return int(entropy) % 2**63
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
-        raise ValueError(f"random_state must be None or a whole number >= 0; got {random_state!r}.")
-    return int(random_state) % 2**64

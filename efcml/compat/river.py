@@ -123,9 +123,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
                 "x is empty, and no feature is known yet: begin with a row that has one."
             )
         self._meet_features(features)
-        new = in_order(labels.keys() - self._labels.keys())
-        if new:
-            self._labels |= {name: column for column, name in enumerate(new, len(self._labels))}
+        if new := self._add(self._labels, labels):
             self.learner.add_labels(len(new))
         weights = None if w == 1.0 else np.array([float(w)])
         row, target = as_row(features, self._columns), as_row(labels, self._labels)
@@ -133,22 +131,26 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     def _meet_features(self, features: dict[Any, float]) -> None:
         """Take in new features during the warm-up, count them later."""
-        new = in_order(features.keys() - self._columns.keys())
-        if not new:
-            return
         if self.learner.fitted:
-            if not self.unknown_features_:
+            late = sorted(features.keys() - self._columns.keys(), key=repr)
+            if late and not self.unknown_features_:
                 warnings.warn(
-                    f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
+                    f"feature {late[0]!r} first came after the warm-up and is ignored, as all such "
                     "features are; unknown_features_ counts them.",
                     stacklevel=5,
                 )
-            self.unknown_features_.update(new)
-            return
-        self._columns |= {name: column for column, name in enumerate(new, len(self._columns))}
-        self.learner.take_features(len(self._columns))
-        gap = np.full(len(new), np.nan)
-        self.learner.held = [(np.append(row, gap), target) for row, target in self.learner.held]
+            self.unknown_features_.update(late)
+        elif new := self._add(self._columns, features):
+            self.learner.take_features(len(self._columns))
+            gap = np.full(len(new), np.nan)
+            self.learner.held = [(np.append(row, gap), y) for row, y in self.learner.held]
+
+    @staticmethod
+    def _add(columns: dict[Any, int], values: dict[Any, float]) -> list[Any]:
+        """Give columns to new names, in an order that does not depend on that of the keys."""
+        new = sorted(values.keys() - columns.keys(), key=repr)
+        columns |= {name: column for column, name in enumerate(new, len(columns))}
+        return new
 
     def take_state(
         self,
@@ -176,8 +178,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Return labels that are known already as an array (1, K), NaN where they are not."""
         if known is None:
             return None
-        if not self.learner.layered:
-            raise ValueError("known needs a model that has learned labels together: not of 0.1.0.")
         labels = read_labels(known, "known")
         for name in labels.keys() - self._labels.keys():
             raise ValueError(f"known has the label {name!r}, which no row has had so far.")
@@ -189,13 +189,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     ) -> dict[Any, bool]:
         """Return True or False for every label that has been seen; ``{}`` before the first.
 
-        Parameters
-        ----------
-        x : dict
-            As in `learn_one`.
-        known : dict, optional
-            Labels of the row that are known already, as ``y`` of `learn_one`: these stay, and tell
-            the others.
+        ``x`` is as in `learn_one`; ``known`` are labels of the row that are known already, as
+        ``y`` there: these stay, and tell the others.
         """
         decided = self._answer(x, known).decisions[0] == 1.0
         return dict(zip(self._labels, decided.tolist(), strict=True))
@@ -327,17 +322,3 @@ def check_weight(w: Any, fitted: bool) -> None:
         raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
     if w not in (0.0, 1.0) and not fitted:
         raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
-
-
-def in_order(names: Iterable[Any]) -> list[Any]:
-    """Return names in an order that does not depend on the one in which they came.
-
-    Examples
-    --------
-    >>> in_order({10, 9}), in_order({"b", 2, "a"})
-    ([9, 10], ['a', 'b', 2])
-    """
-    try:
-        return sorted(names)
-    except TypeError:  # names of several kinds
-        return sorted(names, key=repr)

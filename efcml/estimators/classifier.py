@@ -34,7 +34,6 @@ from efcml.explain import (
     read_trust,
 )
 from efcml.explain.background import names_of_labels
-from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from efcml.model.labels import Answer
+    from efcml.model.learner import Learner
     from efcml.support.aliases import Array, Floats, Names, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
@@ -357,12 +357,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-        known : array-like of shape (n, K), optional
-            Labels that are known already, NaN where they are not: scores of the others are those
-            given these. Known labels themselves come back as -0.5 or 0.5.
+        ``X`` and ``known`` are as in `predict`; known labels come back as -0.5 or 0.5.
         """
         decision = self._answer(X, known).scores - 0.5
         return decision[:, 0] if self._binary else decision
@@ -391,13 +386,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         They are learned from what came true of the scores so far, and rise with the score. Models
         that do not learn that, all during a warm-up, and those of a 1-D target, whose likelier
         class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
-        between 0.05 and 0.95 it is the score itself.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-        known : array-like of shape (n, K), optional
-            Labels that are known already, NaN where they are not; these are 0 or 1.
+        between 0.05 and 0.95 it is the score itself. ``X`` and ``known`` are as in `predict`.
         """
         chances = self._answer(X, known).probabilities
         if not self._binary:
@@ -474,7 +463,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         """
         return cls(**(printed(cls) | changes))
 
-    def _new_learner(self, n_features: int, n_labels: int) -> Learner:
+    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
+        from efcml.model.learner import Learner  # not above: numba takes a second
+
         return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------
@@ -490,11 +481,6 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
 
         The answer of the rules is the sum of their planes by these shares. Rules are in the order
         of `rules_`. Before there are rules this is refused.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            As in `predict`.
 
         Examples
         --------

@@ -273,21 +273,12 @@ class OneVsRestEFC(PerLabelFace):
     The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
     gives exactly what K classifiers with one label each would give. `n_rules_` counts the rules
     of all labels. In the events of `prequential`, rule u of label c has the uid
-    ``c * 10**9 + u``.
-
-    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
-    known.
+    ``c * 10**9 + u``. Without ``fit`` before, every label holds its own first ``warmup_rows`` rows
+    in which it is known. Attributes are those of `EFCMLClassifier`.
 
     Parameters
     ----------
     {parameters}
-
-    Attributes
-    ----------
-    classes_, n_features_in_, feature_names_in_, label_names_
-        As in `EFCMLClassifier`.
-    learner_ : PerLabelLearner
-        The learner behind the face.
 
     Examples
     --------
@@ -309,24 +300,12 @@ class ChainEFC(PerLabelFace):
     """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
 
     The model of a label learns from the true labels before it and answers from the chain's own
-    hard decisions. The planes are least squares alone, as in the paper's comparison. Where a
-    label before is unknown, the chain's decision before it learns the row stands in. `n_rules_`
-    counts the rules of all labels. In the events of `prequential`, rule u of label c has the uid
-    ``c * 10**9 + u``.
-
-    Without ``fit`` before, every label holds its own first ``warmup_rows`` rows in which it is
-    known.
+    hard decisions. Where a label before is unknown, the chain's decision before it learns the row
+    stands in. All else is as in `OneVsRestEFC`; ``learner_.order`` is the order.
 
     Parameters
     ----------
     {parameters}
-
-    Attributes
-    ----------
-    classes_, n_features_in_, feature_names_in_, label_names_
-        As in `EFCMLClassifier`.
-    learner_ : PerLabelLearner
-        The learner behind the face; ``learner_.order`` is the order.
 
     Examples
     --------
