@@ -327,7 +327,7 @@ def write_pages(
             classifier=run.model,
             active=run.active,
             dataset=ds,
-            figures=drawn,
+            figures={name: place / f"{name}.svg" for name in drawn},
             rules=rules,
         )
     for name in FIGURES:

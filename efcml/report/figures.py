@@ -97,7 +97,7 @@ def split(classifier: Any) -> tuple[list[Any], Any]:
     return before, (steps or [classifier])[-1]
 
 
-def winners_of(classifier: EFCMLClassifier, X: Any) -> Ints:
+def winners_of(classifier: Any, X: Any) -> Ints:
     """Return the rule that decides each row of a run, which may have got its names after it."""
     if not hasattr(X, "columns"):
         classifier = copy(classifier)
