@@ -157,8 +157,8 @@ class Rule:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
-        nothing. So are features in which the rule is in the middle, unless these few terms really
-        set it apart.
+        nothing. So are several features in which the rule is in the middle, unless these few terms
+        really set it apart.
         """
         land, things = self.background.landscape, self.background.columns.variables
         if land is None or self.covers_all:
@@ -170,7 +170,8 @@ class Rule:
         z, width = self.position
         middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > NARROW)
         unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
-        if lost < SET_APART and not unusual[chosen].all():
+        plain = len(chosen) - int(unusual[chosen].sum())
+        if lost < SET_APART and (plain > 1 or plain == len(chosen)):
             chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 

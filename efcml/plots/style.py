@@ -179,17 +179,17 @@ def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **co
     The legend names them and counts the ticks.
     """
     count, put = len(rows_by_name), ax.yaxis.get_transform()
-    part = 0.07 * count + 0.03 * (count > 0)  # of the height of the Axes
+    part = 0.08 * count + 0.03 * (count > 0)  # of the height of the Axes
     looks = [color for color, _ in line_looks(count + 1)[1:]]
     for i, ((name, rows), color) in enumerate(zip(rows_by_name.items(), looks, strict=True)):
-        middle = part - 0.07 * (i + 0.75)
+        middle = part - 0.08 * (i + 0.75)
         ax.vlines(
             rows,
-            middle - 0.022,
-            middle + 0.022,
+            middle - 0.03,
+            middle + 0.03,
             transform=ax.get_xaxis_transform(),
             color=colors.get(name, color),
-            linewidth=1.0,
+            linewidth=1.2,
             label=f"{name} ({len(rows)})",
             rasterized=len(rows) > MOST_SHAPES,
         )
