@@ -175,7 +175,8 @@ def draw_cells(
         for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
             number = f"{round(values[row, column], decimals) + 0.0:.{decimals}f}"
             look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
-            ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
+            text = ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
+            text.set_in_layout(False)  # it lies within the cells, and measuring it takes long
     elif limits[0] < 0:
         negative = np.nan_to_num(values, posinf=0.0) < -WEAK * limits[1]
         y, x = np.nonzero(negative)
