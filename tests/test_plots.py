@@ -258,8 +258,8 @@ def test_things_without_names_are_called_as_rules_call_them():
     ax = ellipses()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x0", "x1")
     assert legend(plots.draw_memberships([[0.0]], [[1.0]])) == ["rule 0"]
-    long = ["Mean_Acc1298_Mean_Mem40_Centroid", "Mean_Acc1298_Std4_Mem40_Centroid"]
-    assert style.names_for([*long, "a $b$"], 3, "x") == [*long, r"a \$b\$"]
+    names = style.names_for(["Mean_Acc1298_Mean_Mem40_Centroid_of_all", "a $b$"], 2, "x")
+    assert names == ["Mean_Acc1298_Mea…Centroid_of_all", r"a \$b\$"]
     assert style.names_for(["a", "a"], 2, "x") == ["a (0)", "a (1)"]
 
 

@@ -161,7 +161,6 @@ def test_numbers_are_those_of_the_summary(write, plain):
     assert numbers["interrupted"] == [False] and not {"budget", "files"} & numbers.keys()
     order = list(numbers)
     assert (order[:2], order[-2:]) == (["model", "n_stream"], ["extra", "unknown"])
-    assert order.index("births") == order.index("rules") + 1
     cards = Page(write()).one("dl").text
     for name in ("pa", "ap"):
         constant = measures.MEASURES[name](result.Y, constant_scores(result.Y))

@@ -12,7 +12,7 @@ from scipy.stats import entropy
 from sklearn.exceptions import NotFittedError
 
 from efcml import EFCMLClassifier
-from efcml.explain import read_rules
+from efcml.explain import ColumnKinds, read_rules
 from efcml.explain.background import is_partition
 from efcml.explain.choosing import Exchange, Landscape, draw_rows, thin_out
 from efcml.kernels.linalg import whole
@@ -366,3 +366,21 @@ def test_a_rule_that_covers_all_is_the_background_and_stands_last(second, covers
     assert [rule.covers_all for rule in rules] == [False] * (len(rules) - 1) + [covers]
     assert rules[-1].sentence().startswith("OTHERWISE THEN ") == (rules[-1].terms == []) == covers
     assert (rules[-1].decides > 0.8) == covers
+
+
+@pytest.mark.parametrize(("p", "words"), [(20, "NOTHING SIMPLE SETS IT APART"), (2, "IF x")])
+def test_a_rule_in_the_middle_says_what_sets_it_apart_or_that_nothing_does(two, p, words):
+    """Of twenty features that each tell little no four are named; two that tell all are."""
+    centers, same = np.outer([-0.45, 0.45], np.ones(p)), np.tile(0.3 * np.eye(p), (2, 1, 1))
+    samples = tuple(draw_rows(center, same[0], 20) for center in centers)
+    precisions, shares = np.linalg.inv(same), np.array([0.5, 0.5])
+    some = Landscape(centers, same, precisions, np.zeros(2), shares, samples)
+    names, zeros, ones = tuple(f"x{j}" for j in range(p)), np.zeros(p), np.ones(p)
+    arrays = {"offset": zeros, "unit": ones, "feature_means": zeros, "feature_spreads": ones}
+    columns = ColumnKinds(names, np.zeros(p, dtype=bool))
+    background = replace(two.background, columns=columns, landscape=some, **arrays)
+    own = {"scaled_center": centers[0], "scaled_mean": centers[0], "scaled_covariance": same[0]}
+    rule = replace(two[0], background=background, scaled_weights=np.zeros((2, p + 1)), **own)
+    assert rule.sentence().startswith(words)
+    assert [term.term for term in rule.terms] == ["medium"] * (2 if p == 2 else 0)
+    assert rule.card()["conditions"][0].startswith(words.removeprefix("IF "))

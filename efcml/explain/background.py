@@ -77,13 +77,7 @@ class ColumnKinds:
 
 
 def common_beginnings(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Return the columns of each beginning that several names share, and the rest of the names.
-
-    Examples
-    --------
-    >>> common_beginnings(["age", "machine_A", "machine_B"])
-    {'machine': {1: 'A', 2: 'B'}}
-    """
+    """Return the columns of each beginning that several names share, and the rest of the names."""
     groups: dict[str, dict[int, str]] = {}
     for j, name in enumerate(names):
         parts = VALUE.match(name)
@@ -99,13 +93,7 @@ def is_partition(flags: Floats) -> bool:
 
 
 def find_flags(X: Floats) -> Bools:
-    """Return which columns hold nothing but 0 and 1 (p,); missing values (NaN) do not count.
-
-    Examples
-    --------
-    >>> find_flags(np.array([[0.0, 2.0], [1.0, 1.0]]))
-    array([ True, False])
-    """
+    """Return which columns hold nothing but 0 and 1 (p,); missing values (NaN) do not count."""
     return ((X == 0.0) | (X == 1.0) | np.isnan(X)).all(axis=0)
 
 
@@ -151,13 +139,7 @@ class Background:
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:
-    """Return ``count`` names as strings; numbered ones where there are none.
-
-    Examples
-    --------
-    >>> name_all(["a"], "label", 2)
-    ('a', 'label1')
-    """
+    """Return ``count`` names as strings; numbered ones where there are none."""
     given = () if names is None else tuple(str(name) for name in names)
     return given + tuple(f"{prefix}{i}" for i in range(len(given), count))
 

@@ -144,28 +144,17 @@ def draw_rows(center: Floats, covariance: Floats, count: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SparsePlanes:
-    """Planes over few features: the best that can be said with them inside the rule.
+    """Planes over few features: the best that can be said with them inside the rule."""
 
-    Attributes
-    ----------
-    blocks : tuple of int
-        The things that are kept, the most telling one first.
-    slopes : array of shape (K, p)
-        Over scaled features, 0 but in the columns that are kept. The answer at the center is that
-        of the whole planes.
-    kept : float
-        Share of the variance of all answers within the rule; 1 is all.
-    """
-
-    blocks: tuple[int, ...]
-    slopes: Floats
-    kept: float
+    blocks: tuple[int, ...]  # the things that are kept, the most telling one first
+    slopes: Floats  # (K, p), over scaled features, 0 but in the columns that are kept
+    kept: float  # share of the variance of all answers within the rule; 1 is all
 
 
 def thin_out(
     slopes: Floats, covariance: Floats, blocks: Sequence[Sequence[int]], most: int
 ) -> SparsePlanes:
-    """Return planes over at most ``most`` blocks of columns.
+    """Return planes over at most ``most`` blocks of columns; at the center they answer as before.
 
     Blocks are taken one by one, each the one that explains most of what is left of the answers
     ``slopes @ x``, for rows x of this covariance. What the blocks that are left out say along with

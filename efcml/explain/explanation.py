@@ -37,32 +37,16 @@ ADDED_BY = {  # of addends for which the usual words would say nothing
 
 @dataclass(frozen=True, eq=False)
 class LabelAnswer:
-    """What was decided of a row, and what known labels had to do with it.
+    """What was decided of a row, and what known labels had to do with it."""
 
-    Attributes
-    ----------
-    kind : str
-        The parameter ``decision``; "hamming" before there are rules.
-    score : array of shape (K,)
-        Given what is known.
-    decision : int array of shape (K,)
-    alone, without_cases : int array of shape (K,)
-        What is decided in the same way by the scores of the strongest rule, and of all rules.
-    thresholds : array of shape (K,)
-        The score from which on a label is said; for "subset" no more than where it would be.
-    known : array of shape (K,)
-        Labels that were given; NaN for the others.
-    added : dict
-        What each known label adds to all, (K,), by its number; to itself, what it lacked.
-    """
-
-    kind: str
-    score: Floats
-    decision: Ints
-    alone: Ints
-    without_cases: Ints
-    thresholds: Floats
-    known: Floats
+    kind: str  # the parameter ``decision``; "hamming" before there are rules
+    score: Floats  # (K,), given what is known
+    decision: Ints  # (K,)
+    alone: Ints  # (K,), what is decided in the same way by the scores of the strongest rule
+    without_cases: Ints  # (K,), and of all rules
+    thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
+    known: Floats  # (K,), labels that were given; NaN for the others
+    # What each known label adds to all, (K,), by its number; to itself, what it lacked.
     added: Mapping[int, Floats] = field(default_factory=dict)
 
     @property
@@ -84,48 +68,25 @@ class Explanation:
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
     them, over all rules, what remembered cases add, what follows and what known labels add, give
     the score. During the warm-up there are no rules, and the base is the score.
-
-    Attributes
-    ----------
-    x : array of shape (p,)
-        The row.
-    labels : LabelAnswer
-        What became of the scores: decisions, and what known labels had to do with them.
-    rules : RuleList
-        All rules, the one that fires most first.
-    activation : array of shape (rules,)
-        Normalised, in the same order.
-    typical : array of shape (rules, K)
-        What each rule adds by its typical answer.
-    contributions : array of shape (rules, K, p)
-        What each rule adds because a feature differs from the rule's center.
-    cases : array of shape (m, K)
-        What each remembered row adds, the most similar first.
-    case_rows : array of shape (m,)
-        Their row numbers: rows that `fit` learned, then those of the stream; rows without any
-        known label are not counted. -1 if it is none of the last 500, or was filled in.
-    case_similarity : array of shape (m,)
-        Their similarity to the row, 1 if equal.
-    clipped : bool array of shape (p,)
-        Features so far from the initial rows that they count as less far; empty in the warm-up.
-    afterwards : dict
-        What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
-    taken : array of shape (p,), optional
-        The row with what the rules expect of features that are missing (NaN in ``x``), or so wild
-        that they count as missing; None in the warm-up.
     """
 
-    x: Floats
-    labels: LabelAnswer
-    rules: RuleList
-    activation: Floats
-    typical: Floats
-    contributions: Floats
-    cases: Floats
+    x: Floats  # (p,), the row
+    labels: LabelAnswer  # what became of the scores
+    rules: RuleList  # all rules, the one that fires most first
+    activation: Floats  # (rules,), normalised
+    typical: Floats  # (rules, K), what each rule adds by its typical answer
+    contributions: Floats  # (rules, K, p), and because a feature differs from the rule's center
+    cases: Floats  # (m, K), what each remembered row adds, the most similar first
+    # (m,), their numbers: rows that `fit` learned, then those of the stream; rows without any known
+    # label are not counted. -1 if it is none of the last 500, or was filled in.
     case_rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=int))
-    case_similarity: Floats = field(default_factory=lambda: np.zeros(0))
+    case_similarity: Floats = field(default_factory=lambda: np.zeros(0))  # (m,), 1 if equal
+    # (p,), features so far from the initial rows that they count as less far; empty in the warm-up.
     clipped: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    # What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
     afterwards: Mapping[str, Floats] = field(default_factory=dict)
+    # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
+    # wild that they count as missing; None in the warm-up.
     taken: Floats | None = None
 
     @property
@@ -211,12 +172,12 @@ class Explanation:
         return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame of all contributions: rule, label, feature, contribution.
+        """Return a pandas DataFrame of all contributions, which sum to the score of each label.
 
-        Contributions of a label sum to its score. The feature "typical answer" is what a rule adds
-        whatever the row is, "similar cases" what remembered rows add, what `afterwards` has, and
-        "knowing ..." what each known label adds; the rule of these is -1, as it is during the
-        warm-up.
+        Columns are rule, label, feature, contribution. In place of a feature stand "typical
+        answer", what a rule adds whatever the row is, and with rule -1 "similar cases", what
+        `afterwards` has, and "knowing ...", what each known label adds; during the warm-up there is
+        no other rule.
         """
         import pandas
 

@@ -44,13 +44,8 @@ def read_rules(
 ) -> RuleList:
     """Return the rules of a learner by what they decide; none during the warm-up.
 
-    Parameters
-    ----------
-    learner : Learner
-    feature_names, label_names : sequence of str, optional
-        ``x0``, ``x1``, ... and ``label0``, ``label1``, ... where not given.
-    columns : ColumnKinds, optional
-        Which columns are flags and which belong together, with names of their own.
+    Things without names are ``x0``, ``x1``, ... and ``label0``, ``label1``, ...; ``columns`` says
+    which columns are flags and which belong together, with names of their own.
     """
     background, rules = read_in_order(learner, feature_names, label_names, columns)
     late = learner.latest[0]

@@ -51,60 +51,30 @@ class Rule:
     """A rule at the time it was read; later learning does not change it.
 
     Features are in the units of the data unless the name says scaled. Scaled features have mean 0
-    and standard deviation 1 in the initial rows, so their slopes can be compared.
-
-    Attributes
-    ----------
-    uid, born : int
-        Identity, as in events, and the row of birth.
-    place : int
-        Its place in the learner's arrays, and in the landscape of the background.
-    support : float
-        Rows the rule has won, as far as they are not forgotten.
-    decided, decides : int and float
-        Of the last 500 learned rows, those in which it is the strongest by now, and their share.
-    covers_all : bool
-        Whether it is the background: it decides nearly all rows, or no feature sets it apart.
-    weight, share : float
-        Its sum of activation over the learned rows, which is how many rows its planes come from,
-        alone and as a share of all rules'.
-    scaled_center, scaled_covariance : arrays of shape (p,) and (p, p)
-    scaled_mean : array of shape (p,)
-        Mean of the rows that it decided of late. Rules are formed by features and labels together,
-        so it is not quite the center; where it decided fewer than five, it is.
-    scaled_weights : array of shape (K, p + 1)
-        Slopes and, last, the intercept of every label's plane.
-    label_means : array of shape (K,)
-        Share of each label in the rule, by activation; NaN where nothing is learned yet.
-    label_weights : array of shape (K,)
-        Activation over the rows in which the label was known.
-    label_shares, label_rows : array of shape (K,)
-        Share of each label in the rows that it decided of late, NaN without any, and how many
-        rows that is from. If it decided fewer than five, `label_means` and `label_weights`.
-    label_correlation : array of shape (K, K)
-    background : Background
-        What all rules have in common.
+    and standard deviation 1 in the initial rows, so their slopes can be compared. Of late means: of
+    the last 500 learned rows, those in which the rule is the strongest by now; what is so marked is
+    by activation of all rows where these are fewer than five.
     """
 
-    uid: int
-    born: int
-    place: int
-    support: float
-    decided: int
-    decides: float
-    covers_all: bool
-    weight: float
-    share: float
-    scaled_center: Floats
-    scaled_mean: Floats
-    scaled_covariance: Floats
-    scaled_weights: Floats
-    label_means: Floats
-    label_weights: Floats
-    label_shares: Floats
-    label_rows: Floats
-    label_correlation: Floats
-    background: Background
+    uid: int  # identity, as in events
+    born: int  # row of birth
+    place: int  # in the learner's arrays, and in the landscape of the background
+    support: float  # rows it has won, as far as they are not forgotten
+    decided: int  # rows of late
+    decides: float  # and their share of the last rows
+    covers_all: bool  # the background: it decides nearly all rows, or no feature sets it apart
+    weight: float  # sum of its activation: how many rows its planes come from
+    share: float  # of the weights of all rules
+    scaled_center: Floats  # (p,)
+    scaled_mean: Floats  # (p,), of late; the center where these rows are few
+    scaled_covariance: Floats  # (p, p)
+    scaled_weights: Floats  # (K, p + 1), slopes and, last, the intercept of every label's plane
+    label_means: Floats  # (K,), share of each label, by activation; NaN where nothing is learned
+    label_weights: Floats  # (K,), activation over the rows in which the label was known
+    label_shares: Floats  # (K,), share of each label of late, NaN without any
+    label_rows: Floats  # (K,), and how many rows that is from
+    label_correlation: Floats  # (K, K)
+    background: Background  # what all rules have in common
 
     # -- arrays -----------------------------------------------------------------------------
 
@@ -152,8 +122,7 @@ class Rule:
     def weights(self) -> Floats:
         """Slopes per unit of the data and, last, intercepts (K, p + 1).
 
-        What the rule says of a row ``x`` is ``weights[:, :-1] @ x + weights[:, -1]``, as long as
-        no feature is clipped.
+        As long as no feature is clipped, the rule says ``weights[:, :-1] @ x + weights[:, -1]``.
         """
         slopes = self.slopes / self.background.unit
         intercepts = self.scaled_weights[:, -1] - slopes @ self.background.offset
@@ -188,8 +157,8 @@ class Rule:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
-        nothing, even if the rule depends on how they go with others. So are features in which the
-        rule is in the middle, unless these few terms really set it apart.
+        nothing. So are several features in which the rule is in the middle, unless these few terms
+        really set it apart.
         """
         land, things = self.background.landscape, self.background.columns.variables
         if land is None or self.covers_all:
@@ -201,7 +170,8 @@ class Rule:
         z, width = self.position
         middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > NARROW)
         unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
-        if lost < SET_APART and not unusual[chosen].all():
+        plain = len(chosen) - int(unusual[chosen].sum())
+        if lost < SET_APART and (plain > 1 or plain == len(chosen)):
             chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
@@ -226,12 +196,10 @@ class Rule:
 
     @property
     def label_tendencies(self) -> list[Tendency]:
-        """Labels the rule answers otherwise than usual, at most 5, the largest gap first.
+        """Labels whose share in the rows of late is not the usual one, at most 5.
 
-        As (label, answer, usual, low, high): the share of the label in the rows that the rule
-        decided of late, the same of all rows, and between which values it lies by the number of
-        rows behind it. Not the answer at the center: rules are formed by features and labels
-        together, so the labels there can be rarer, or more frequent, than where the rule decides.
+        Not the answer at the center: rules are formed by features and labels together, so the
+        labels there can be rarer, or more frequent, than where the rule decides.
         """
         answer, usual = self.label_shares, self.background.label_means
         gap = np.nan_to_num(np.abs(answer - usual))
@@ -246,8 +214,7 @@ class Rule:
     def important(self, label: int | str, n: int = MOST_PUSHES) -> list[Push]:
         """Return the features that move a label most inside the rule, as (feature, effect).
 
-        The effect is the change of the score per standard deviation of the feature in the rule.
-        Weak ones are left out, so there may be fewer than ``n``.
+        By the change of the score per standard deviation in the rule; weak ones are left out.
         """
         effects = self.effects[self.background.label_index(label)]
         pairs = zip(self.feature_names, effects.tolist(), strict=True)
@@ -311,7 +278,7 @@ class Rule:
         """Return what a thing does to a score.
 
         A number by a standard deviation in the rule, a flag from no to yes, a value of a group in
-        place of the mixture of values in the rule. What all rows of the rule share moves nothing.
+        place of the mixture of values in the rule. What all its rows share moves nothing.
         """
         columns = list(variable.columns)
         if variable.kind == "number":

@@ -16,36 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trust:
-    """Shares of decisions (rows times labels) that are the model's own, by simpler readings.
+    """Shares of decisions (rows times labels) that are the model's own, by simpler readings."""
 
-    Attributes
-    ----------
-    rows : int
-        Rows that were looked at.
-    source : str
-        "learned row", if these are the last that the model has learned, 500 at most; else "row".
-    strongest : float
-        Share of decisions that the strongest rule of the row would take alone.
-    sparse : float
-        The same, if of its planes only what is printed counts: at most five features.
-    rules : float
-        Share of decisions that all rules would take without the cases.
-    correction : float
-        How far the cases, and what errors taught after them, move a score, in the mean.
-    effective : float
-        Effective number of rules per row, median.
-    taught : bool
-        Whether errors taught anything that moves scores: trust, time or stages of one's own.
-    """
-
-    rows: int
-    source: str
-    strongest: float
-    sparse: float
-    rules: float
-    correction: float
-    effective: float
-    taught: bool = False
+    rows: int  # that were looked at
+    source: str  # "learned row", if these are the last that the model has learned; else "row"
+    strongest: float  # share of decisions that the strongest rule of the row would take alone
+    sparse: float  # the same, if of its planes only what is printed counts
+    rules: float  # share of decisions that all rules would take without the cases
+    correction: float  # how far the cases, and what errors taught after them, move a score
+    effective: float  # effective number of rules per row, median
+    taught: bool = False  # whether errors taught trust, time or stages of one's own anything
 
     @property
     def turned(self) -> float:
@@ -84,12 +64,6 @@ def share(value: float) -> str:
 
 
 def count_effective(activations: Floats) -> Floats:
-    """Return how many rules share each answer: exp of the entropy of the activations (n,).
-
-    Examples
-    --------
-    >>> count_effective(np.array([[1.0, 0.0], [0.5, 0.5]])).round(6).tolist()
-    [1.0, 2.0]
-    """
+    """Return how many rules share each answer: exp of the entropy of the activations (n,)."""
     logs = np.log(np.where(activations > 0.0, activations, 1.0))
     return np.exp(-(activations * logs).sum(axis=1))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
+from scipy.cluster.hierarchy import leaves_list, linkage
 
 from efcml.plots import style
 from efcml.plots.style import as_array, names_for, styled
@@ -39,20 +40,10 @@ def draw_consequents(
     ax: Axes | None = None,
     most: int = 20,
 ) -> Axes:
-    """Draw the slopes of a rule: orange raises the score of a label, blue lowers it.
+    """Draw the slopes (K, p) of a rule: orange raises the score of a label, blue lowers it.
 
-    Parameters
-    ----------
-    slopes : array of shape (K, p)
-        One row per label. Use slopes per standard deviation if the units of features differ.
-    feature_names, label_names : sequence of str, optional
-    ax : Axes, optional
-    most : int
-        So many features are drawn: those with the largest absolute slopes over all labels.
-
-    Returns
-    -------
-    Axes
+    ``most`` features are drawn, those with the largest absolute slopes over all labels. Use slopes
+    per standard deviation if the units of features differ.
 
     Examples
     --------
@@ -75,26 +66,9 @@ def draw_importance(
     ax: Axes | None = None,
     most: int = 15,
 ) -> Axes:
-    """Draw how much every feature matters for every label: the darker, the more.
+    """Draw how much every feature matters for every label (p, K): the darker, the more.
 
-    Parameters
-    ----------
-    importance : array of shape (p, K)
-        Not negative.
-    feature_names, label_names : sequence of str, optional
-    ax : Axes, optional
-    most : int
-        So many features are drawn: those with the largest sums over all labels.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_importance([[0.1], [0.4]], ["size", "age"], ["sold"])
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['age', 'size']
+    ``most`` features are drawn, those with the largest sums over all labels.
     """
     values = as_array(importance, None, None, name="importance")
     if (values < 0).any():
@@ -108,24 +82,9 @@ def draw_importance(
 def draw_label_correlation(
     correlation: ArrayLike, label_names: Sequence[str] | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the correlation of every pair of labels once, similar labels next to each other.
+    """Draw the correlation (K, K) of every pair of labels once, similar labels next to each other.
 
-    Parameters
-    ----------
-    correlation : array of shape (K, K)
-        Symmetric. NaN, as for a label that never changes, is drawn as a cross.
-    label_names : sequence of str, optional
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_label_correlation([[1.0, -0.5], [-0.5, 1.0]], ["day", "night"])
-    >>> [text.get_text() for text in ax.texts]
-    ['−0.50']
+    NaN, as for a label that never changes, is drawn as a cross.
     """
     correlation = as_array(correlation, None, None, name="correlation")
     labels = len(correlation)
@@ -140,29 +99,16 @@ def draw_label_correlation(
 
 
 def order_labels(correlation: Floats) -> Ints:
-    """Return the labels, those that behave alike side by side and those without any value last.
-
-    Every label is a point in the plane of the two largest principal axes; the points are taken
-    round the clock, starting after the widest gap (Friendly, The American Statistician 56, 2002).
-
-    Examples
-    --------
-    >>> order_labels(np.kron(np.ones((2, 2)), [[1, -0.9], [-0.9, 1]])).tolist()
-    [0, 2, 1, 3]
-    """
+    """Return the labels, those that behave alike side by side and those without any value last."""
     others = np.where(np.eye(len(correlation), dtype=bool), np.nan, correlation)
     known = ~np.isnan(others).all(axis=1)
     first, last = np.flatnonzero(known), np.flatnonzero(~known)
     if len(first) < 3:
         return np.concatenate([first, last])
-    alike = np.nan_to_num(correlation[np.ix_(first, first)])
-    _, axes = np.linalg.eigh((alike + alike.T) / 2)
-    axes = axes * np.where(axes[0] < 0, -1.0, 1.0)  # their signs are arbitrary
-    angles = np.round(np.arctan2(axes[:, -2], axes[:, -1]), 6)
-    order = np.argsort(angles, kind="stable")
-    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
-    order = np.roll(order, -1 - int(gaps.argmax()))
-    return np.concatenate([first[order if order[0] < order[-1] else order[::-1]], last])
+    alike = np.clip(np.nan_to_num(correlation[np.ix_(first, first)]), -1.0, 1.0)
+    distances = (1.0 - alike)[np.triu_indices(len(first), 1)]
+    tree = linkage(distances, "average", optimal_ordering=True)
+    return np.concatenate([first[leaves_list(tree)], last])
 
 
 def _draw_features(
@@ -229,7 +175,8 @@ def draw_cells(
         for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
             number = f"{round(values[row, column], decimals) + 0.0:.{decimals}f}"
             look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
-            ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
+            text = ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
+            text.set_in_layout(False)  # it lies within the cells, and measuring it takes long
     elif limits[0] < 0:
         negative = np.nan_to_num(values, posinf=0.0) < -WEAK * limits[1]
         y, x = np.nonzero(negative)

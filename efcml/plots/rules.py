@@ -53,18 +53,12 @@ def draw_ellipses(
 
     Parameters
     ----------
-    centers : array of shape (n, 2)
-    covariances : array of shape (n, 2, 2)
-    feature_names : sequence of two str, optional
-        Names of the axes.
-    ax : Axes, optional
+    centers, covariances : arrays of shape (n, 2) and (n, 2, 2)
     used : bool array of shape (n,), optional
         Rules that decide some of the points, drawn in black; the others are dotted and grey. Take
         them from ``clf.activations(points).argmax(axis=1)``.
-    points : array of shape (m, 2), optional
-        Samples to draw underneath.
-    present : bool array of shape (m,), optional
-        Which samples have the label that is shown: filled dots, the others are rings.
+    points, present : arrays of shape (m, 2) and (m,), optional
+        Samples to draw underneath; filled dots have the label that is shown, rings do not.
     region : (xs, ys, predicted), optional
         Background: 1 where the label is predicted and 0 where not, NaN where nothing is drawn, on
         the grid of ``xs`` and ``ys``.
@@ -72,16 +66,6 @@ def draw_ellipses(
         Another background: the activation of the strongest rule as a grey tint, with a line where
         one rule takes over from another. ``activations`` has shape (n, len(ys), len(xs)), such as
         ``rules.firing(grid).T.reshape(n, len(ys), len(xs))``.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_ellipses([[0, 0]], [[[4, 0], [0, 1]]], feature_names=["size", "age"])
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('size', 'age')
     """
     centers = as_array(centers, None, 2, name="centers")
     n = len(centers)
@@ -172,27 +156,10 @@ def draw_memberships(
     """Draw the membership functions of rules, one band per feature.
 
     A curve is 1 at the center of its rule and falls with the distance, as the Gaussian of the rule
-    does along this feature alone. All features have one scale, the usual of the rows. Columns of 0
-    and 1 have bars in place of curves.
-
-    Parameters
-    ----------
-    positions, widths : arrays of shape (n, p)
-        Center and width of each rule along each feature, in standard deviations from the usual.
-    feature_names, rule_names : sequence of str, optional
-    shares : array of shape (n, p), optional
-        For columns of 0 and 1 the share of 1 in each rule; NaN for the others.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_memberships([[0.0], [1.5]], [[0.5], [1.0]], ["age"], ["new", "old"])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['new', 'old']
+    does along this feature alone. ``positions`` and ``widths`` (n, p) are in standard deviations
+    from the usual, so all features have one scale. ``shares`` (n, p) has for columns of 0 and 1 the
+    share of 1 in each rule, drawn as bars in place of curves, and NaN for the others.
+    `RuleList.memberships` has all of it.
     """
     positions = as_array(positions, None, None, name="positions")
     n, p = positions.shape
@@ -256,25 +223,9 @@ def draw_rule_card(
 ) -> Axes:
     """Draw a rule: its conditions in words, and shares of labels in its rows with intervals.
 
-    Parameters
-    ----------
-    title : str
-    conditions : sequence of str
-        One line each; they hold together. One in capitals, such as "OTHERWISE", stands alone.
-    label_names : sequence of str, or None
-    answers, low, high, usual : arrays of shape (K,)
-        Shares of the labels in the rule, between which values they lie, and the usual shares.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_rule_card("rule 1", ["wet is yes (98 %)"], ["slip"], [0.8], [0.7], [0.9], [0.2])
-    >>> ax.get_xlabel()
-    'share of rows with the label'
+    Conditions hold together; one in capitals, such as "OTHERWISE", stands alone. Of each label
+    (K,): the share in the rule, between which values it lies, and the usual share. `Rule.card` has
+    all of it.
     """
     answers = as_array(answers, None, name="answers")
     n = len(answers)

@@ -44,31 +44,15 @@ def draw_trends(
 ) -> Axes:
     """Draw one line per model over the rows of a stream.
 
-    Parameters
-    ----------
-    curves : mapping of str to result, values, or (rows, values)
-        Of the result of a run its ``pa_trend`` is drawn. ``values`` alone have shape (n,), one per
-        row. With ``rows`` they may have shape (orders, n) if the stream was run in several orders.
-        Then the line is their mean and a band reaches from the lowest to the highest. NaN values
-        are left out; with several orders, rows where one of them is NaN. Of long curves evenly
-        spaced rows are drawn, the last one included.
-    ax : Axes, optional
-    first_row : int
-        Number of the first row of curves that come without rows.
-    marks : mapping of str to int or (int, int), optional
-        Rows to mark, such as a drift: one row, or the first and the last of a band.
-    ylabel : str
-
-    Returns
-    -------
-    Axes
+    ``curves`` has, by name, the result of a run, of which ``pa_trend`` is drawn; values (n,), one
+    per row from ``first_row`` on; or (rows, values). With rows, values may have the shape
+    (orders, n): then the line is their mean and a band reaches from the lowest to the highest. NaN
+    values are left out. ``marks`` are rows with names, such as a drift: one row, or the first and
+    the last of a band.
 
     Examples
     --------
-    >>> ax = draw_trends({"a": ([1, 2, 3], [0.5, 0.6, 0.7])}, marks={"drift": 2})
-    >>> ax.get_ylabel()
-    'partial accuracy'
-    >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])})
+    >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])}, marks={"drift": 2})
     >>> print(ax.get_xlabel())
     row
     lines: mean of 2 orders, bands: lowest to highest
@@ -132,28 +116,10 @@ def draw_rule_counts(
 ) -> Axes:
     """Draw the number of rules as steps, with what happened to them as ticks below.
 
-    Parameters
-    ----------
-    rules : result, array of shape (n,), or mapping of str to such
-        The result of a run, or the number of rules after each row; of one model, or of several
-        that are named.
-    events : iterable of (row, kind, ...), optional
-        Rows count from 0 at the start of ``rules``; kinds are "birth", "split", "merge",
-        "drop" and "drift". Of several models they belong to the first. If not given, those of a
-        single result.
-    ax : Axes, optional
-    first_row : int
-        Number of the first row, if it is not 0.
-    marks : mapping of str to int or (int, int), optional
-        Rows to mark, as in `draw_trends`.
-    cap : int, optional
-        The largest number of rules allowed; drawn if it was reached.
-    log : bool
-        Logarithmic axis: for models that differ tenfold. Rows without rules are left out.
-
-    Returns
-    -------
-    Axes
+    ``rules`` is the result of a run, or numbers after each row (n,); or several of them by name.
+    ``events`` are (row, kind, ...), rows from 0 on, kinds as in a result; of several models they
+    belong to the first. ``cap``, the largest number of rules allowed, is drawn if it was reached.
+    With ``log`` the axis is logarithmic, for models that differ tenfold.
 
     Examples
     --------
@@ -241,29 +207,9 @@ def draw_winners(
 ) -> Axes:
     """Draw a strip for every rule, dark where it decided.
 
-    Parameters
-    ----------
-    winners : array of shape (n,)
-        For each row the number of the rule that decided it, such as
-        ``clf.activations(X).argmax(axis=1)`` or the uid of a rule.
-    rule_names : sequence of str, optional
-        Names of the rules 0, 1, ...; rules that decided nothing keep their strip. Without names
-        only those that occur are drawn, in the order in which they first did.
-    ax : Axes, optional
-    first_row : int
-        Number of the first row, if it is not 0.
-    marks : mapping of str to int or (int, int), optional
-        Rows to mark, as in `draw_trends`.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_winners([3, 3, 7])
-    >>> [tick.get_text() for tick in ax.get_yticklabels()]
-    ['rule 3', 'rule 7']
+    ``winners`` (n,) has for each row the number of the rule that decided it, such as
+    ``clf.activations(X).argmax(axis=1)``, or its uid. ``rule_names`` are those of the rules 0, 1,
+    ...; without names only rules that occur are drawn, in the order in which they first did.
     """
     found = as_array(winners, None, name="winners").astype(int)
     if rule_names is None:
@@ -311,27 +257,8 @@ def draw_spending(
 ) -> Axes:
     """Draw the share that was asked up to each row, with the criteria as ticks below.
 
-    Parameters
-    ----------
-    curve : iterable of (row, share)
-        Share of all rows or labels asked so far, after each question and at the end.
-    budget : float
-        The share that must not be passed, drawn as a line.
-    reasons : mapping of str to rows, optional
-        The rows where each criterion fired.
-    ax : Axes, optional
-    unit : str
-        What is counted: "samples" or "labels".
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_spending([(9, 0.1), (19, 0.05)], budget=0.1, reasons={"novelty": [9]})
-    >>> ax.get_ylabel()
-    'share of samples asked'
+    ``curve`` has (row, share) after each question and at the end, ``reasons`` the rows where each
+    criterion fired; ``unit`` is what is counted, "samples" or "labels".
     """
     rows, shares = as_array([*curve], None, 2, name="curve").T
     if not budget > 0:
@@ -351,27 +278,11 @@ def draw_spending(
 
 @styled
 def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
-    """Draw the share of true labels over the probability that was predicted, with the diagonal.
+    """Draw the share of true labels over the predicted probability, with the diagonal.
 
     Right probabilities lie on the diagonal, but for chance: a bar is the 95 % interval (Wilson) of
-    the share. Marks are the larger, the more labels a bin has.
-
-    Parameters
-    ----------
-    curves : mapping of str to (predicted, observed, counts)
-        By the name of the model, what `efcml.measures.reliability` gives: mean probability, share
-        of true labels, and number of labels of every bin. Empty bins are NaN and left out.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_reliability({"mine": ([0.1, 0.7], [0.2, 0.6], [50, 30])})
-    >>> ax.get_xlabel()
-    'predicted probability'
+    the share. Marks are the larger, the more labels a bin has. ``curves`` has, by the name of the
+    model, what `efcml.measures.reliability` gives; empty bins are left out.
     """
     if not isinstance(curves, Mapping):
         raise ValueError('Give curves with their names, as in {"mine": (predicted, ...)}.')
@@ -416,25 +327,8 @@ def draw_differences(
 ) -> Axes:
     """Draw a point and its interval for every line, and a line at 0.
 
-    What is surely above or below 0 is filled and dark, the rest open and grey.
-
-    Parameters
-    ----------
-    differences : mapping of str to mapping of str to (difference, low, high)
-        By group, such as the data set, and name, such as the model.
-    ax : Axes, optional
-    xlabel : str
-        What the difference is of.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = draw_differences({"emotions": {"static": (-0.02, -0.03, -0.01)}})
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['static']
+    What is surely above or below 0 is filled and dark, the rest open and grey. ``differences`` has
+    (difference, low, high) by group, such as the data set, and name, such as the model.
     """
     n_lines = sum(map(len, differences.values()))
     if not n_lines:

@@ -33,7 +33,7 @@ DASHES: tuple[Dash, ...] = (
 GREY = "#666666"
 PALE = "#e4e4e4"
 SMALL = 8.5
-LENGTHS = (26, 32, 40)  # letters of a name; more if names would become equal
+LONGEST = 32  # letters of a name
 MOST_SHAPES = 200  # ticks or dots of one kind; more are drawn as pixels, also in vector files
 UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
@@ -46,16 +46,15 @@ styled = matplotlib.rc_context(STYLE)  # decorates what makes parts of pictures
 # -- names ----------------------------------------------------------------------------------
 
 
-def plain(name: object, longest: int = LENGTHS[0]) -> str:
-    """Return a name as one short line of plain text.
+def plain(name: object, longest: int = LONGEST) -> str:
+    """Return a name as one short line of plain text, without its middle if it is long.
 
-    The middle of a long name is left out: names often share their beginning. Dollar signs are
-    escaped; matplotlib would read what is between two of them as a formula.
+    Dollar signs are escaped; matplotlib would read what is between two of them as a formula.
 
     Examples
     --------
-    >>> plain("Mean_Acc1298_Mean_Mem40_Centroid")
-    'Mean_Acc1298_…m40_Centroid'
+    >>> plain("Mean_Acc1298_Mean_Mem40_Centroid", 20)
+    'Mean_Acc12…_Centroid'
     """
     text = " ".join(str(name).split())
     if len(text) > longest:
@@ -64,10 +63,7 @@ def plain(name: object, longest: int = LENGTHS[0]) -> str:
 
 
 def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[str]:
-    """Return ``count`` different names as short plain text; without names they are numbered.
-
-    They are numbered as rules and explanations do it. Names that become equal when shortened get
-    more letters, or else their number.
+    """Return ``count`` different names as short text; without names as rules number them.
 
     Examples
     --------
@@ -76,22 +72,15 @@ def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[s
     """
     if names is None:
         return [f"{prefix}{i}" for i in range(count)]
-    names = [str(name) for name in names]
-    if len(names) != count:
-        kind = {"x": "feature"}.get(prefix, prefix.strip())
-        raise ValueError(f"There are {len(names)} {kind} names for {count} {kind}s.")
-    for longest in LENGTHS:
-        short = [plain(name, longest) for name in names]
-        if len(set(short)) == len(names):
-            return short
     short = [plain(name) for name in names]
+    if len(short) != count:
+        kind = {"x": "feature"}.get(prefix, prefix.strip())
+        raise ValueError(f"There are {len(short)} {kind} names for {count} {kind}s.")
     return [f"{name} ({i})" if short.count(name) > 1 else name for i, name in enumerate(short)]
 
 
 def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
     r"""Turn the marks of a data set into rows and bands for the pictures.
-
-    The names have two lines: so they stay apart in narrow figures.
 
     Examples
     --------
@@ -112,13 +101,7 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
 
 
 def line_looks(count: int) -> list[tuple[str, Dash]]:
-    """Return a colour and a dash pattern for each of ``count`` lines.
-
-    Examples
-    --------
-    >>> line_looks(1)
-    [('#0072B2', '-')]
-    """
+    """Return a colour and a dash pattern for each of ``count`` lines."""
     return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
 
 
@@ -160,15 +143,7 @@ def legend_beside(ax: Axes) -> None:
 
 @styled
 def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
-    """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes.
-
-    Parameters
-    ----------
-    ax : Axes
-    marks : mapping of str to int or (int, int)
-    named : bool
-        Whether the names are written; a panel below another needs none.
-    """
+    """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes."""
     for name, rows in (marks or {}).items():
         if isinstance(rows, tuple):
             ax.axvspan(*rows, color=PALE, linewidth=0, zorder=0)
@@ -204,17 +179,17 @@ def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **co
     The legend names them and counts the ticks.
     """
     count, put = len(rows_by_name), ax.yaxis.get_transform()
-    part = 0.07 * count + 0.03 * (count > 0)  # of the height of the Axes
+    part = 0.08 * count + 0.03 * (count > 0)  # of the height of the Axes
     looks = [color for color, _ in line_looks(count + 1)[1:]]
     for i, ((name, rows), color) in enumerate(zip(rows_by_name.items(), looks, strict=True)):
-        middle = part - 0.07 * (i + 0.75)
+        middle = part - 0.08 * (i + 0.75)
         ax.vlines(
             rows,
-            middle - 0.022,
-            middle + 0.022,
+            middle - 0.03,
+            middle + 0.03,
             transform=ax.get_xaxis_transform(),
             color=colors.get(name, color),
-            linewidth=1.0,
+            linewidth=1.2,
             label=f"{name} ({len(rows)})",
             rasterized=len(rows) > MOST_SHAPES,
         )
@@ -229,18 +204,10 @@ def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **co
 def save_figure(
     figure: Figure, path: PathLike, kinds: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
-    """Write a figure in several formats beside each other; return the paths.
+    """Write a figure in several formats ("png", "svg", "pdf") beside each other; return the paths.
 
-    The same figure gives the same SVG, byte for byte. Words stay words in SVG and PDF: they can be
-    searched and edited. A viewer without the font takes a similar one.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : path
-        Without ending.
-    kinds : sequence of str
-        Endings: "png", "svg", "pdf".
+    ``path`` has no ending. The same figure gives the same SVG, byte for byte. Words stay words in
+    SVG and PDF: they can be searched and edited. A viewer without the font takes a similar one.
     """
     path = Path(path)
     files = [path.with_name(f"{path.name}.{kind}") for kind in kinds]
@@ -263,8 +230,6 @@ def as_array(values: Any, *shape: int | None, name: str) -> Floats:
 
     Examples
     --------
-    >>> as_array([[1, 2]], None, 2, name="centers")
-    array([[1., 2.]])
     >>> as_array([1, 2], None, 2, name="centers")
     Traceback (most recent call last):
     ValueError: centers must be an array of shape (any, 2), not (2,).

@@ -46,33 +46,12 @@ def draw_run(
 ) -> dict[str, Figure]:
     """Draw what a run was like.
 
-    Parameters
-    ----------
-    result : PrequentialResult
-    classifier : estimator or pipeline
-        As it is after the run.
-    active : ActiveLearner, optional
-        The one that asked for the labels of the run.
-    dataset : Dataset, optional
-        Where the rows came from; its drifts are marked.
-    first_row : int
-        Number of the first row of the run, such as ``dataset.n_initial``.
-    X : array-like of shape (n, p), optional
-        The rows of the run. With them "rules" also shows which rule decides each row.
+    The classifier, or pipeline, is as it is after the run. Drifts of ``dataset`` are marked;
+    ``first_row`` is the number of the first row of the run, such as ``dataset.n_initial``. With its
+    rows ``X``, "rules" also shows which rule decides each row.
 
-    Returns
-    -------
-    dict of str to Figure
-        "trends" and, where there is something to show, "rules", "memberships", "cards",
-        "importance", "reliability" and "spending".
-
-    Examples
-    --------
-    >>> from efcml import EFCMLClassifier, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
-    >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
-    >>> list(draw_run(prequential(clf, *ds.stream), clf, dataset=ds))
-    ['trends', 'rules', 'memberships', 'cards', 'importance', 'reliability']
+    Returns figures by name: "trends" and, where there is something to show, "rules",
+    "memberships", "cards", "importance", "reliability" and "spending".
     """
     steps, model = split(classifier)
     marks = find_marks(dataset, first_row, len(result.Y))
@@ -118,7 +97,7 @@ def split(classifier: Any) -> tuple[list[Any], Any]:
     return before, (steps or [classifier])[-1]
 
 
-def winners_of(classifier: EFCMLClassifier, X: Any) -> Ints:
+def winners_of(classifier: Any, X: Any) -> Ints:
     """Return the rule that decides each row of a run, which may have got its names after it."""
     if not hasattr(X, "columns"):
         classifier = copy(classifier)
@@ -152,16 +131,9 @@ def draw_panels(
     width: float = WIDTH,
     height: float = 4.8,
 ) -> Figure:
-    """Return a figure with one panel of trends below the other.
+    """Return a figure with one panel of trends below the other, by the titles of their axes.
 
-    Parameters
-    ----------
-    panels : mapping of str to mapping
-        The title of the vertical axis, and curves as in `efcml.plots.draw_trends`.
-    marks : mapping, optional
-        As in `efcml.plots.draw_trends`; names and legend stand beside the first panel.
-    width, height : float
-        Of the figure, in inches.
+    Names of marks and the legend stand beside the first panel.
     """
     figure = plots.new_figure(width, height)
     axes = figure.subplots(len(panels), 1, sharex=True)

@@ -29,83 +29,34 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
 MEASURED = ("pa", "ap", "macro_f1", "subset_accuracy", "log_loss", "calibration_error")
-TITLES = {  # of what a summary holds, in this order; other things come last
-    "dataset": "data set",
-    "model": "model",
-    "n_initial": "rows learned first, as a batch",
-    "n_stream": "rows of the stream",
-    "rows_left": "rows not reached",
-    "n_features": "features",
-    "n_labels": "labels",
-    "pa": "partial accuracy (PA)",
-    "ap": "average precision (AP)",
-    "macro_f1": "macro F1",
-    "subset_accuracy": "subset accuracy",
-    "log_loss": "log loss",
-    "calibration_error": "calibration error",
-    "rules": "rules at the end",
-    "births": "rules born",
-    "splits": "rules cut in two",
-    "merges": "pairs of rules merged",
-    "drops": "rules dropped",
-    "drifts": "times that a rule drifted",
-    "queried_share": "share of labels given to the model",
-    "budget": "budget",
-    "unit": "unit of the budget",
-    "criteria": "criteria that ask",
-    "ms_per_sample": "milliseconds per row",
-    "seconds": "seconds in the model",
-    "seed": "seed",
-    "learns": "learns from the stream",
-    "shuffled": "stream shuffled",
-    "quick": "cut short (quick)",
-    "interrupted": "interrupted",
-    "version": "version of efcml",
-}
 FORMATS = dict.fromkeys((*MEASURED, "constant_pa", "f1"), ".4f")
 FORMATS |= {"queried_share": ".1%", "frequency": ".1%", "ms_per_sample": ".3g", "seconds": ".3g"}
 COMPARED = {"pa": "PA", "ap": "AP", "rules": "rules", "births": "births", "splits": "splits"}
 COMPARED |= {"merges": "merges", "ms_per_sample": "ms/row"}
 LABEL_HEAD = {"frequency": "frequency", "pa": "PA", "constant_pa": "constant", "f1": "F1"}
 CAPTIONS = {
-    "trends": (
-        "Measures along the stream. Every row is predicted before it is learned. The first few "
-        "rows, too few for a mean, are not drawn."
-    ),
-    "rules": (
-        "Number of rules along the stream. Ticks: where rules are born, split, merged, dropped, or "
-        "drift. Strips, if there are any: which of the rules at the end would decide each row; the "
-        "darker, the more rows of a stretch."
-    ),
-    "memberships": (
-        "Where the rules lie along the features that tell them apart: 1 at the center of a rule, "
-        "in standard deviations from the usual. Bars: share of yes."
-    ),
-    "cards": (
-        "The rules that decide most: when they hold, and the share of each label in the rows that "
-        "they decided of late, with its interval; of many labels those that are least as usual. "
-        "Beyond the line a label is more likely than not."
-    ),
-    "importance": (
-        "How much the features move the score of each label: per standard deviation of the feature "
-        "inside a rule, over all rules by their share of the activation."
-    ),
-    "reliability": (
-        "Whether probabilities are what they say: how often labels were true that were predicted "
-        "with such a probability. On the diagonal both are the same; bars are 95 % intervals."
-    ),
+    "trends": "Measures along the stream. Every row is predicted before it is learned. The first "
+    "few rows, too few for a mean, are not drawn.",
+    "rules": "Number of rules along the stream. Ticks: where rules are born, split, merged, "
+    "dropped, or drift. Strips, if there are any: which of the rules at the end would decide each "
+    "row; the darker, the more rows of a stretch.",
+    "memberships": "Where the rules lie along the features that tell them apart: 1 at the center "
+    "of a rule, in standard deviations from the usual. Bars: share of yes.",
+    "cards": "The rules that decide most: when they hold, and the share of each label in the rows "
+    "that they decided of late, with its interval; of many labels those that are least as usual. "
+    "Beyond the line a label is more likely than not.",
+    "importance": "How much the features move the score of each label: per standard deviation of "
+    "the feature inside a rule, over all rules by their share of the activation.",
+    "reliability": "Whether probabilities are what they say: how often labels were true that were "
+    "predicted with such a probability. On the diagonal both are the same. Bars: 95 % intervals.",
     "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
 }
 DECIDED = {  # by the parameter ``decision``: when a label is predicted
     "hamming": "A label is predicted if its score is at least 0.5.",
-    "f1": (
-        'Decisions are by decision="f1": a label is predicted from the score on at which its F1 '
-        "had been best so far. So rare labels are said, and partial accuracy is usually lower."
-    ),
-    "subset": (
-        'Decisions are by decision="subset": predicted are the labels that are most likely as a '
-        "whole set. Partial accuracy is usually lower than if each were decided alone."
-    ),
+    "f1": 'Decisions are by decision="f1": a label is predicted from the score on at which its F1 '
+    "had been best so far. So rare labels are said, and partial accuracy is usually lower.",
+    "subset": 'Decisions are by decision="subset": predicted are the labels that are most likely '
+    "as a whole set. Partial accuracy is usually lower than if each were decided alone.",
 }
 
 
@@ -134,8 +85,8 @@ def write_report(
         As it is after the run.
     summary : dict, optional
         Further facts, such as ``summary.json`` has them. Every number, word and truth value in it
-        is shown; None is not. "models", a dict of such dicts, is a table to compare with, and
-        "findings" are sentences.
+        is shown. "models", a dict of such dicts, is a table to compare with, and "findings" are
+        sentences.
     active : ActiveLearner, optional
         The one that asked for the labels of the run.
     dataset : Dataset, optional
@@ -143,24 +94,9 @@ def write_report(
     X : array-like of shape (n, p), optional
         The rows of the run: then it is also drawn which rule decides each row.
     figures : dict of str to Figure, or to the path of an SVG file, optional
-        Those of `draw_run` if not given.
-    captions : dict of str to str, optional
-        Captions of further figures, by their names.
+        Those of `draw_run` if not given; ``captions`` has the captions of further ones.
     rules : RuleList, dict of str to RuleList, or object, optional
         Those of the classifier if not given. Of an object that is none its ``str()`` is shown.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from efcml import EFCMLClassifier, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=120, n_initial=60)
-    >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
-    >>> result = prequential(clf, *ds.stream)
-    >>> with TemporaryDirectory() as folder:
-    ...     path = write_report(Path(folder) / "report.html", result=result, classifier=clf)
-    ...     path.read_text()[:15]
-    '<!DOCTYPE html>'
     """
     if not len(result.Y):
         raise ValueError("the run has no rows: there is nothing to report.")
@@ -379,15 +315,13 @@ def column_section(dataset: Dataset | None) -> Section:
 
 
 def all_numbers(summary: Facts) -> Section:
-    """Return all facts as a table, those that are known in their order."""
-    known = [key for key in TITLES if key in summary]
+    """Return all facts as a table, by the names that they have in ``summary.json``."""
     lines = {}
-    for key in [*known, *(key for key in summary if key not in TITLES)]:
-        value = summary[key]
+    for key, value in summary.items():
         if isinstance(value, dict | list | tuple) or (value is None and key not in MEASURED):
             continue  # shown elsewhere; or no budget was set, say: nothing to tell
         words = Cell(value, model_title(value)) if key == "model" else cell(key, value)
-        lines[key] = [TITLES.get(key, key), words]
+        lines[key] = [key.replace("_", " "), words]
     table = Table("numbers", "Everything in summary.json", ["what", "value"], lines)
     return Section("all", "All numbers", [table])
 

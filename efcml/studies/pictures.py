@@ -114,7 +114,7 @@ def draw_study_differences(
     study: Study, measure: str, to: str, comparisons: int, *, ax: Axes | None = None
 ) -> Axes:
     """Draw all differences to one model with their intervals; see `Study.plot_differences`."""
-    from efcml.plots._differences import draw_differences
+    from efcml.plots import draw_differences
 
     found: dict[str, dict[str, tuple[float, float, float]]] = {}
     for data, model in study.pairs(to):
