@@ -133,11 +133,16 @@ class RunCache:
             self._facts[run.key] = facts
         return self._facts[run.key]
 
-    def result(self, run: Run) -> PrequentialResult:
-        """Return what `prequential` gave."""
+    def facts_of(self, run: Run) -> Facts:
+        """Return the same, or say that it is not there."""
         facts = self.facts(run)
         if facts is None:
             raise ValueError(f"{run.label} is not run yet: call study.run().")
+        return facts
+
+    def result(self, run: Run) -> PrequentialResult:
+        """Return what `prequential` gave."""
+        facts = self.facts_of(run)
         with np.load(self.file(run), allow_pickle=False) as file:
             parts: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
         columns = [parts.pop(name).tolist() for name in EVENTS]
