@@ -99,7 +99,9 @@ def make_page(study: Study, figures: dict[str, Figure], measures: Sequence[str])
     return pages.get_template("study.html").render(
         title=f"{', '.join(study.data)}: {', '.join(study.models)}",
         subtitle=study.title,
-        table=Markup(study.readable(measures).to_html(border=0, index_names=False)),  # pandas escapes names
+        table=Markup(
+            study.readable(measures).to_html(border=0, index_names=False)
+        ),  # pandas escapes names
         notes=study.notes(measures),
         figures=[(caption(study, name), as_png(figure)) for name, figure in figures.items()],
         settings=Markup(settings(study).to_html(border=0, index_names=False)),
@@ -128,4 +130,5 @@ def as_html(study: Study) -> str:
     if not study.done:
         return f"<p>{escape(study.to_text())}</p>"
     notes = Markup("<br>").join(study.notes())
-    return f"<p>{escape(study.title)}</p>{study.readable().to_html(border=0, index_names=False)}<p>{notes}</p>"
+    table = study.readable().to_html(border=0, index_names=False)
+    return f"<p>{escape(study.title)}</p>{table}<p>{notes}</p>"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from efcml.studies.workers import Progress
     from efcml.support.aliases import Facts, Floats, PathLike
 
+    Name: TypeAlias = str | None
     Names: TypeAlias = str | Sequence[str]  # one or several
 
 
@@ -134,13 +135,6 @@ class Study:
     def vary(model: Any, **axes: Iterable[Any]) -> dict[str, Any]:
         """Return copies of a model with every combination of values, by names that say them.
 
-        Parameters
-        ----------
-        model : estimator
-            With ``set_params``.
-        **axes : lists of values
-            By the name of the parameter.
-
         Examples
         --------
         >>> from efcml import EFCMLClassifier, Study
@@ -154,8 +148,8 @@ class Study:
     def run(self, jobs: int = 1, dask: Any = None, *, progress: Progress = None) -> Self:
         """Do the runs that are missing; return the study.
 
-        The result does not depend on where runs are done. After Ctrl-C, or if a worker dies, what
-        was done is kept, and another call goes on from there.
+        The result does not depend on where runs are done. What was done is kept, however it ends,
+        and another call goes on from there.
 
         Parameters
         ----------
@@ -197,26 +191,22 @@ class Study:
         return list(self.sets)
 
     def result(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
+        self, model: Name = None, data: Name = None, order: int | None = None
     ) -> PrequentialResult:
         """Return what `prequential` gave in one run; by default the first of everything."""
         return self.cache.result(self._find(model, data, order))
 
-    def facts(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
-    ) -> Facts:
+    def facts(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return how one run was made: seconds, warnings, versions, and what was noted."""
         return self.cache.facts_of(self._find(model, data, order))
 
-    def noted(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
-    ) -> Facts:
+    def noted(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return what ``note`` gave in one run; by default the first of everything."""
         if self.note is None:
             raise ValueError("nothing is noted: give Study a function as note=...")
         return self.facts(model, data, order)["noted"]
 
-    def _find(self, model: str | None, data: str | None, order: int | None) -> Run:
+    def _find(self, model: Name, data: Name, order: int | None) -> Run:
         """Return a run, the first of what is not given."""
         order = self.orders[0] if order is None else order
         if order not in self.orders:
@@ -293,17 +283,14 @@ class Study:
 
         return self._once(("counts", data, model, orders), count)
 
-    def _by_sample(self, run: Run, values: Floats) -> Floats:
-        """Return values that came in the order of a run, in the order of the file."""
-        return values[np.argsort(run.stream_rows)]
-
     def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
         """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
 
         def count() -> Floats:
             runs = [self.runs[data, model, order] for order in orders]
-            tables = [self.cache.result(run).tallies(measure) for run in runs]
-            return np.stack([self._by_sample(*pair) for pair in zip(runs, tables, strict=True)])
+            return np.stack(
+                [by_sample(run, self.cache.result(run).tallies(measure)) for run in runs]
+            )
 
         return self._once(("tallies", data, model, measure, orders), count)
 
@@ -323,10 +310,8 @@ class Study:
 
         Parameters
         ----------
-        model : str, optional
-            If not given, all models but the one that is compared with, as lines (data, model).
-        to : str, optional
-            The one to compare with; the first if not given.
+        model, to : str, optional
+            If not given, all models, as lines (data, model), and the first one.
         measures : str or sequence of str
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
@@ -396,15 +381,16 @@ class Study:
         def compare() -> Change:
             gaps = []
             for order in orders:
-                runs = [self.runs[data, name, order] for name in (to, model)]
-                results = [self.cache.result(run) for run in runs]
-                both = [np.stack([one.scores, one.decisions], axis=1) for one in results]
-                pairs = zip(runs, both, strict=True)
-                first, second = common_samples([self._by_sample(*pair)[None] for pair in pairs])
+                first, second = common_samples([answers(data, name, order) for name in (to, model)])
                 gap = np.abs(first - second)[0]  # samples, scores and decisions, labels
                 gaps.append((gap[:, 0].max(initial=0.0), gap[:, 1].sum(), gap[:, 1].size))
             largest, decisions, asked = map(np.array, zip(*gaps, strict=True))
             return Change(float(largest.max()), int(decisions.sum()), int(asked.sum()))
+
+        def answers(*cell: Any) -> Floats:
+            found = self.cache.result(self.runs[cell])
+            both = np.stack([found.scores, found.decisions], axis=1)
+            return by_sample(self.runs[cell], both)[None]
 
         return self._once(("change", data, model, to, orders), compare)
 
@@ -427,9 +413,8 @@ class Study:
         ----------
         measure : str
             A name in `efcml.measures.MEASURES`, or "rules".
-        data : str, optional
-            One data set; all of them if not given.
-        models : str or sequence of str, optional
+        data, models : str, optional
+            One data set, one model or a list; all of them if not given.
         window : int, optional
             The measure of the last so many rows; of all rows so far if not given.
         ax : Axes, optional
@@ -496,6 +481,11 @@ class Study:
         from efcml.studies.page import as_html
 
         return as_html(self)
+
+
+def by_sample(run: Run, values: Floats) -> Floats:
+    """Return values that came in the order of a run, in the order of the file."""
+    return values[np.argsort(run.stream_rows)]
 
 
 def common_samples(tables: list[Floats]) -> list[Floats]:

@@ -113,33 +113,28 @@ def compile_before(runs: Sequence[Run]) -> None:
 @contextmanager
 def followed(title: str, total: int, done: Callable[[], int], progress: Progress) -> Iterator[None]:
     """Show how far runs are while the block runs: by a bar, or by a line now and then."""
-    show = None if callable(progress) else progress
+    say = progress if callable(progress) else None
+    show = False if callable(progress) else progress
     bar = progress_bar(total, title, unit="run", show=show, bar_format=BAR, smoothing=0)
     ended, begin = threading.Event(), time.monotonic()
 
-    def draw() -> None:
-        while not ended.wait(LOOK_EVERY):
+    def tell() -> None:
+        while not ended.wait(LINE_EVERY if say else LOOK_EVERY):
             bar.n = done()
-            if time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
+            if say:
+                say(f"{title}: {bar.n} of {total} runs after {in_words(time.monotonic() - begin)}")
+            elif time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
                 bar.refresh()
 
-    def write(say: Callable[[str], object]) -> None:
-        while not ended.wait(LINE_EVERY):
-            say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
-
-    clock: threading.Thread | None = None
-    if callable(progress):
-        clock = threading.Thread(target=write, args=(progress,), daemon=True)
-    elif not bar.disable:
-        clock = threading.Thread(target=draw, daemon=True)
+    clock = threading.Thread(target=tell, daemon=True)
     with bar:
-        if clock is not None:
+        if say or not bar.disable:
             clock.start()
         try:
             yield
         finally:
             ended.set()
-            if clock is not None:
+            if clock.is_alive():
                 clock.join()
 
 
@@ -204,14 +199,19 @@ def end_with(parent: int) -> None:
 def run_dask(batches: Sequence[Sequence[Run]], address: Any) -> Iterator[Any]:
     """Yield records from a cluster: the address of a scheduler, a cluster or a client."""
     tables = {run.table.key: run.table for batch in batches for run in batch}
+    nothing = Table(None, None)
+    parts = [
+        [(replace(run, table=nothing), run.table.key, run.key) for run in batch]
+        for batch in batches
+    ]
     with connected(address) as client:
         with warnings.catch_warnings():
             # Data that were scattered instead would be gone with the workers that hold them.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             shared = client.submit(as_it_is, tables, pure=False)
             futures = [
-                client.submit(run_on_worker, without_table(batch), __version__, shared, pure=False)
-                for batch in batches
+                client.submit(run_on_worker, part, __version__, shared, pure=False)
+                for part in parts
             ]
         try:
             for future in finished(client, futures):
@@ -220,19 +220,13 @@ def run_dask(batches: Sequence[Sequence[Run]], address: Any) -> Iterator[Any]:
             client.cancel([*futures, shared])
 
 
-def without_table(batch: Sequence[Run]) -> list[tuple[Run, str, str]]:
-    """Return runs without their rows, with the keys of the rows and of the run."""
-    nothing = Table(None, None)
-    return [(replace(run, table=nothing), run.table.key, run.key) for run in batch]
-
-
 def as_it_is(value: Any) -> Any:
     """Return the value; what a worker keeps for all of its tasks."""
     return value
 
 
 def run_on_worker(batch: list[tuple[Run, str, str]], version: str, tables: Any) -> list[Any]:
-    """Do a batch on a worker of a cluster; return its records."""
+    """Do a batch on a worker of a cluster; return its records, by the keys that were given."""
     if version != __version__:
         raise RuntimeError(
             f"a Dask worker has efcml {__version__}, this was started with {version}:"
@@ -241,10 +235,9 @@ def run_on_worker(batch: list[tuple[Run, str, str]], version: str, tables: Any) 
     # For good: a thread that puts the number back would change it for the worker's other threads.
     for pool in blas_pools():
         pool.set_num_threads(1)
-    runs = [replace(run, table=tables[table]) for run, table, _ in batch]
-    keys = [key for *_, key in batch]
-    records = zip(do_runs(runs), keys, strict=True)
-    return [(facts | {"key": key}, result) for (facts, result), key in records]
+    records = do_runs([replace(run, table=tables[table]) for run, table, _ in batch])
+    pairs = zip(records, batch, strict=True)
+    return [(facts | {"key": key}, result) for (facts, result), (*_, key) in pairs]
 
 
 @contextmanager
@@ -280,7 +273,8 @@ def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
             yield ready.get(timeout=LOOK_EVERY)
             left, alone_since = left - 1, None
         except queue.Empty:
-            alone_since = None if has_workers(client) else alone_since or time.monotonic()
+            with explained():
+                alone_since = None if client.nthreads() else alone_since or time.monotonic()
             if alone_since is not None and time.monotonic() - alone_since >= PATIENCE:
                 raise RuntimeError(
                     f"the Dask cluster had no worker for {PATIENCE:g} seconds: start some with"
@@ -288,22 +282,19 @@ def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
                 ) from None
 
 
-def has_workers(client: Client) -> bool:
-    """Tell whether the cluster has workers now."""
-    try:
-        return bool(client.nthreads())
-    except OSError as error:
-        raise lost(error) from None
-
-
 def result_of(future: Future) -> Any:
     """Return what a finished task gave, or raise in one line why it gave nothing."""
+    with explained():
+        return future.result()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Say in one line what is wrong with a cluster."""
     from distributed import CancelledError, KilledWorker
 
     try:
-        return future.result()
-    except CancelledError as error:
-        raise lost(error) from None
+        yield
     except KilledWorker:
         raise RuntimeError(
             "a task ended every worker that tried it, perhaps for want of memory:"
@@ -314,9 +305,8 @@ def result_of(future: Future) -> Any:
             f"the Dask cluster lacks a package ({error}): install efcml {__version__} for the"
             " scheduler and the workers."
         ) from None
-
-
-def lost(error: BaseException) -> RuntimeError:
-    """Return the error for a scheduler that is gone."""
-    reason = str(error).partition("\n")[0]
-    return RuntimeError(f"the Dask scheduler was lost ({reason}): try again when it is back.")
+    except (CancelledError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RuntimeError(
+            f"the Dask scheduler was lost ({reason}): try again when it is back."
+        ) from None
