@@ -357,7 +357,7 @@ def run_killed(folder, pace, jobs):
     )
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=200.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "this took too long"
