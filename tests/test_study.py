@@ -639,7 +639,7 @@ def test_tables_print_all_columns(study):
 
 def test_a_picture_of_no_difference_does_not_zoom_into_rounding():
     ax = Study({"a": model(), "b": model()}, small_set(), orders=1).run().plot_differences()
-    assert ax.get_xlim() == (-0.1, 0.1)
+    assert ax.get_xlim()[0] <= -0.1 and ax.get_xlim()[1] >= 0.1
 
 
 def test_a_gradual_drift_is_a_band():

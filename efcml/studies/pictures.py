@@ -42,10 +42,11 @@ def draw_study(
         ax = new_figure().subplots() if ax is None and figure is None else ax
         ax = figure.subplots() if ax is None and figure is not None else ax
         return draw_set(study, measure, sets[0], models, window, ax)
-    down = -(-len(sets) // ACROSS)
+    across = ACROSS if figure is None else 1  # a page may be read on a phone
+    down = -(-len(sets) // across)
     figure = new_figure() if figure is None else figure
-    figure.set_size_inches(ACROSS * PANEL[0], down * PANEL[1])
-    panels = figure.subplots(down, ACROSS, squeeze=False).ravel()
+    figure.set_size_inches(max(across * PANEL[0], 7.5), down * PANEL[1])
+    panels = figure.subplots(down, across, squeeze=False).ravel()
     for name, panel in zip(sets, panels, strict=False):
         draw_set(study, measure, name, models, window, panel)
         panel.set_title(name.replace("$", r"\$"), fontsize="medium", loc="left")
@@ -113,7 +114,7 @@ def curve(
 
 def draw_study_differences(found: DataFrame, measure: str, *, ax: Axes | None = None) -> Axes:
     """Draw the differences in a measure with their intervals; see `Study.plot_differences`."""
-    from efcml.plots._differences import draw_differences
+    from efcml.plots import draw_differences
 
     groups: dict[str, dict[str, tuple[float, float, float]]] = {}
     for (data, model), line in found.xs(measure, level="measure").iterrows():

@@ -78,7 +78,7 @@ class TuningResult:
 
     def plot(self, ax: Axes | None = None, *, most: int = 20) -> Axes:
         """Draw what the best points gain on the default, with intervals."""
-        from efcml.plots._differences import draw_differences
+        from efcml.plots import draw_differences
 
         rows = self.rows()[:most]
         points = map(in_words, self._points(rows))
