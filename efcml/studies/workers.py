@@ -26,7 +26,7 @@ from efcml.studies.runs import Run, RunCache, Table, do_runs, write_record
 from efcml.support.blas import blas_pools
 from efcml.support.checks import check_backend
 from efcml.support.extras import extra_for
-from efcml.support.progress import in_words, progress_bar
+from efcml.support.progress import busy, in_words, progress_bar, repeated, ticking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Progress: TypeAlias = bool | Callable[[str], object] | None
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
-LOOK_EVERY = 0.5  # seconds between two looks at what is done
+LOOK_EVERY = 0.5  # seconds between two looks at a cluster, or at the process that started this one
 LINE_EVERY = 30.0  # seconds between two lines in a log
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds without any worker of a cluster before giving up
@@ -72,13 +72,17 @@ def complete(
 
     batches = in_batches(missing, effective_n_jobs(jobs) if dask is None else 1)
     try:
+        if dask is None:
+            with busy(
+                "compiling, if it is the first time", False if callable(progress) else progress
+            ):
+                compile_before(missing)
         with followed(title, len(missing), done, progress):
-            if dask is not None:
+            if dask is None:
+                run_local(batches, cache.folder, jobs)
+            else:
                 for facts, result in run_dask(batches, dask):
                     write_record(cache.folder, facts, result)
-            else:
-                compile_before(missing)
-                run_local(batches, cache.folder, jobs)
     except KeyboardInterrupt:
         raise RunsInterrupted(f"after {done()} of {len(missing)} runs") from None
 
@@ -113,29 +117,18 @@ def compile_before(runs: Sequence[Run]) -> None:
 @contextmanager
 def followed(title: str, total: int, done: Callable[[], int], progress: Progress) -> Iterator[None]:
     """Show how far runs are while the block runs: by a bar, or by a line now and then."""
-    say = progress if callable(progress) else None
-    show = False if callable(progress) else progress
-    bar = progress_bar(total, title, unit="run", show=show, bar_format=BAR, smoothing=0)
-    ended, begin = threading.Event(), time.monotonic()
+    if not callable(progress):
+        bar = progress_bar(total, title, unit="run", show=progress, bar_format=BAR, smoothing=0)
+        with bar, ticking(bar, done):
+            yield
+        return
+    say, begin = progress, time.monotonic()
 
     def tell() -> None:
-        while not ended.wait(LINE_EVERY if say else LOOK_EVERY):
-            bar.n = done()
-            if say:
-                say(f"{title}: {bar.n} of {total} runs after {in_words(time.monotonic() - begin)}")
-            elif time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
-                bar.refresh()
+        say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
 
-    clock = threading.Thread(target=tell, daemon=True)
-    with bar:
-        if say or not bar.disable:
-            clock.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            if clock.is_alive():
-                clock.join()
+    with repeated(tell, LINE_EVERY):
+        yield
 
 
 # -- processes of this machine --------------------------------------------------------------
