@@ -277,6 +277,10 @@ def test_measures_tables_and_pictures_of_a_result():
     assert x[0] == 9  # before, there are fewer rows than the axis says
     np.testing.assert_allclose(y, result.trend("macro_f1", window=10)[9:])
     assert ax.get_ylabel() == "macro F1, last 10 rows"
+    for ax in (result.plot("rules"), result.plot(measure="rules", static=static)):
+        assert ax.get_ylabel() == "rules"
+    with pytest.raises(TypeError, match='kind must be .*, not str; .* give measure="rules"'):
+        result.plot(kind="rules")
     both = result.plot(window=10**6)
     assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
     with pytest.raises(

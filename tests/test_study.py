@@ -15,11 +15,12 @@ import pytest
 from helpers.cli_files import PATH
 from helpers.study_files import N_INITIAL, model, rows, same, small_set
 from numba import njit
+from scipy.sparse import csr_array
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from efcml import (
     ActiveLearner,
@@ -33,6 +34,7 @@ from efcml import (
 from efcml.studies import Variant, intervals, notes, provenance, runs, workers
 from efcml.studies.provenance import digest
 from efcml.studies.workers import RunsInterrupted, in_batches
+from efcml.support import progress
 
 X, Y = rows()
 
@@ -356,7 +358,7 @@ def run_killed(folder, pace, jobs):
     )
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=200.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "this took too long"
@@ -450,7 +452,7 @@ def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
 
 def test_progress_is_a_bar_that_goes_on_or_lines_in_a_log(monkeypatch, capsys):
     said, stream = [], runs.stream
-    monkeypatch.setattr(workers, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(progress, "TICK", 0.01)
     monkeypatch.setattr(workers, "LINE_EVERY", 0.05)
     monkeypatch.setattr(runs, "stream", lambda *given: (time.sleep(0.1), stream(*given))[1])
     make().run(progress=said.append)
@@ -572,7 +574,7 @@ def test_words_of_a_study(study):
     assert "On small, same changed nothing at all: every score is the same" in text
     assert "static changed" not in text
     pa = study.table().loc[("mine", "static"), "pa"]
-    cell = study.interval("mine", "static", "default", "pa", 8).in_points()
+    cell = intervals.Interval(*study.intervals().loc["mine", "static", "pa"]).in_points()
     for told in (text, html):
         assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
@@ -597,8 +599,9 @@ def test_notes_say_what_is_shown_and_how_little_changed():
         f"On data, low changed no score by more than 0.001, and no decision of {asked}."
     )
     for low, words in ((-0.1, "No difference could be shown"), (0.01, "Shown: low above it")):
-        study.interval = lambda *given, low=low: intervals.Interval(0.1, low, 0.3)
-        assert words in notes.shown(study, [("data", "low")], ["pa"])
+        line = {("data", "low", "pa"): intervals.Interval(0.1, low, 0.3)}
+        study.intervals = lambda *given, line=line: pd.DataFrame(line, intervals.Interval._fields).T
+        assert words in notes.shown(study, ["pa"])
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
     told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
     assert told[1] == "No difference could be shown: every interval has 0 in it."
@@ -626,6 +629,54 @@ def test_pictures_of_a_study(study):
     ax = study.plot_differences("ap")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "static"] * 2
     assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 4 comparisons"
+
+
+def test_tables_print_all_columns(study):
+    for table in (study.differences(), study.table(), study.differences("static")):
+        lines = repr(table).splitlines()
+        assert "..." not in repr(table) and len(lines) >= len(table)
+        assert f"{table.iloc[-1, 0]:.4g}" in lines[-1]
+
+
+def test_a_picture_of_no_difference_does_not_zoom_into_rounding():
+    ax = Study({"a": model(), "b": model()}, small_set(), orders=1).run().plot_differences()
+    assert ax.get_xlim()[0] <= -0.1 and ax.get_xlim()[1] >= 0.1
+
+
+def test_a_gradual_drift_is_a_band():
+    ds = small_set()
+    ds.marks.update(gradual_start=25, gradual_end=30, abrupt=40)
+    ax = Study({"a": model()}, ds, orders=1).run().plot()
+    assert {text.get_text() for text in ax.texts} >= {"gradual\ndrift", "abrupt\ndrift"}
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_width()) == (25, 5)
+
+
+def test_writing_leaves_no_figure_open_in_a_notebook(study, tmp_path, monkeypatch):
+    from matplotlib import pyplot
+
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    before = pyplot.get_fignums()
+    study.write(tmp_path)
+    assert pyplot.get_fignums() == before
+    study.plot(data="small")  # is shown when the cell ends
+    assert len(pyplot.get_fignums()) == len(before) + 1
+    pyplot.close("all")
+
+
+def test_names_are_escaped_on_pages(tmp_path):
+    models = {"<b>bold</b>": Constant(), "$x$": Constant(1.0)}
+    study = Study(models, {"<script>": (X, Y)}, orders=1).run()
+    study.write(tmp_path)
+    for page in ((tmp_path / "report.html").read_text(), study._repr_html_()):
+        assert "<b>" not in page and "<script" not in page and "&lt;b&gt;bold" in page
+
+
+def test_sparse_rows_go_to_the_first_step_of_a_pipeline():
+    dense = make_pipeline(FunctionTransformer(lambda rows: rows.toarray()), model())
+    found = Study({"p": dense}, (csr_array(X), Y), orders=2).run().result(order=1)
+    wanted = Study({"p": model()}, (X, Y), orders=2).run().result(order=1)
+    np.testing.assert_array_equal(found.scores, wanted.scores)
 
 
 def test_pages_and_files(tmp_path):
@@ -674,7 +725,7 @@ GOOD = {"a": model()}
         ({"models": {"a": Broken()}, "active": ActiveLearner()}, "that needs an EFCMLClassifier"),
         ({"data": []}, "there is no data: give at least one data set"),
         ({"data": "emotonis"}, "there is no data set 'emotonis': did you mean 'emotions'?"),
-        ({"data": 3}, "data is of type int: give names of data sets, datasets, or pairs"),
+        ({"data": 3}, "3 is no data set: give names, datasets, or pairs (X, Y)."),
         ({"data": [3]}, "3 is no data set: give names"),
         ({"data": X}, "a table alone does not say which columns are labels"),
         ({"data": [(X, Y), (X, Y)]}, "two data sets are named 'data': name them"),

@@ -99,7 +99,7 @@ class PrequentialResult:
 
     @property
     def ap(self) -> float:
-        """Label-ranking average precision over the rows that have labels."""
+        """Average precision over the rows that have labels."""
         return self.measure("ap")
 
     @property

@@ -46,32 +46,22 @@ def prequential(
 ) -> PrequentialResult:
     """Run a model over the rows given, test-then-train, and return what happened.
 
-    Every row is scored, then learned. The model is changed, as after ``partial_fit`` on the same
-    rows.
+    Every row is scored, then learned; the model is changed, as after ``partial_fit``. Known are
 
-    Three kinds of model are known, by their methods:
-
-    - the estimators of efcml (``begin_stream``). The loop over rows runs inside the kernels.
-    - scikit-learn models with ``partial_fit`` and one of ``decision_function``,
-      ``predict_proba`` or ``predict``, the first that is there. Answers are (n, K), or a list of
-      one (n, 2) array per label. Where 0 is the threshold (``decision_function``), 0.5 is added.
-      ``classes`` goes to the first ``partial_fit`` if it asks for it. Until the first row is
-      learned a new model cannot answer; the label frequencies of the rows so far do. Rows that
-      lack a label are not learned.
+    - the estimators of efcml (``begin_stream``), whose loop over rows runs inside the kernels;
+    - scikit-learn models with ``partial_fit`` and the first that is there of ``decision_function``,
+      ``predict_proba`` and ``predict``. Where 0 is the threshold (``decision_function``), 0.5 is
+      added. Until a new model has learned a row, the label frequencies so far answer. Rows that
+      lack a label are not learned;
     - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
-      of labels. A label that is missing in an answer gets the score 0. Unknown labels are left
-      out when a row is learned. In front of a pipeline of river X may hold anything; what is
-      missing is passed as None.
+      of labels. A label that is missing in an answer gets the score 0; unknown labels are left out
+      when a row is learned. In front of a pipeline of river X may hold anything;
+    - a fitted scikit-learn ``Pipeline`` that ends in one of the first two. Each row is transformed
+      by what the steps have learned before it, then those that have ``partial_fit`` learn its
+      features, without labels. Other steps stay as they were fitted.
 
-    A fitted scikit-learn ``Pipeline`` that ends in a model of the first two kinds is one, too. Its
-    first step takes X as it is. Each row is transformed by what the steps have learned before it,
-    then those that have ``partial_fit`` learn its features, row by row and without labels, whether
-    these are known or not; so score and learning of a row go by the same numbers. Other steps, a
-    ``ColumnTransformer`` for instance, stay as they were fitted.
-
-    If a run is interrupted, nothing is returned. An estimator of efcml is then left as it was
-    after some whole block of rows, the steps of a pipeline as they were before the run; other
-    models stay as they are at that moment.
+    If a run is interrupted, an estimator of efcml is left as it was after some whole block of rows,
+    and the steps of a pipeline as they were before the run.
 
     Parameters
     ----------
@@ -83,26 +73,17 @@ def prequential(
         Decides which labels are asked and learned; without one, all are. Needs an EFCMLClassifier
         that is fitted on an initial part. Its spending and thresholds go on from earlier use.
     learn : bool
-        False predicts only: a static model, which must be fitted and is not changed. It needs no
-        method to learn.
+        False predicts only: a model that is fitted and not changed.
     delay : int
-        Labels arrive this many rows late: a row is scored by the model that has learned all
-        rows but the last ``delay`` before it. In the end all rows are learned.
+        Labels arrive this many rows late; in the end all rows are learned.
     progress : bool, optional
         Whether to show a progress bar. None shows it on a terminal and in a notebook.
-
-    Returns
-    -------
-    PrequentialResult
-        Scores, trends, rule counts, events and time.
 
     Examples
     --------
     >>> from efcml import EFCMLClassifier, datasets, prequential
     >>> ds = datasets.load("drifting-clusters", n=150, n_initial=100)
-    >>> clf = EFCMLClassifier().fit(*ds.initial)
-    >>> result = prequential(clf, *ds.stream)
-    >>> result.scores.shape
+    >>> prequential(EFCMLClassifier().fit(*ds.initial), *ds.stream).scores.shape
     (50, 5)
     """
     check_whole("delay", delay, least=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from efcml.measures import find
 from efcml.studies import USUAL
+from efcml.studies.intervals import Interval
 
 if TYPE_CHECKING:
     from efcml.studies.study import Study
@@ -44,7 +45,7 @@ def notes(study: Study, measures: Sequence[str]) -> list[str]:
     """Return sentences on what the differences mean, and on what a reader should know."""
     first = study.models[0]
     pairs = [(data, model) for data, model in study.pairs() if study.orders_of(data, model, first)]
-    found = [about_intervals(study, measures), shown(study, pairs, measures)] if pairs else []
+    found = [about_intervals(study, measures), shown(study, measures)] if pairs else []
     found += first_few([line for pair in pairs for line in about_change(study, *pair)])
     return found + first_few(about_warnings(study)) + about_drift(study)
 
@@ -66,16 +67,13 @@ def about_intervals(study: Study, measures: Sequence[str]) -> str:
     )
 
 
-def shown(study: Study, pairs: list[tuple[str, str]], measures: Sequence[str]) -> str:
+def shown(study: Study, measures: Sequence[str]) -> str:
     """Say which differences are surely not 0."""
-    number = study.comparisons(measures)
     sides: dict[tuple[str, str, str], list[str]] = {}
-    for data, model in pairs:
-        for measure in measures:
-            interval = study.interval(data, model, study.models[0], measure, number)
-            if interval.shown:
-                side = "above" if interval.difference > 0 else "below"
-                sides.setdefault((model, side, data), []).append(title(measure))
+    for (data, model, measure), line in study.intervals(measures).iterrows():
+        if Interval(*line).shown:
+            side = "above" if line["difference"] > 0 else "below"
+            sides.setdefault((model, side, data), []).append(title(measure))
     if not sides:
         return "No difference could be shown: every interval has 0 in it."
     found = [

@@ -13,6 +13,7 @@ from efcml.studies.notes import title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from efcml.studies.study import Study
     from efcml.support.aliases import Array, Floats
@@ -41,10 +42,11 @@ def draw_study(
         ax = new_figure().subplots() if ax is None and figure is None else ax
         ax = figure.subplots() if ax is None and figure is not None else ax
         return draw_set(study, measure, sets[0], models, window, ax)
-    down = -(-len(sets) // ACROSS)
+    across = ACROSS if figure is None else 1  # a page may be read on a phone
+    down = -(-len(sets) // across)
     figure = new_figure() if figure is None else figure
-    figure.set_size_inches(ACROSS * PANEL[0], down * PANEL[1])
-    panels = figure.subplots(down, ACROSS, squeeze=False).ravel()
+    figure.set_size_inches(max(across * PANEL[0], 7.5), down * PANEL[1])
+    panels = figure.subplots(down, across, squeeze=False).ravel()
     for name, panel in zip(sets, panels, strict=False):
         draw_set(study, measure, name, models, window, panel)
         panel.set_title(name.replace("$", r"\$"), fontsize="medium", loc="left")
@@ -110,21 +112,17 @@ def curve(
     return np.arange(n - values.shape[1], n)[first:], values[:, first:]
 
 
-def draw_study_differences(
-    study: Study, measure: str, to: str, comparisons: int, *, ax: Axes | None = None
-) -> Axes:
-    """Draw all differences to one model with their intervals; see `Study.plot_differences`."""
+def draw_study_differences(found: DataFrame, measure: str, *, ax: Axes | None = None) -> Axes:
+    """Draw the differences in a measure with their intervals; see `Study.plot_differences`."""
     from efcml.plots import draw_differences
 
-    found: dict[str, dict[str, tuple[float, float, float]]] = {}
-    for data, model in study.pairs(to):
-        one = study.interval(data, model, to, measure, comparisons)
-        points = 100 * one.difference, 100 * one.low, 100 * one.high
-        found.setdefault(data, {})[model] = points
-    words = f"{title(measure)} minus {to}, in points; 95 % intervals"
-    words += f" for {comparisons} comparisons" if comparisons > 1 else ""
-    ax = draw_differences(found, ax=ax, xlabel=words)
-    low, high = ax.get_xlim()
-    if max(-low, high) < NARROWEST:  # else rounding would look like a result
+    groups: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for (data, model), line in found.xs(measure, level="measure").iterrows():
+        groups.setdefault(data, {})[model] = tuple(100 * line)
+    number = found.attrs["comparisons"]
+    words = f"{title(measure)} minus {found.attrs['to']}, in points; 95 % intervals"
+    words += f" for {number} comparisons" if number > 1 else ""
+    ax = draw_differences(groups, ax=ax, xlabel=words)
+    if np.abs(ax.get_xlim()).max() < NARROWEST:  # else rounding would look like a result
         ax.set_xlim(-NARROWEST, NARROWEST)
     return ax

@@ -22,7 +22,6 @@ import pandas as pd
 
 import efcml
 from efcml import seams
-from efcml.support.states import to_plain
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 METHOD = ("_jit.py", "seams.py", "kernels", "model")
@@ -39,16 +38,6 @@ def versions() -> dict[str, str]:
 def machine() -> dict[str, Any]:
     """Return the kind of machine and its number of cores."""
     return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
-
-
-def defaults() -> dict[str, dict[str, Any]]:
-    """Return all parameters of all models where nothing is set, as JSON can hold them."""
-    from efcml.rivals import MODELS, make_model
-
-    return {
-        name: {key: to_plain(value) for key, value in make_model(name).get_params().items()}
-        for name in MODELS
-    }
 
 
 def method() -> str:

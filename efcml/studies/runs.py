@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 ASKING = ("budget", "unit", "criteria", "instability", "adaptation", "step", "window")
 EVENTS = ("event_rows", "event_kinds", "event_uids")
 MOST_WARNINGS = 5  # kept of one run
-PLAIN = (str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +132,16 @@ class RunCache:
             self._facts[run.key] = facts
         return self._facts[run.key]
 
-    def result(self, run: Run) -> PrequentialResult:
-        """Return what `prequential` gave."""
+    def facts_of(self, run: Run) -> Facts:
+        """Return the same, or say that it is not there."""
         facts = self.facts(run)
         if facts is None:
             raise ValueError(f"{run.label} is not run yet: call study.run().")
+        return facts
+
+    def result(self, run: Run) -> PrequentialResult:
+        """Return what `prequential` gave."""
+        facts = self.facts_of(run)
         with np.load(self.file(run), allow_pickle=False) as file:
             parts: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
         columns = [parts.pop(name).tolist() for name in EVENTS]
@@ -148,8 +152,7 @@ class RunCache:
 
 def read_facts(file: Path) -> Facts | None:
     """Return the facts of a record, None if the file cannot be used, as after a power failure."""
-    try:
-        # Opened here: numpy leaves a file open that is no archive.
+    try:  # opened here: numpy leaves a file open that is no archive
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             return json.loads(arrays["facts"].item())
     except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
@@ -299,18 +302,14 @@ def stream(model: Any, run: Run) -> PrequentialResult:
 def take_note(note: Note, model: Any, result: PrequentialResult) -> Facts:
     """Return what is noted of a run; refuse what would not come back from JSON as it was."""
     found = note(model, result)
-    if not isinstance(found, dict) or not is_plain(found):
+    try:
+        back = json.loads(json.dumps(found))
+        whole = isinstance(found, dict) and (back == found or repr(back) == repr(found))  # NaN
+    except TypeError:
+        whole = False
+    if not whole:
         raise TypeError(
             f"note must return a dict of numbers and words, by words, also in lists and dicts; got"
             f" {found!r:.60}."
         )
     return found
-
-
-def is_plain(value: Any) -> bool:
-    """Tell whether JSON gives a value back as it was."""
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and is_plain(value[key]) for key in value)
-    if isinstance(value, list):
-        return all(map(is_plain, value))
-    return isinstance(value, PLAIN)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from efcml import measures as all_measures
-from efcml.studies import USUAL, notes, pictures, provenance
+from efcml.studies import USUAL, notes, pictures
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
 from efcml.studies.runs import Run, RunCache
 from efcml.studies.study_data import MOST_ORDERS, read_data, shuffle_seed
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.studies.runs import Note
     from efcml.studies.workers import Progress
-    from efcml.support.aliases import Facts, Floats, Ints, PathLike
+    from efcml.support.aliases import Facts, Floats, PathLike
 
+    Name: TypeAlias = str | None
     Names: TypeAlias = str | Sequence[str]  # one or several
 
 
@@ -134,13 +135,6 @@ class Study:
     def vary(model: Any, **axes: Iterable[Any]) -> dict[str, Any]:
         """Return copies of a model with every combination of values, by names that say them.
 
-        Parameters
-        ----------
-        model : estimator
-            With ``set_params``.
-        **axes : lists of values
-            By the name of the parameter.
-
         Examples
         --------
         >>> from efcml import EFCMLClassifier, Study
@@ -154,8 +148,8 @@ class Study:
     def run(self, jobs: int = 1, dask: Any = None, *, progress: Progress = None) -> Self:
         """Do the runs that are missing; return the study.
 
-        The result does not depend on where runs are done. After Ctrl-C, or if a worker dies, what
-        was done is kept, and another call goes on from there.
+        The result does not depend on where runs are done. What was done is kept, however it ends,
+        and another call goes on from there.
 
         Parameters
         ----------
@@ -197,59 +191,59 @@ class Study:
         return list(self.sets)
 
     def result(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
+        self, model: Name = None, data: Name = None, order: int | None = None
     ) -> PrequentialResult:
         """Return what `prequential` gave in one run; by default the first of everything."""
         return self.cache.result(self._find(model, data, order))
 
-    def facts(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
-    ) -> Facts:
+    def facts(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return how one run was made: seconds, warnings, versions, and what was noted."""
-        run = self._find(model, data, order)
-        facts = self.cache.facts(run)
-        if facts is None:
-            raise ValueError(f"{run.label} is not run yet: call study.run().")
-        return facts
+        return self.cache.facts_of(self._find(model, data, order))
 
-    def noted(
-        self, model: str | None = None, data: str | None = None, order: int | None = None
-    ) -> Facts:
+    def noted(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return what ``note`` gave in one run; by default the first of everything."""
         if self.note is None:
             raise ValueError("nothing is noted: give Study a function as note=...")
         return self.facts(model, data, order)["noted"]
 
-    def _find(self, model: str | None, data: str | None, order: int | None) -> Run:
+    def _find(self, model: Name, data: Name, order: int | None) -> Run:
         """Return a run, the first of what is not given."""
         order = self.orders[0] if order is None else order
         if order not in self.orders:
             known = ", ".join(map(str, self.orders))
             raise ValueError(f"there is no order {order!r}: choose from {known}.")
-        data, model = choose(data, self.data, "data set"), choose(model, self.models, "model")
+        data, model = choose(data, self.data, "data set"), self._model(model)
         if (data, model, order) not in self.runs:
             raise ValueError(f"{model} on {data}, order {order} is left out of this study.")
         return self.runs[data, model, order]
 
+    def _model(self, name: str | None) -> str:
+        return choose(name, self.models, "model")
+
     def orders_of(self, data: str, *models: str) -> tuple[int, ...]:
         """Return the orders in which all these models have been run."""
-
-        def is_kept(model: str, order: int) -> bool:
-            run = self.runs.get((data, model, order))
-            return run is not None and run in self.cache
-
-        return tuple(o for o in self.orders if all(is_kept(model, o) for model in models))
+        runs = {order: [self.runs.get((data, m, order)) for m in models] for order in self.orders}
+        return tuple(
+            o for o in runs if all(run is not None and run in self.cache for run in runs[o])
+        )
 
     def pairs(self, to: str | None = None) -> list[tuple[str, str]]:
         """Return data sets and models that are compared with one, the first if none is given."""
-        to = choose(to, self.models, "model")
+        to = self._model(to)
         others = product(self.data, [name for name in self.models if name != to])
-        return [pair for pair in others if self._meet(*pair, to)]
-
-    def _meet(self, data: str, model: str, to: str) -> bool:
-        return any({(data, model, o), (data, to, o)} <= self.runs.keys() for o in self.orders)
+        return [
+            (data, model)
+            for data, model in others
+            if any({(data, model, o), (data, to, o)} <= self.runs.keys() for o in self.orders)
+        ]
 
     # -- numbers ----------------------------------------------------------------------------
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what was made of some orders, from what is known if there is nothing new."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
 
     def comparisons(self, measures: Names = USUAL) -> int:
         """Return how many differences a person sees who looks at all of them."""
@@ -261,47 +255,44 @@ class Study:
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
         of labels that was asked, and the number of orders.
         """
-        lines = {}
-        for data, model in product(self.data, self.models):
-            orders = self.orders_of(data, model)
-            if orders:
-                values = {name: self.mean(data, model, name) for name in listed(measures)}
-                lines[data, model] = values | self._counts(data, model, orders)
+        cells = [(pair, self.orders_of(*pair)) for pair in product(self.data, self.models)]
+        lines = {
+            pair: {name: self._mean(*pair, name, orders) for name in listed(measures)}
+            | self._counts(*pair, orders)
+            for pair, orders in cells
+            if orders
+        }
         if not lines:
             raise ValueError("nothing has been run yet: call study.run() first.")
-        frame = WholeFrame.from_dict(lines, orient="index").astype({"orders": int})
-        return WholeFrame(frame.rename_axis(["data", "model"]))
+        index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
+        return WholeFrame(list(lines.values()), index)
 
-    def mean(self, data: str, model: str, measure: str) -> float:
-        """Return a measure, mean over the orders; NaN where it has none."""
-        tallies = self._tallies(data, model, measure, self.orders_of(data, model))
-        return float(all_measures.find(measure).value_of(tallies.sum(axis=1)).mean())
+    def _mean(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> float:
+        sums = self._tallies(data, model, measure, orders).sum(axis=1)
+        return float(all_measures.find(measure).value_of(sums).mean())
 
     def _counts(self, data: str, model: str, orders: tuple[int, ...]) -> dict[str, Any]:
-        """Return rules at the end, time and share of labels asked, means over the orders."""
-        key = "counts", data, model, orders
-        if key not in self._known:
+        def count() -> dict[str, Any]:
             results = [self.result(model, data, order) for order in orders]
-            self._known[key] = {
+            return {
                 "rules": float(np.mean([one.rules[-1] for one in results])),
                 "ms_per_sample": 1e3 * float(np.mean([one.seconds_per_sample for one in results])),
                 "asked": float(np.mean([one.queried.mean() for one in results])),
                 "orders": len(orders),
             }
-        return self._known[key]
+
+        return self._once(("counts", data, model, orders), count)
 
     def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
         """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
-        key = "tallies", data, model, measure, orders
-        if key not in self._known:
-            tables = [self.result(model, data, order).tallies(measure) for order in orders]
-            rows = [self._arriving(data, model, order) for order in orders]
-            pairs = zip(tables, rows, strict=True)
-            self._known[key] = np.stack([table[np.argsort(row)] for table, row in pairs])
-        return self._known[key]
 
-    def _arriving(self, data: str, model: str, order: int) -> Ints:
-        return self.runs[data, model, order].stream_rows
+        def count() -> Floats:
+            runs = [self.runs[data, model, order] for order in orders]
+            return np.stack(
+                [by_sample(run, self.cache.result(run).tallies(measure)) for run in runs]
+            )
+
+        return self._once(("tallies", data, model, measure, orders), count)
 
     def differences(
         self,
@@ -319,85 +310,89 @@ class Study:
 
         Parameters
         ----------
-        model : str, optional
-            If not given, all models but the one that is compared with, as lines (data, model).
-        to : str, optional
-            The one to compare with; the first if not given.
+        model, to : str, optional
+            If not given, all models, as lines (data, model), and the first one.
         measures : str or sequence of str
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
-        to, measures = choose(to, self.models, "model"), listed(measures)
+        to, measures = self._model(to), listed(measures)
+        found = self.intervals(measures, model=model, to=to, comparisons=comparisons)
+        wide = found.unstack("measure").swaplevel(axis=1)
+        wide = wide[list(product(measures, Interval._fields))]
+        wide = wide.loc[list(dict.fromkeys(line[:2] for line in found.index))]
+        changes = [self.change(data, name, to) for data, name in wide.index]
+        wide["scores", "largest change"] = [one.largest for one in changes]
+        wide["scores", "decisions changed"] = [one.decisions / max(one.asked, 1) for one in changes]
+        wide.columns.names = [None, None]
+        whole = WholeFrame(wide if model is None else wide.droplevel("model"))
+        whole.attrs = found.attrs
+        return whole
+
+    def intervals(
+        self,
+        measures: Names = USUAL,
+        *,
+        model: str | None = None,
+        to: str | None = None,
+        comparisons: int | None = None,
+    ) -> pd.DataFrame:
+        """Return differences as a long table: a line for each data set, model and measure."""
+        to, measures = self._model(to), listed(measures)
         count = self.comparisons(measures) if comparisons is None else comparisons
         check_whole("comparisons", count, least=1)
         pairs = self.pairs(to)
         if model is not None:
-            model = choose(model, self.models, "model")
-            pairs = [(data, model) for data in self.data if self._meet(data, model, to)]
+            pairs = [pair for pair in pairs if pair[1] == self._model(model)]
+            pairs = pairs or [(data, to) for data in self.data if model == to]
         if not pairs:
             raise ValueError("a single model has no differences: give at least two.")
-        lines = {pair: self._line(*pair, to, measures, count) for pair in pairs}
-        frame = pd.DataFrame.from_dict(lines, orient="index")
-        frame.columns = pd.MultiIndex.from_tuples(frame.columns)
-        frame = frame.rename_axis(index=["data", "model"])
-        found = WholeFrame(frame if model is None else frame.droplevel("model"))
+        lines = {
+            (*pair, measure): self._interval(*pair, to, measure, count)
+            for pair in pairs
+            if self.orders_of(*pair, to)
+            for measure in measures
+        }
+        if not lines:
+            data, name = pairs[0]
+            raise ValueError(f"{name!r} and {to!r} are not run yet on {data}: call study.run().")
+        found = pd.DataFrame(
+            list(lines.values()),
+            pd.MultiIndex.from_tuples(lines, names=["data", "model", "measure"]),
+        )
         found.attrs = {"to": to, "comparisons": count, "level": LEVEL}
         return found
 
-    def _line(
-        self, data: str, model: str, to: str, measures: Sequence[str], count: int
-    ) -> dict[tuple[str, str], float]:
-        """Return one line of differences."""
-        line: dict[tuple[str, str], float] = {}
-        for measure in measures:
-            interval = self.interval(data, model, to, measure, count)
-            line |= {(measure, end): value for end, value in interval._asdict().items()}
-        change = self.change(data, model, to)
-        line["scores", "largest change"] = change.largest
-        line["scores", "decisions changed"] = change.decisions / max(change.asked, 1)
-        return line
+    def _interval(self, data: str, model: str, to: str, measure: str, comparisons: int) -> Interval:
+        orders = self.orders_of(data, model, to)
+        value_of, block = all_measures.find(measure).value_of, self.sets[data].block
 
-    def interval(
-        self, data: str, model: str, to: str, measure: str, comparisons: int = 1
-    ) -> Interval:
-        """Return a model minus another one on a data set, paired, with its interval."""
-        orders = self._common_orders(data, model, to)
-        key = "interval", data, model, to, measure, comparisons, orders
-        if key not in self._known:
-            first, second = common_samples(
-                self._tallies(data, name, measure, orders) for name in (to, model)
-            )
-            value_of, block = all_measures.find(measure).value_of, self.sets[data].block
-            self._known[key] = paired_difference(first, second, value_of, block, comparisons)
-        return self._known[key]
+        def draw() -> Interval:
+            tables = [self._tallies(data, name, measure, orders) for name in (to, model)]
+            first, second = common_samples(tables)
+            return paired_difference(first, second, value_of, block, comparisons)
+
+        return self._once(("interval", data, model, to, measure, comparisons, orders), draw)
 
     def change(self, data: str, model: str, to: str) -> Change:
         """Return how far the answers of two models are apart, over all orders."""
-        orders = self._common_orders(data, model, to)
-        key = "change", data, model, to, orders
-        if key not in self._known:
-            largest, decisions, asked = 0.0, 0, 0
-            for order in orders:
-                first, second = common_samples(
-                    self._answers(data, name, order) for name in (to, model)
-                )
-                gap = np.abs(first - second)[0]  # samples, scores and decisions, labels
-                largest = max(largest, float(gap[:, 0].max(initial=0.0)))
-                decisions, asked = decisions + int(gap[:, 1].sum()), asked + gap[:, 1].size
-            self._known[key] = Change(largest, decisions, asked)
-        return self._known[key]
-
-    def _answers(self, data: str, model: str, order: int) -> Floats:
-        """Return scores and decisions of a run, (1, samples, 2, K), in the order of the file."""
-        found = self.result(model, data, order)
-        both = np.stack([found.scores, found.decisions], axis=1)
-        return both[np.argsort(self._arriving(data, model, order))][None]
-
-    def _common_orders(self, data: str, model: str, to: str) -> tuple[int, ...]:
         orders = self.orders_of(data, model, to)
-        if not orders:
-            raise ValueError(f"{model!r} and {to!r} are not run yet on {data}: call study.run().")
-        return orders
+
+        def compare() -> Change:
+            gaps = []
+            for order in orders:
+                first, second = common_samples([answers(data, name, order) for name in (to, model)])
+                gap = np.abs(first - second)[0]  # samples, scores and decisions, labels
+                gaps.append((gap[:, 0].max(initial=0.0), gap[:, 1].sum(), gap[:, 1].size))
+            largest, decisions, asked = map(np.array, zip(*gaps, strict=True))
+            return Change(float(largest.max()), int(decisions.sum()), int(asked.sum()))
+
+        def answers(*cell: Any) -> Floats:
+            found = self.cache.result(self.runs[cell])
+            both = np.stack([found.scores, found.decisions], axis=1)
+            return by_sample(self.runs[cell], both)[None]
+
+        return self._once(("change", data, model, to, orders), compare)
 
     # -- pictures ---------------------------------------------------------------------------
 
@@ -418,16 +413,15 @@ class Study:
         ----------
         measure : str
             A name in `efcml.measures.MEASURES`, or "rules".
-        data : str, optional
-            One data set; all of them if not given.
-        models : str or sequence of str, optional
+        data, models : str, optional
+            One data set, one model or a list; all of them if not given.
         window : int, optional
             The measure of the last so many rows; of all rows so far if not given.
         ax : Axes, optional
             For one data set.
         """
         wanted = self.models if models is None else listed(models)
-        names = [choose(name, self.models, "model") for name in wanted]
+        names = [self._model(name) for name in wanted]
         every = data is None and ax is None
         sets = self.data if every else [choose(data, self.data, "data set")]
         return pictures.draw_study(self, measure, sets, names, window=window, ax=ax)
@@ -441,9 +435,8 @@ class Study:
         ax: Axes | None = None,
     ) -> Axes:
         """Draw all differences to one model with their intervals; return the Axes."""
-        number = self.comparisons((measure,)) if comparisons is None else comparisons
-        to = choose(to, self.models, "model")
-        return pictures.draw_study_differences(self, measure, to, number, ax=ax)
+        found = self.intervals(measure, to=to, comparisons=comparisons)
+        return pictures.draw_study_differences(found, measure, ax=ax)
 
     # -- words ------------------------------------------------------------------------------
 
@@ -464,58 +457,15 @@ class Study:
 
     def readable(self, measures: Names = USUAL) -> pd.DataFrame:
         """Return the table as words, with the differences to the first model beside it."""
-        measures, first = listed(measures), self.models[0]
-        frame = self.table(measures)
-        number = self.comparisons(measures)
-        shown = pd.DataFrame(index=frame.index)
+        measures, frame = listed(measures), self.table(measures)
         formats = dict.fromkeys(measures, "{:.4f}") | {"rules": "{:.1f}", "ms_per_sample": "{:.2g}"}
-        for name, words in formats.items():
-            shown[notes.title(name)] = frame[name].map(words.format)
-        for name in measures if len(self.models) > 1 else ():
-            shown[f"{notes.title(name)} minus {first}"] = [
-                "-"
-                if model == first or not self.orders_of(data, model, first)
-                else self.interval(data, model, first, name, number).in_points()
-                for data, model in frame.index
-            ]
-        return shown
-
-    def settings(self) -> pd.DataFrame:
-        """Return what is not the same in all models, a line for each."""
-        lines = {name: variant.settings() for name, variant in self.variants.items()}
-        frame = pd.DataFrame.from_dict(lines, orient="index", dtype=object)
-        differs = [name for name in frame if frame[name].map(repr).nunique() > 1]
-        return frame[list(dict.fromkeys(["class", *differs]))].rename_axis("model").fillna("")
-
-    def summary(self, measures: Names = USUAL) -> Facts:
-        """Return everything that a script could want to know."""
-        return {
-            "runs": self.total,
-            "done": self.done,
-            "orders": list(self.orders),
-            "seed": self.seed,
-            "models": {name: variant.settings() for name, variant in self.variants.items()},
-            "data": {name: one.fingerprint for name, one in self.sets.items()},
-            "table": self.table(measures).reset_index().to_dict("records"),
-            "differences": self.difference_lines(measures).to_dict("records"),
-            "notes": self.notes(measures),
-            "method": provenance.method(),
-            "versions": provenance.versions(),
-            "version": provenance.versions()["efcml"],
-        }
-
-    def difference_lines(self, measures: Names = USUAL) -> pd.DataFrame:
-        """Return one line per data set, model and measure: the difference to the first model."""
-        first, number = self.models[0], self.comparisons(measures)
-        lines = [
-            {"data": data, "model": model, "to": first, "measure": measure}
-            | self.interval(data, model, first, measure, number)._asdict()
-            | {"comparisons": number}
-            for data, model in self.pairs()
-            if self.orders_of(data, model, first)
-            for measure in listed(measures)
-        ]
-        return pd.DataFrame(lines)
+        shown = pd.DataFrame({notes.title(n): frame[n].map(formats[n].format) for n in formats})
+        if any(self.orders_of(*pair, self.models[0]) for pair in self.pairs()):
+            found = self.intervals(measures)
+            cells = found.apply(lambda line: Interval(*line).in_points(), axis=1).unstack("measure")
+            for name in measures:
+                shown[f"{notes.title(name)} minus {self.models[0]}"] = cells[name]
+        return shown.fillna("-")
 
     def to_text(self, measures: Names = USUAL) -> str:
         """Return table and notes as text."""
@@ -533,9 +483,13 @@ class Study:
         return as_html(self)
 
 
-def common_samples(tables: Iterable[Floats]) -> list[Floats]:
+def by_sample(run: Run, values: Floats) -> Floats:
+    """Return values that came in the order of a run, in the order of the file."""
+    return values[np.argsort(run.stream_rows)]
+
+
+def common_samples(tables: list[Floats]) -> list[Floats]:
     """Cut tables of shape (orders, samples, ...) to the last samples, which all have."""
-    tables = list(tables)
     n = min(table.shape[1] for table in tables)
     return [table[:, table.shape[1] - n :] for table in tables]
 

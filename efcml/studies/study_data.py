@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
 BLOCK = 50  # rows that are drawn together where neighbours belong together
 IN_TIME = ("mediamill",)  # published sets whose neighbouring rows belong together
-PAIR = 2  # X and Y
 
 
 @dataclass(eq=False)
@@ -91,28 +90,18 @@ def shuffle_seed(order: int, seed: int) -> int:
 
 
 def read_data(data: Any) -> dict[str, StudyData]:
-    """Return the data sets of a study by name.
-
-    Parameters
-    ----------
-    data : name, Dataset, (X, Y), or several of these in a list, or by name in a mapping
-    """
+    """Return data sets by name: of a name, a Dataset, (X, Y), or several in a list or mapping."""
     if isinstance(data, Mapping):
         found = [read_one(one, name) for name, one in data.items()]
-    elif isinstance(data, str | Dataset) or is_pair(data) or is_table(data):
-        found = [read_one(data)]
-    elif isinstance(data, Sequence):
+    elif isinstance(data, list) or (isinstance(data, tuple) and not is_pair(data)):
         found = [read_one(one) for one in data]
     else:
-        raise TypeError(f"data is of type {type(data).__name__}: {HELP}")
+        found = [read_one(data)]
     if not found:
         raise ValueError("there is no data: give at least one data set.")
     help = 'name them, as in {"first": (X, Y), "second": (X2, Y2)}'
     refuse_twice([one.name for one in found], "data sets", help)
     return {one.name: one for one in found}
-
-
-HELP = "give names of data sets, datasets, or pairs (X, Y)."
 
 
 def read_one(one: Any, name: str | None = None) -> StudyData:
@@ -125,40 +114,30 @@ def read_one(one: Any, name: str | None = None) -> StudyData:
         return StudyData(str(name or one.name), one)
     if is_pair(one):
         return read_pair(one[0], one[1], str(name or "data"))
-    if is_table(one):
+    if hasattr(one, "shape"):
         raise TypeError(
             "a table alone does not say which columns are labels: give (X, Y), or"
             " datasets.from_frame(table, labels)."
         )
-    raise TypeError(f"{one!r:.60} is no data set: {HELP}")
+    raise TypeError(f"{one!r:.60} is no data set: give names, datasets, or pairs (X, Y).")
+
+
+def is_pair(one: Any) -> bool:
+    """Tell whether something is a pair of features and labels: tables, or lists of rows."""
+    return (
+        isinstance(one, tuple)
+        and len(one) == 2
+        and all(hasattr(part, "shape") or isinstance(part, list) for part in one)
+    )
 
 
 def read_pair(X: Any, Y: Any, name: str) -> StudyData:
     """Return a data set of features and labels; data frames and sparse rows stay what they are."""
     X = X.tocsr() if is_sparse(X) else X
     frame = X if hasattr(X, "iloc") or is_sparse(X) else None
-    if frame is not None and not holds_numbers(frame):
+    words = is_sparse(X) or (
+        frame is not None and len(frame.select_dtypes(exclude=["number", "bool"]).columns)
+    )
+    if words:
         X = np.arange(X.shape[0], dtype=float)[:, None]  # numbers of rows: nobody learns them
     return StudyData(name, datasets.from_arrays(X, Y, name=name), frame=frame)
-
-
-def holds_numbers(frame: Any) -> bool:
-    """Tell whether a table is a data frame of numbers alone."""
-    others = hasattr(frame, "select_dtypes") and frame.select_dtypes(exclude=["number", "bool"])
-    return others is not False and not len(others.columns)
-
-
-def is_table(one: Any) -> bool:
-    """Tell whether something is an array or a DataFrame."""
-    return hasattr(one, "shape") and hasattr(one, "__getitem__")
-
-
-def is_pair(one: Any) -> bool:
-    """Tell whether something is a pair of features and labels."""
-    whole = isinstance(one, tuple) and len(one) == PAIR
-    return whole and all(is_table(part) or is_rows(part) or is_sparse(part) for part in one)
-
-
-def is_rows(part: Any) -> bool:
-    """Tell whether something is a list of rows."""
-    return isinstance(part, list) and bool(part) and isinstance(part[0], list | tuple | float | int)

@@ -61,47 +61,38 @@ class Variant:
 
     def check(self, name: str) -> None:
         """Refuse what cannot be run, before anything is."""
-        methods = LEARNS if self.learn else ANSWERS
+        kind, last, start = type(self.model).__name__, last_step(self.model), self.start
         if isinstance(self.model, type):
             raise TypeError(f"{name!r} is the class {self.model.__name__}: give a model of it.")
-        last = last_step(self.model)
-        if not any(hasattr(last, method) for method in methods):
-            kind = type(self.model).__name__
+        if not any(hasattr(last, method) for method in (LEARNS if self.learn else ANSWERS)):
             raise TypeError(
                 f"{name!r} is no model that learns from a stream but of type {kind}: give one with"
                 " partial_fit or learn_one."
             )
         check_whole(f"delay of {name!r}", self.delay, least=0)
-        self._check_start(name)
-        if self.active is not None:
-            self._check_active(name)
-
-    def _check_start(self, name: str) -> None:
-        start = self.start
-        whole = is_whole(start) and start >= 1  # type: ignore[operator]
+        whole = isinstance(start, Integral) and not isinstance(start, bool) and start >= 1
         if start is not None and not whole and not is_share(start):
             raise ValueError(
                 f"start of {name!r} must be a number of rows, or a share between 0 and 1; got"
                 f" {start!r}."
             )
-
-    def _check_active(self, name: str) -> None:
+        if self.active is None:
+            return
         if not all(hasattr(self.active, option) for option in ASKING):
-            kind = type(self.active).__name__
-            raise TypeError(f"active of {name!r} must be an ActiveLearner; got {kind}.")
+            asks = type(self.active).__name__
+            raise TypeError(f"active of {name!r} must be an ActiveLearner; got {asks}.")
         if self.delay or not self.learn:
             raise ValueError(f"{name!r} asks for labels: leave delay and learn as they are.")
-        if not hasattr(last_step(self.model), "begin_stream"):
-            kind = type(self.model).__name__
+        if not hasattr(last, "begin_stream"):
             raise TypeError(f"{name!r} asks for labels: that needs an EFCMLClassifier, not {kind}.")
 
     def settings(self) -> Facts:
-        """Return everything that is set, for people: the class, its parameters, and the options."""
+        """Return everything that is set as JSON can hold it; of what it cannot hold, the text."""
         given = self.model.get_params() if hasattr(self.model, "get_params") else {}
-        asks = None if self.active is None else describe_active(self.active)
-        options = {"active": asks, "delay": self.delay, "start": self.start, "learn": self.learn}
-        found = {"class": type(self.model).__name__} | given | options
-        return {name: readable(value) for name, value in found.items()}
+        found = {"class": type(self.model).__name__} | given | vars(self)
+        if self.active is not None:
+            found["active"] = describe_active(self.active)
+        return {name: readable(found[name]) for name in found if name != "model"}
 
 
 def readable(value: Any) -> Any:
@@ -110,20 +101,10 @@ def readable(value: Any) -> Any:
         return {str(name): readable(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [readable(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if isinstance(value, np.generic) else value
     plain = value is None or isinstance(value, str | int | bool)
-    return value if plain or (isinstance(value, float) and isfinite(value)) else text_of(value)
-
-
-def text_of(value: Any) -> str:
-    """Return the text of a value without its place in memory, which is another one every time."""
-    return ADDRESS.sub("", repr(value))
-
-
-def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    plain = plain or (isinstance(value, float) and isfinite(value))
+    return value if plain else ADDRESS.sub("", repr(value))
 
 
 def is_share(value: Any) -> bool:
@@ -131,17 +112,10 @@ def is_share(value: Any) -> bool:
     return isinstance(value, Real) and 0.0 < float(value) < 1.0
 
 
-# -- names ----------------------------------------------------------------------------------
-
-
 def read_variants(models: Any, axes: Mapping[str, Any]) -> dict[str, Variant]:
     """Return all lines of a study by name: every model, with every value of every axis.
 
-    Parameters
-    ----------
-    models : mapping of str to model or Variant, or iterable of (str, model)
-    axes : mapping of str to value or list of values
-        Some of the options of `Variant` besides the model.
+    ``axes`` are some of the options of `Variant` besides the model, each a value or a list.
     """
     axes = {key: values if isinstance(values, list) else [values] for key, values in axes.items()}
     for key, values in axes.items():
@@ -152,7 +126,7 @@ def read_variants(models: Any, axes: Mapping[str, Any]) -> dict[str, Variant]:
         variant = model if isinstance(model, Variant) else Variant(model)
         for values in product(*axes.values()):
             given = dict(zip(axes, values, strict=True))
-            words = [tell(key, given[key]) for key in axes if len(axes[key]) > 1]
+            words = [in_words(key, given[key]) for key in axes if len(axes[key]) > 1]
             found.append((", ".join([name, *words]), replace(variant, **given)))
     refuse_twice([name for name, _ in found], "variants", "give each one a name of its own")
     for name, variant in found:
@@ -162,12 +136,8 @@ def read_variants(models: Any, axes: Mapping[str, Any]) -> dict[str, Variant]:
 
 def name_models(models: Any) -> list[tuple[str, Any]]:
     """Return names and models, as they were given."""
-    if isinstance(models, Mapping):
-        pairs = list(models.items())
-    elif isinstance(models, Iterable) and not isinstance(models, str):
-        pairs = list(models)
-    else:
-        pairs = [models]
+    several = isinstance(models, Iterable) and not isinstance(models, str)
+    pairs = list(models.items() if isinstance(models, Mapping) else models if several else [models])
     if not pairs:
         raise ValueError("there are no models: give at least one, with its name.")
     if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
@@ -185,33 +155,27 @@ def refuse_twice(names: list[str], what: str, help: str) -> None:
         raise ValueError(f"two {what} are named {twice[0]!r}: {help}.")
 
 
-def tell(axis: str, value: Any) -> str:
+def in_words(axis: str, value: Any) -> str:
     """Return a value of an axis in words.
 
     Examples
     --------
-    >>> tell("delay", 20), tell("start", 0.1), tell("learn", False), tell("active", None)
-    ('20 rows late', 'start of 10 %', 'static', 'all labels')
+    >>> in_words("delay", 20), in_words("start", 0.1), in_words("learn", False)
+    ('20 rows late', 'start of 10 %', 'static')
     """
-    if axis == "active":
-        return "all labels" if value is None else tell_active(value)
     if axis == "delay":
         return f"{value} rows late" if value else "in time"
+    if axis == "learn":
+        return "learning" if value else "static"
     if axis == "start":
-        if value is None:
-            return "usual start"
-        return f"start of {100 * value:g} %" if is_share(value) else f"start of {value} rows"
-    return "learning" if value else "static"
-
-
-def tell_active(active: Any) -> str:
-    """Return budget and criteria of an active learner in words."""
-    if not hasattr(active, "budget"):
-        return repr(active)
+        share = f"{100 * value:g} %" if is_share(value) else f"{value} rows"
+        return "usual start" if value is None else f"start of {share}"
+    if value is None or not hasattr(value, "budget"):
+        return "all labels" if value is None else repr(value)
     from efcml.active.criteria import USUAL
 
-    criteria = "" if tuple(active.criteria) == tuple(USUAL) else f" by {'+'.join(active.criteria)}"
-    return f"{100 * active.budget:g} % of {active.unit}{criteria}"
+    criteria = "" if tuple(value.criteria) == tuple(USUAL) else f" by {'+'.join(value.criteria)}"
+    return f"{100 * value.budget:g} % of {value.unit}{criteria}"
 
 
 def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:

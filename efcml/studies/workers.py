@@ -26,7 +26,7 @@ from efcml.studies.runs import Run, RunCache, Table, do_runs, write_record
 from efcml.support.blas import blas_pools
 from efcml.support.checks import check_backend
 from efcml.support.extras import extra_for
-from efcml.support.progress import in_words, progress_bar
+from efcml.support.progress import busy, in_words, progress_bar, repeated, ticking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Progress: TypeAlias = bool | Callable[[str], object] | None
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
-LOOK_EVERY = 0.5  # seconds between two looks at what is done
+LOOK_EVERY = 0.5  # seconds between two looks at a cluster, or at the process that started this one
 LINE_EVERY = 30.0  # seconds between two lines in a log
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds without any worker of a cluster before giving up
@@ -72,13 +72,17 @@ def complete(
 
     batches = in_batches(missing, effective_n_jobs(jobs) if dask is None else 1)
     try:
+        if dask is None:
+            with busy(
+                "compiling, if it is the first time", False if callable(progress) else progress
+            ):
+                compile_before(missing)
         with followed(title, len(missing), done, progress):
-            if dask is not None:
+            if dask is None:
+                run_local(batches, cache.folder, jobs)
+            else:
                 for facts, result in run_dask(batches, dask):
                     write_record(cache.folder, facts, result)
-            else:
-                compile_before(missing)
-                run_local(batches, cache.folder, jobs)
     except KeyboardInterrupt:
         raise RunsInterrupted(f"after {done()} of {len(missing)} runs") from None
 
@@ -113,34 +117,18 @@ def compile_before(runs: Sequence[Run]) -> None:
 @contextmanager
 def followed(title: str, total: int, done: Callable[[], int], progress: Progress) -> Iterator[None]:
     """Show how far runs are while the block runs: by a bar, or by a line now and then."""
-    show = None if callable(progress) else progress
-    bar = progress_bar(total, title, unit="run", show=show, bar_format=BAR, smoothing=0)
-    ended, begin = threading.Event(), time.monotonic()
-
-    def draw() -> None:
-        while not ended.wait(LOOK_EVERY):
-            bar.n = done()
-            if time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
-                bar.refresh()
-
-    def write(say: Callable[[str], object]) -> None:
-        while not ended.wait(LINE_EVERY):
-            say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
-
-    clock: threading.Thread | None = None
-    if callable(progress):
-        clock = threading.Thread(target=write, args=(progress,), daemon=True)
-    elif not bar.disable:
-        clock = threading.Thread(target=draw, daemon=True)
-    with bar:
-        if clock is not None:
-            clock.start()
-        try:
+    if not callable(progress):
+        bar = progress_bar(total, title, unit="run", show=progress, bar_format=BAR, smoothing=0)
+        with bar, ticking(bar, done):
             yield
-        finally:
-            ended.set()
-            if clock is not None:
-                clock.join()
+        return
+    say, begin = progress, time.monotonic()
+
+    def tell() -> None:
+        say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
+
+    with repeated(tell, LINE_EVERY):
+        yield
 
 
 # -- processes of this machine --------------------------------------------------------------
@@ -204,14 +192,19 @@ def end_with(parent: int) -> None:
 def run_dask(batches: Sequence[Sequence[Run]], address: Any) -> Iterator[Any]:
     """Yield records from a cluster: the address of a scheduler, a cluster or a client."""
     tables = {run.table.key: run.table for batch in batches for run in batch}
+    nothing = Table(None, None)
+    parts = [
+        [(replace(run, table=nothing), run.table.key, run.key) for run in batch]
+        for batch in batches
+    ]
     with connected(address) as client:
         with warnings.catch_warnings():
             # Data that were scattered instead would be gone with the workers that hold them.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             shared = client.submit(as_it_is, tables, pure=False)
             futures = [
-                client.submit(run_on_worker, without_table(batch), __version__, shared, pure=False)
-                for batch in batches
+                client.submit(run_on_worker, part, __version__, shared, pure=False)
+                for part in parts
             ]
         try:
             for future in finished(client, futures):
@@ -220,19 +213,13 @@ def run_dask(batches: Sequence[Sequence[Run]], address: Any) -> Iterator[Any]:
             client.cancel([*futures, shared])
 
 
-def without_table(batch: Sequence[Run]) -> list[tuple[Run, str, str]]:
-    """Return runs without their rows, with the keys of the rows and of the run."""
-    nothing = Table(None, None)
-    return [(replace(run, table=nothing), run.table.key, run.key) for run in batch]
-
-
 def as_it_is(value: Any) -> Any:
     """Return the value; what a worker keeps for all of its tasks."""
     return value
 
 
 def run_on_worker(batch: list[tuple[Run, str, str]], version: str, tables: Any) -> list[Any]:
-    """Do a batch on a worker of a cluster; return its records."""
+    """Do a batch on a worker of a cluster; return its records, by the keys that were given."""
     if version != __version__:
         raise RuntimeError(
             f"a Dask worker has efcml {__version__}, this was started with {version}:"
@@ -241,10 +228,9 @@ def run_on_worker(batch: list[tuple[Run, str, str]], version: str, tables: Any) 
     # For good: a thread that puts the number back would change it for the worker's other threads.
     for pool in blas_pools():
         pool.set_num_threads(1)
-    runs = [replace(run, table=tables[table]) for run, table, _ in batch]
-    keys = [key for *_, key in batch]
-    records = zip(do_runs(runs), keys, strict=True)
-    return [(facts | {"key": key}, result) for (facts, result), key in records]
+    records = do_runs([replace(run, table=tables[table]) for run, table, _ in batch])
+    pairs = zip(records, batch, strict=True)
+    return [(facts | {"key": key}, result) for (facts, result), (*_, key) in pairs]
 
 
 @contextmanager
@@ -280,7 +266,8 @@ def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
             yield ready.get(timeout=LOOK_EVERY)
             left, alone_since = left - 1, None
         except queue.Empty:
-            alone_since = None if has_workers(client) else alone_since or time.monotonic()
+            with explained():
+                alone_since = None if client.nthreads() else alone_since or time.monotonic()
             if alone_since is not None and time.monotonic() - alone_since >= PATIENCE:
                 raise RuntimeError(
                     f"the Dask cluster had no worker for {PATIENCE:g} seconds: start some with"
@@ -288,22 +275,19 @@ def finished(client: Client, futures: Sequence[Future]) -> Iterator[Future]:
                 ) from None
 
 
-def has_workers(client: Client) -> bool:
-    """Tell whether the cluster has workers now."""
-    try:
-        return bool(client.nthreads())
-    except OSError as error:
-        raise lost(error) from None
-
-
 def result_of(future: Future) -> Any:
     """Return what a finished task gave, or raise in one line why it gave nothing."""
+    with explained():
+        return future.result()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Say in one line what is wrong with a cluster."""
     from distributed import CancelledError, KilledWorker
 
     try:
-        return future.result()
-    except CancelledError as error:
-        raise lost(error) from None
+        yield
     except KilledWorker:
         raise RuntimeError(
             "a task ended every worker that tried it, perhaps for want of memory:"
@@ -314,9 +298,8 @@ def result_of(future: Future) -> Any:
             f"the Dask cluster lacks a package ({error}): install efcml {__version__} for the"
             " scheduler and the workers."
         ) from None
-
-
-def lost(error: BaseException) -> RuntimeError:
-    """Return the error for a scheduler that is gone."""
-    reason = str(error).partition("\n")[0]
-    return RuntimeError(f"the Dask scheduler was lost ({reason}): try again when it is back.")
+    except (CancelledError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RuntimeError(
+            f"the Dask scheduler was lost ({reason}): try again when it is back."
+        ) from None

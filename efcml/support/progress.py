@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-from typing import Any
+
+TICK = 0.5  # seconds between two looks at what is done
 
 
 def progress_bar(
@@ -37,6 +42,47 @@ def progress_bar(
     from tqdm import tqdm
 
     return tqdm(**options)
+
+
+@contextmanager
+def busy(what: str, show: bool | None = None) -> Iterator[None]:
+    """Show what is done and for how long, where nobody knows how long it takes."""
+    with (
+        progress_bar(None, what, show=show, bar_format="{desc} [{elapsed}]") as bar,
+        ticking(bar, lambda: bar.n),
+    ):
+        yield
+
+
+@contextmanager
+def ticking(bar: tqdm, done: Callable[[], int]) -> Iterator[None]:
+    """Draw a bar anew now and then while the block runs: its clock goes on."""
+
+    def draw() -> None:
+        bar.n = done()
+        if time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
+            bar.refresh()
+
+    with nullcontext() if bar.disable else repeated(draw, TICK):
+        yield
+
+
+@contextmanager
+def repeated(call: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call a function every so many seconds while the block runs."""
+    ended = threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(seconds):
+            call()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def tell(text: str) -> None:

@@ -53,7 +53,6 @@ PAIRS = (
     "correlation x 10 + bandwidth 2p",
     "L1 .01 + prior 1",
     "L1 .1 + prior 1",
-    "L1 .1 + step at every row",
     "no merging + input space",
     "no cases + no correlation",
     "no cases + bandwidth 1 (paper)",

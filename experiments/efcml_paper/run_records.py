@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from efcml.rivals import MODELS, make_model
 from efcml.studies import provenance
 from efcml.support.folders import read_lines, replacing
+from efcml.support.states import to_plain
 
 NEEDED = {"key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions"}
 STEPS = 254  # fineness of shares; means over samples come out right to some .0001
@@ -65,7 +67,7 @@ class Records:
         known = json.loads(path.read_text()) if path.exists() else {}
         if method not in known:
             with replacing(path) as file:
-                text = json.dumps(known | {method: provenance.defaults()}, indent=1)
+                text = json.dumps(known | {method: defaults()}, indent=1)
                 file.write(text.encode() + b"\n")
 
 
@@ -108,3 +110,11 @@ def unpack_shares(text):
     """Return what `pack_shares` was given, within half a step."""
     steps = unpack(text, "u1").astype(float)
     return np.where(steps == 0, np.nan, (steps - 1) / STEPS)
+
+
+def defaults():
+    """Return all parameters of all models where nothing is set, as JSON can hold them."""
+    return {
+        name: {key: to_plain(value) for key, value in make_model(name).get_params().items()}
+        for name in MODELS
+    }

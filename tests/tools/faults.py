@@ -158,7 +158,7 @@ events-of-a-resumed-run cli/stream.py
 predictions-misnumbered cli/run.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
 orders-sorted-backwards studies/study.py
-    table[np.argsort(row)] for table, row => table[np.argsort(np.argsort(row))] for table, row
+    return values[np.argsort(run.stream_rows)] => return values[run.stream_rows.argsort().argsort()]
 orders-share-a-model studies/runs.py
     fitted = model if one is runs[-1] else copy_fitted(model) => fitted = model
 winner-among-ties tuning/result.py
