@@ -17,7 +17,7 @@ import numpy as np
 from efcml._jit import driver, kernel
 
 ERRORS, LABELS = 0, 1  # entries of `last`
-ROWS, DELAY = 0, 1  # entries of `clock`
+ROWS, DELAY, LEARNED_AT = 0, 1, 2  # entries of `clock`
 REMEMBERED = 16  # rows of the past; where labels come later than that, evenly spread ones
 WEIGHT, ERROR, GAIN, SPREAD = 0, 1, 2, 3  # entries of `tally`: rows, their errors; sums of phi
 FADES = (0.0, 0.8)  # what a row leaves of the last errors and labels, two ways to remember them
@@ -95,7 +95,8 @@ def find_coefficients(moments, targets, tally, delay, S, c):
     spread, error = 1.0, 1.0
     if tally[WEIGHT] > 0.0:
         spread, error = moments[0, 0] / tally[WEIGHT], tally[ERROR] / tally[WEIGHT]
-    trust_held, time_held = TRUST_HELD * spread + TINY, TIME_HELD * error + TINY
+    trust_held = TRUST_HELD * spread + TINY
+    time_held = TIME_HELD * error + TINY
     for first in range(2):  # the second time only if c_0 is at a limit; the others make the best
         for i in range(c.shape[0]):
             for j in range(i + 1):
@@ -234,11 +235,11 @@ def answer_temporal(scores, ahead, temporal, out):
 
 
 @driver
-def follow_temporal(scores, Y, weights, own, gone_by, temporal, out):
+def follow_temporal(scores, Y, weights, own, late, temporal, out):
     """Answer rows that follow each other, and learn each before the next.
 
     ``own``: the labels of the rows have been counted in the frequencies, and are taken out first.
-    Rows that have gone by already are as old as the delay.
+    ``late``: how many rows went by since they did, -1 if they have not gone by yet.
     """
     moments, targets, tally, losses, last, ago, past, past_ago, past_row, clock, ones, seen = (
         temporal
@@ -255,10 +256,11 @@ def follow_temporal(scores, Y, weights, own, gone_by, temporal, out):
             if own and known:
                 ones[k] -= weight * Y[t, k]
                 seen[k] -= weight
-        if not gone_by:
+        if late < 0:
             pass_row(last, ago, past, past_ago, past_row, clock)
-        row = clock[ROWS] - 1 - delay  # before it what was known then is what the answer went by
-        slot = find_past(row, past_row, delay)
+        # What was known before this row is what the answer went by.
+        row = clock[ROWS] - 1 - (delay if late < 0 else late)
+        slot = find_past(row, past_row, delay) if late <= 2 * delay + 1 else -1
         trust, phi = find_coefficients(moments, targets, tally, delay, S, c)
         find_shares(losses, shares, plain)
         known_then = past[max(slot, 0)]
@@ -291,7 +293,7 @@ def follow_temporal(scores, Y, weights, own, gone_by, temporal, out):
                     k, y, s, f[k], left[k], weight, answers, known_then, x, moments, targets, tally,
                     losses,
                 )  # fmt: skip
-            note_label(k, y, s, f[k], 1 + (delay if gone_by else 0), phi, last, ago)
+            note_label(k, y, s, f[k], 1 + max(late, 0), phi, last, ago)
             ones[k] += weight * y
             seen[k] += weight
         least = min(losses[0], min(losses[1], losses[2]))

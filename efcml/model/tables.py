@@ -127,7 +127,7 @@ ago i8 K: rows since the label was known
 past f8 n 2 2 K: `last` as it was before some of the last rows
 past_ago i8 n K: likewise, `ago`
 past_row i8 n: which row + 1, or 0
-clock i8 2: rows that went by; rows between an answer and its labels
+clock i8 3: rows that went by; rows between an answer and its labels, now and as was learned
 ones f8 K: rows that had the label
 seen f8 K: rows that knew it
 """)

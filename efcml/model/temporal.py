@@ -5,11 +5,14 @@ import numpy as np
 from efcml.kernels.temporal import (
     DELAY,
     ERRORS,
+    GAIN,
     LABELS,
+    LEARNED_AT,
     LOSSES_KEPT,
     NEVER,
     REMEMBERED,
     ROWS,
+    SPREAD,
     WEIGHT,
     answer_temporal,
     find_coefficients,
@@ -32,7 +35,7 @@ class TemporalStage(ArrayStage):
     def __init__(self, n_features, n_labels):
         self.arrays = Temporal(**TEMPORAL.allocate(self.sizes_of(n_labels)))
         self.arrays.ago[:] = NEVER
-        self.gone_by = False
+        self.late = -1  # rows since a row that was passed, -1 for the next one
 
     @staticmethod
     def sizes_of(K):
@@ -42,9 +45,22 @@ class TemporalStage(ArrayStage):
     def come_late(self, delay, *, gone_by):
         """Say how many rows lie between an answer and its labels, for all rows that follow.
 
-        ``gone_by``: they were passed before.
+        ``gone_by``: they were passed before, and come when somebody answers. Then about the median
+        of their delays is followed.
         """
-        self.arrays.clock[DELAY], self.gone_by = delay, gone_by
+        clock, self.late = self.arrays.clock, delay if gone_by else -1
+        step = 1 + int(clock[DELAY]) // 8
+        usual = clock[DELAY] + np.clip(delay - clock[DELAY], -step, step) if gone_by else delay
+        if usual > 2 * clock[LEARNED_AT] + 1:
+            self._forget_time()
+            clock[LEARNED_AT] = usual
+        clock[DELAY] = usual
+
+    def _forget_time(self):
+        """Begin anew about time: what the last rows tell says nothing of what much older ones do."""
+        a = self.arrays
+        a.moments[1:], a.moments[:, 1:], a.targets[1:] = 0.0, 0.0, 0.0
+        a.losses[2], a.tally[[GAIN, SPREAD]] = a.losses.max(), 0.0
 
     def begin(self, rows, scores, Y, weights):
         """Go through the batch as a first stream; then it is no more than a hint."""
@@ -64,7 +80,7 @@ class TemporalStage(ArrayStage):
     def _learn(self, scores, Y, weights, own, out):
         scores, Y = np.ascontiguousarray(scores), np.ascontiguousarray(Y)
         weights = np.ascontiguousarray(weights)
-        follow_temporal(scores, Y, weights, own, self.gone_by, self.arrays, out)
+        follow_temporal(scores, Y, weights, own, self.late, self.arrays, out)
 
     def answer(self, rows, scores, ahead=0):
         """Return the scores of rows that follow the last learned one."""
