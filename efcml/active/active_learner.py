@@ -238,7 +238,8 @@ class ActiveLearner:
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
         question = self._open[row]
-        learner.learn(question.x, read_answer(model, learner, y, question.labels, row))
+        Y = read_answer(model, learner, y, question.labels, row)
+        learner.learn(question.x, Y, late=self.rows - 1 - row)
         del self._open[row]
         return question
 

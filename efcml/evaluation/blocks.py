@@ -104,10 +104,11 @@ def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trac
     """Learn one block, score the rows that are ``delay`` ahead, and return the seconds."""
     low, high = block.start, block.stop
     part = Trace.for_rows(high - low, Y.shape[1])
+    part.ahead = delay
     ahead = slice(low + delay, high + delay)
     if ahead.stop <= len(X):
         part.watch(trace, ahead)
-        part.rows, part.ahead = X[ahead] if delay else None, delay
+        part.rows = X[ahead] if delay else None
     begin = time.perf_counter()
     learner.learn(X[block], Y[block], trace=part)
     seconds = time.perf_counter() - begin

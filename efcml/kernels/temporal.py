@@ -7,13 +7,18 @@ answers are made, and mixed by what each got wrong so far:
 
 l_i, v_i are the last errors y - [s] and labels y - f, of the last row and faded; t and c are those
 of least squares over all labels, held to "the score as it is".
+
+Labels may come some rows after the answer, the *delay*. Then a row teaches by what was known when
+it was answered, of which some of the last rows are remembered.
 """
 
 import numpy as np
 
 from efcml._jit import driver, kernel
 
-ERRORS, LABELS, ERRORS_BEFORE, LABELS_BEFORE = 0, 1, 2, 3  # entries of `last`
+ERRORS, LABELS = 0, 1  # entries of `last`
+ROWS, DELAY, LEARNED_AT = 0, 1, 2  # entries of `clock`
+REMEMBERED = 16  # rows of the past; where labels come later than that, evenly spread ones
 WEIGHT, ERROR, GAIN, SPREAD = 0, 1, 2, 3  # entries of `tally`: rows, their errors; sums of phi
 FADES = (0.0, 0.8)  # what a row leaves of the last errors and labels, two ways to remember them
 KEPT = 0.998  # what a row leaves of the sums of least squares
@@ -52,13 +57,46 @@ def solve_from(first, S, c):
         c[i] /= S[i, i]
 
 
+@kernel
+def stride_of(delay):
+    """Return how many rows lie between two that are remembered."""
+    return 1 + delay // (REMEMBERED - 1)
+
+
 @driver
-def find_coefficients(moments, targets, tally, S, c):
-    """Write c of a_3, held to (1, 0, ...) with c_0 within 0 and 1; return t of a_2 and phi."""
+def remember(last, ago, past, past_ago, past_row, clock):
+    """Remember what is known before the next row, if it is its turn."""
+    stride = stride_of(clock[DELAY])
+    if clock[ROWS] % stride != 0:
+        return
+    slot = (clock[ROWS] // stride) % REMEMBERED
+    past_row[slot] = clock[ROWS] + 1
+    for k in range(ago.shape[0]):
+        past_ago[slot, k] = ago[k]
+        for i in range(2):
+            for j in range(2):
+                past[slot, i, j, k] = last[i, j, k]
+
+
+@kernel
+def find_past(row, past_row, delay):
+    """Return the slot of what was known before a row, or -1."""
+    stride = stride_of(delay)
+    slot = (row // stride) % REMEMBERED
+    return slot if row >= 0 and past_row[slot] == row + 1 else -1
+
+
+@driver
+def find_coefficients(moments, targets, tally, delay, S, c):
+    """Write c of a_3, held to (1, 0, ...) with c_0 within 0 and 1; return t of a_2 and phi.
+
+    A row later, phi is left of what the last rows say.
+    """
     spread, error = 1.0, 1.0
     if tally[WEIGHT] > 0.0:
         spread, error = moments[0, 0] / tally[WEIGHT], tally[ERROR] / tally[WEIGHT]
-    trust_held, time_held = TRUST_HELD * spread + TINY, TIME_HELD * error + TINY
+    trust_held = TRUST_HELD * spread + TINY
+    time_held = TIME_HELD * error + TINY
     for first in range(2):  # the second time only if c_0 is at a limit; the others make the best
         for i in range(c.shape[0]):
             for j in range(i + 1):
@@ -74,7 +112,8 @@ def find_coefficients(moments, targets, tally, S, c):
         c[0] = clipped(c[0])
     phi = 0.0
     if tally[SPREAD] > 0.0:
-        phi = min(MOST_PHI, max(0.0, tally[GAIN] / (tally[SPREAD] + error)))
+        phi = max(0.0, tally[GAIN] / (tally[SPREAD] + error)) ** (1.0 / stride_of(delay))
+        phi = min(MOST_PHI, phi)
     return clipped((targets[0] + trust_held) / (moments[0, 0] + trust_held)), phi
 
 
@@ -131,12 +170,12 @@ def fade_sums(part, weight, moments, targets, tally, losses):
 
 
 @kernel
-def learn_label(k, y, s, f, left, weight, answers, x, moments, targets, tally, losses, last, ago):
-    """Add a known label to the sums and losses, and remember it as the last."""
+def learn_label(k, y, s, f, left, weight, answers, before, x, moments, targets, tally, losses):
+    """Add a known label to the sums and losses; ``before`` is what was known before its row."""
     x[0] = clipped(s) - f
     for i in range(2):
-        x[1 + 2 * i] = left * last[ERRORS, i, k]
-        x[2 + 2 * i] = left * last[LABELS, i, k]
+        x[1 + 2 * i] = left * before[ERRORS, i, k]
+        x[2 + 2 * i] = left * before[LABELS, i, k]
     for i in range(5):
         targets[i] += weight * x[i] * (y - f)
         for j in range(5):
@@ -145,28 +184,70 @@ def learn_label(k, y, s, f, left, weight, answers, x, moments, targets, tally, l
         wrong = y - clipped(answers[i, k])
         losses[i] += weight * wrong * wrong
     tally[ERROR] += weight * (y - clipped(answers[2, k])) ** 2
-    ago[k] = 1
+
+
+@kernel
+def note_label(k, y, s, f, gone, phi, last, ago):
+    """Let a label of ``gone`` rows before the next one be the last, if it is newer."""
+    if ago[k] <= gone:
+        return
+    left = phi ** float(ago[k] - gone - 1)
     for i in range(2):
-        fade = FADES[i]
-        last[ERRORS_BEFORE, i, k] = last[ERRORS, i, k]
-        last[LABELS_BEFORE, i, k] = last[LABELS, i, k]
-        last[ERRORS, i, k] = fade * x[1 + 2 * i] + (1.0 - fade) * (y - clipped(s))
-        last[LABELS, i, k] = fade * x[2 + 2 * i] + (1.0 - fade) * (y - f)
+        fade = FADES[i] * left
+        last[ERRORS, i, k] = fade * last[ERRORS, i, k] + (1.0 - FADES[i]) * (y - clipped(s))
+        last[LABELS, i, k] = fade * last[LABELS, i, k] + (1.0 - FADES[i]) * (y - f)
+    ago[k] = gone
+
+
+@kernel
+def pass_row(last, ago, past, past_ago, past_row, clock):
+    """Let a row go by."""
+    remember(last, ago, past, past_ago, past_row, clock)
+    clock[ROWS] += 1
+    for k in range(ago.shape[0]):
+        ago[k] = min(ago[k] + 1, NEVER)
 
 
 @driver
-def follow_temporal(scores, Y, weights, learns, own, ahead, temporal, out):
-    """Answer rows that follow each other and, if it ``learns``, learn each before the next.
+def pass_rows(count, temporal):
+    """Let rows go by of which nothing is learned."""
+    for _ in range(count):
+        pass_row(temporal[4], temporal[5], temporal[6], temporal[7], temporal[8], temporal[9])
 
-    Without, the state is only read, and later rows know less of the last ones; the first comes
-    ``ahead`` rows after the next. ``own``: the labels of the rows have been counted in the
-    frequencies, and are taken out first.
+
+@driver
+def answer_temporal(scores, ahead, temporal, out):
+    """Answer rows that follow each other, the first ``ahead`` rows after the next."""
+    moments, targets, tally, losses, last, ago, _, _, _, clock, ones, seen = temporal
+    K = ago.shape[0]
+    S, c = np.zeros((5, 5)), np.zeros(5)
+    shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros((3, K))
+    trust, phi = find_coefficients(moments, targets, tally, clock[DELAY], S, c)
+    find_shares(losses, shares, plain)
+    for t in range(scores.shape[0]):
+        for k in range(K):
+            beyond = ago[k] - 1 + t + ahead - clock[DELAY]
+            left = phi ** float(beyond) if beyond > 0 else 1.0
+            f = (ones[k] + 0.5) / (seen[k] + 1.0)
+            write_answers(k, scores[t, k], f, 1.0, trust, c, last[ERRORS], last[LABELS], answers)
+            base, added = mix(k, shares, plain, answers)
+            out[t, k] = base + left * added
+
+
+@driver
+def follow_temporal(scores, Y, weights, own, late, temporal, out):
+    """Answer rows that follow each other, and learn each before the next.
+
+    ``own``: the labels of the rows have been counted in the frequencies, and are taken out first.
+    ``late``: how many rows went by since they did, -1 if they have not gone by yet.
     """
-    moments, targets, tally, losses, last, ago, ones, seen = temporal
+    moments, targets, tally, losses, last, ago, past, past_ago, past_row, clock, ones, seen = (
+        temporal
+    )
     n, K = scores.shape
     S, c, x = np.zeros((5, 5)), np.zeros(5), np.zeros(5)
     shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros((3, K))
-    f, left = np.zeros(K), np.zeros(K)
+    f, left, delay = np.zeros(K), np.zeros(K), clock[DELAY]
     for t in range(n):
         n_known, weight = 0, weights[t]
         for k in range(K):
@@ -175,39 +256,44 @@ def follow_temporal(scores, Y, weights, learns, own, ahead, temporal, out):
             if own and known:
                 ones[k] -= weight * Y[t, k]
                 seen[k] -= weight
-        # Answer: base + phi^(h - 1) (mixture - base) by label, h rows after it was known
-        trust, phi = find_coefficients(moments, targets, tally, S, c)
+        if late < 0:
+            pass_row(last, ago, past, past_ago, past_row, clock)
+        # What was known before this row is what the answer went by.
+        row = clock[ROWS] - 1 - (delay if late < 0 else late)
+        slot = find_past(row, past_row, delay) if late <= 2 * delay + 1 else -1
+        trust, phi = find_coefficients(moments, targets, tally, delay, S, c)
         find_shares(losses, shares, plain)
+        known_then = past[max(slot, 0)]
         for k in range(K):
-            gone = ago[k] - 1 + (0 if learns else t + ahead)
-            left[k] = 1.0 if gone == 0 else phi ** float(gone)
+            left[k] = phi ** float(past_ago[slot, k] - 1) if slot >= 0 else 0.0
             f[k] = (ones[k] + 0.5) / (seen[k] + 1.0)
-            write_answers(k, scores[t, k], f[k], 1.0, trust, c, last[ERRORS], last[LABELS], answers)
+            s, errors, labels = scores[t, k], known_then[ERRORS], known_then[LABELS]
+            write_answers(k, s, f[k], 1.0, trust, c, errors, labels, answers)
             base, added = mix(k, shares, plain, answers)
             out[t, k] = base + left[k] * added
-        if not learns:
-            continue
         if n_known == 0 or weight == 0.0:
-            for k in range(K):
-                ago[k] = min(ago[k] + 1, NEVER)
             continue
-        fade_sums(n_known / K, weight, moments, targets, tally, losses)
+        if slot >= 0:
+            fade_sums(n_known / K, weight, moments, targets, tally, losses)
+        earlier = find_past(row - stride_of(delay), past_row, delay)
         for k in range(K):
             y, s = Y[t, k], scores[t, k]
             if np.isnan(y):
-                ago[k] = min(ago[k] + 1, NEVER)
                 continue
-            if shares[2] > 0.0 and ago[k] == 1:  # what time would have said a row later
-                before = last[ERRORS_BEFORE], last[LABELS_BEFORE]
-                write_answers(k, s, f[k], 1.0, trust, c, before[0], before[1], answers)
+            if slot >= 0 and earlier >= 0 and shares[2] > 0.0 and past_ago[slot, k] == 1:
+                before = past[earlier]  # what time would have said some rows later
+                write_answers(k, s, f[k], 1.0, trust, c, before[ERRORS], before[LABELS], answers)
                 base, added = mix(k, shares, plain, answers)
                 tally[GAIN] += added * (y - base)
                 tally[SPREAD] += added * added
-            write_answers(k, s, f[k], left[k], trust, c, last[ERRORS], last[LABELS], answers)
-            learn_label(
-                k, y, s, f[k], left[k], weight, answers, x, moments, targets, tally, losses,
-                last, ago,
-            )  # fmt: skip
+            if slot >= 0:
+                errors, labels = known_then[ERRORS], known_then[LABELS]
+                write_answers(k, s, f[k], left[k], trust, c, errors, labels, answers)
+                learn_label(
+                    k, y, s, f[k], left[k], weight, answers, known_then, x, moments, targets, tally,
+                    losses,
+                )  # fmt: skip
+            note_label(k, y, s, f[k], 1 + max(late, 0), phi, last, ago)
             ones[k] += weight * y
             seen[k] += weight
         least = min(losses[0], min(losses[1], losses[2]))

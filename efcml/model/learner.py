@@ -170,16 +170,27 @@ class Learner(Guarded):
     @quick_compiling()
     @one_blas_thread()
     def learn(
-        self, X: Floats, Y: Floats, trace: Trace | None = None, weights: Floats | None = None
+        self,
+        X: Floats,
+        Y: Floats,
+        trace: Trace | None = None,
+        weights: Floats | None = None,
+        *,
+        late: int | None = None,
     ) -> Self:
         """Learn rows in order; any split into calls gives the same state.
 
-        ``weights`` are above 0, one for each row; rows of a warm-up cannot have any.
+        ``weights`` are above 0, one for each row; rows of a warm-up cannot have any. ``late`` is
+        for a row that was passed (`pass_rows`): how many rows were passed since.
 
         A trace gets what is said of every row before it is learned, or of the other rows that it
         brings. An interrupt takes effect between two blocks of rows.
         """
         start = 0 if self.fitted else self._hold(X, Y, trace)
+        delay = (0 if trace is None else trace.ahead) if late is None else late
+        for stage in self.stages:
+            if hasattr(stage, "come_late"):
+                stage.come_late(delay, gone_by=late is not None)
         weights = np.ones(len(X)) if weights is None else weights
         clipped = np.zeros(self.n_features)
 

@@ -17,6 +17,7 @@ from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, TEMPORAL, WATCH
+from efcml.model.temporal import TemporalStage
 from efcml.model.warm_start import EVIDENCE
 from efcml.support.facts import WHOLE, check_all, check_numbers, take
 from efcml.support.states import from_plain, nest
@@ -86,7 +87,7 @@ def shapes_of_state(facts: Facts) -> Shapes:
         if params.follows:
             parts["recent"] = CASES.shapes({"m": RECENT, "p": p, "K": K})
     if params.time:
-        parts["temporal"] = TEMPORAL.shapes({"K": K})
+        parts["temporal"] = TEMPORAL.shapes(TemporalStage.sizes_of(K))
     if facts["layered"]:
         parts["labels"] = LABELS.shapes(LabelLayer.sizes_of(K))
     if params.scaling == "follow":
@@ -113,8 +114,9 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])
             check_all(size <= most, "there are more cases than there is room for")
     if "temporal/ago" in arrays:
-        ago = arrays["temporal/ago"]
-        check_all((ago >= 1) & (ago <= temporal.NEVER), "a label was known at no time that can be")
+        for ago in (arrays["temporal/ago"], arrays["temporal/past_ago"]):
+            good = (ago >= 0) & (ago <= temporal.NEVER)
+            check_all(good, "a label was known at no time that can be")
     if "watch/count" in arrays:
         doubt, held = arrays["watch/count"][[watch.DOUBT, watch.HELD]].tolist()
         if doubt > 1 or held >= (len(arrays["watch/rows"]) if doubt else 1):

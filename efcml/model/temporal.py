@@ -3,14 +3,22 @@
 import numpy as np
 
 from efcml.kernels.temporal import (
+    DELAY,
     ERRORS,
+    GAIN,
     LABELS,
+    LEARNED_AT,
     LOSSES_KEPT,
     NEVER,
+    REMEMBERED,
+    ROWS,
+    SPREAD,
     WEIGHT,
+    answer_temporal,
     find_coefficients,
     find_shares,
     follow_temporal,
+    pass_rows,
 )
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import TEMPORAL, Temporal
@@ -25,52 +33,79 @@ class TemporalStage(ArrayStage):
     table = TEMPORAL
 
     def __init__(self, n_features, n_labels):
-        self.arrays = Temporal(**TEMPORAL.allocate({"K": n_labels}))
+        self.arrays = Temporal(**TEMPORAL.allocate(self.sizes_of(n_labels)))
         self.arrays.ago[:] = NEVER
+        self.late = -1  # rows since a row that was passed, -1 for the next one
+
+    @staticmethod
+    def sizes_of(K):
+        """Return the lengths of the dimensions of the table."""
+        return {"K": K, "n": REMEMBERED}
+
+    def come_late(self, delay, *, gone_by):
+        """Say how many rows lie between an answer and its labels, for all rows that follow.
+
+        ``gone_by``: they were passed before, and come when somebody answers. Then about the median
+        of their delays is followed.
+        """
+        clock, self.late = self.arrays.clock, delay if gone_by else -1
+        step = 1 + int(clock[DELAY]) // 8
+        usual = clock[DELAY] + np.clip(delay - clock[DELAY], -step, step) if gone_by else delay
+        if usual > 2 * clock[LEARNED_AT] + 1:
+            self._forget_time()
+            clock[LEARNED_AT] = usual
+        clock[DELAY] = usual
+
+    def _forget_time(self):
+        """Begin anew about time: what the last rows tell says nothing of what much older ones do."""
+        a = self.arrays
+        a.moments[1:], a.moments[:, 1:], a.targets[1:] = 0.0, 0.0, 0.0
+        a.losses[2], a.tally[[GAIN, SPREAD]] = a.losses.max(), 0.0
 
     def begin(self, rows, scores, Y, weights):
         """Go through the batch as a first stream; then it is no more than a hint."""
         arrays, known = self.arrays, ~np.isnan(Y)
         arrays.ones[:], arrays.seen[:] = weights @ np.where(known, Y, 0.0), weights @ known
         new, out = slice(-MOST_ROWS, None), scores.copy()
-        self._go(scores[new], Y[new], weights[new], True, True, 0, out[new])
+        self._learn(scores[new], Y[new], weights[new], True, out[new])
         factor = min(1.0, WORTH / max(arrays.tally[WEIGHT], 1e-300))
         for sums in (arrays.moments, arrays.targets, arrays.tally):
             sums *= factor
         in_losses = (1.0 - LOSSES_KEPT ** known[new].mean(axis=1).sum()) / (1.0 - LOSSES_KEPT)
         arrays.losses[:] *= min(1.0, WORTH / max(in_losses, 1e-300))
         arrays.last[:], arrays.ago[:] = 0.0, NEVER  # rows of a batch may be sorted
+        arrays.past_row[:] = arrays.clock[ROWS] = 0
         return out
 
-    def _go(self, scores, Y, weights, learns, own, ahead, out):
+    def _learn(self, scores, Y, weights, own, out):
         scores, Y = np.ascontiguousarray(scores), np.ascontiguousarray(Y)
         weights = np.ascontiguousarray(weights)
-        follow_temporal(scores, Y, weights, learns, own, ahead, self.arrays, out)
+        follow_temporal(scores, Y, weights, own, self.late, self.arrays, out)
 
     def answer(self, rows, scores, ahead=0):
         """Return the scores of rows that follow the last learned one."""
-        out, unknown = np.empty_like(scores), np.full(scores.shape, np.nan)
-        self._go(scores, unknown, np.ones(len(scores)), False, False, ahead, out)
+        out = np.empty(scores.shape)
+        answer_temporal(np.ascontiguousarray(scores), ahead, self.arrays, out)
         return out
 
     def follow(self, rows, scores, Y, weights, kept):
         """Answer every row, then learn it."""
         out = np.empty_like(scores)
-        self._go(scores, Y, weights, True, False, 0, out)
+        self._learn(scores, Y, weights, False, out)
         return out
 
     def pass_rows(self, count):
         """Let rows of the stream go by of which nothing is learned."""
-        self.arrays.ago[:] = np.minimum(self.arrays.ago + count, NEVER)
+        pass_rows(count, self.arrays)
 
     def addends(self, scores, ahead=0):
         """Return what is added to scores (K,) at the next row, by its name."""
         a, K = self.arrays, len(scores)
         c, shares, plain = np.zeros(5), np.zeros(3), np.zeros(3)
-        t, phi = find_coefficients(a.moments, a.targets, a.tally, np.zeros((5, 5)), c)
+        delay = int(a.clock[DELAY])
+        t, phi = find_coefficients(a.moments, a.targets, a.tally, delay, np.zeros((5, 5)), c)
         find_shares(a.losses, shares, plain)
-        gone = a.ago - 1 + ahead
-        left = np.where(gone == 0, 1.0, phi ** gone.astype(float))
+        left = phi ** np.maximum(0.0, a.ago - 1.0 + ahead - delay)
         drawn = (1.0 - left) * plain[1] * (1.0 - t)
         drawn += left * (shares[1] * (1.0 - t) + shares[2] * (1.0 - c[0]))
         f = (a.ones + 0.5) / (a.seen + 1.0)
@@ -83,6 +118,9 @@ class TemporalStage(ArrayStage):
     def add_labels(self, count):
         """Take in labels that no row so far had."""
         old = len(self.arrays.ago)
-        self.arrays = arrays = TEMPORAL.grown(self.arrays, {"K": old + count})
+        self.arrays = arrays = TEMPORAL.grown(self.arrays, self.sizes_of(old + count))
         arrays.ago[old:] = arrays.ago[:old].min() if old else NEVER
+        arrays.past_ago[:, old:] = (
+            arrays.past_ago[:, :old].min(axis=1, keepdims=True) if old else NEVER
+        )
         arrays.seen[old:] = arrays.seen[:old].max() if old else 0.0
