@@ -234,6 +234,18 @@ def answer_temporal(scores, ahead, temporal, out):
             out[t, k] = base + left * added
 
 
+@kernel
+def count_known(y, weight, ones, seen):
+    """Return how many labels are known, and add them to the frequencies."""
+    n_known = 0
+    for k in range(y.shape[0]):
+        if not np.isnan(y[k]):
+            n_known += 1
+            ones[k] += weight * y[k]
+            seen[k] += weight
+    return n_known
+
+
 @driver
 def follow_temporal(scores, Y, weights, own, late, temporal, out):
     """Answer rows that follow each other, and learn each before the next.
@@ -249,13 +261,8 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
     shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros((3, K))
     f, left, delay = np.zeros(K), np.zeros(K), clock[DELAY]
     for t in range(n):
-        n_known, weight = 0, weights[t]
-        for k in range(K):
-            known = not np.isnan(Y[t, k])
-            n_known += known
-            if own and known:
-                ones[k] -= weight * Y[t, k]
-                seen[k] -= weight
+        weight = weights[t]
+        n_known = count_known(Y[t], -weight if own else 0.0, ones, seen)
         if late < 0:
             pass_row(last, ago, past, past_ago, past_row, clock)
         # What was known before this row is what the answer went by.
@@ -280,13 +287,14 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             y, s = Y[t, k], scores[t, k]
             if np.isnan(y):
                 continue
-            if slot >= 0 and earlier >= 0 and shares[2] > 0.0 and past_ago[slot, k] == 1:
-                before = past[earlier]  # what time would have said some rows later
-                write_answers(k, s, f[k], 1.0, trust, c, before[ERRORS], before[LABELS], answers)
-                base, added = mix(k, shares, plain, answers)
-                tally[GAIN] += added * (y - base)
-                tally[SPREAD] += added * added
             if slot >= 0:
+                if earlier >= 0 and shares[2] > 0.0 and past_ago[slot, k] == 1:
+                    # What time would have said some rows later
+                    errors, labels = past[earlier, ERRORS], past[earlier, LABELS]
+                    write_answers(k, s, f[k], 1.0, trust, c, errors, labels, answers)
+                    base, added = mix(k, shares, plain, answers)
+                    tally[GAIN] += added * (y - base)
+                    tally[SPREAD] += added * added
                 errors, labels = known_then[ERRORS], known_then[LABELS]
                 write_answers(k, s, f[k], left[k], trust, c, errors, labels, answers)
                 learn_label(
@@ -294,8 +302,7 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
                     losses,
                 )  # fmt: skip
             note_label(k, y, s, f[k], 1 + max(late, 0), phi, last, ago)
-            ones[k] += weight * y
-            seen[k] += weight
+        count_known(Y[t], weight, ones, seen)
         least = min(losses[0], min(losses[1], losses[2]))
         for i in range(3):
             losses[i] -= least

@@ -57,7 +57,7 @@ class TemporalStage(ArrayStage):
         clock[DELAY] = usual
 
     def _forget_time(self):
-        """Begin anew about time: what the last rows tell says nothing of what much older ones do."""
+        """Begin anew about time: the last rows say other things of the next than older ones do."""
         a = self.arrays
         a.moments[1:], a.moments[:, 1:], a.targets[1:] = 0.0, 0.0, 0.0
         a.losses[2], a.tally[[GAIN, SPREAD]] = a.losses.max(), 0.0

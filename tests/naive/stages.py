@@ -122,7 +122,7 @@ class NaiveTemporal:
         self.K = K
         self.moments, self.targets, self.losses = np.zeros((5, 5)), np.zeros(5), np.zeros(3)
         self.weight = self.error = self.gain = self.spread = 0.0
-        self.last = [np.zeros((4, 2))] * K  # errors, labels; the same one row before
+        self.last, self.past, self.delay = [np.zeros((2, 2))] * K, [], 0  # errors, labels
         self.ago, self.ones, self.seen = np.full(K, 10**6), np.zeros(K), np.zeros(K)
 
     def begin(self, scores, Y, weights):
@@ -132,14 +132,14 @@ class NaiveTemporal:
         for t in range(len(Y)):
             self.ones = self.ones - weights[t] * np.nan_to_num(Y[t])
             self.seen = self.seen - weights[t] * known[t]
-            out[t] = self.answer(scores[t])
-            self.learn(scores[t], Y[t], weights[t])
+            out[t] = self.learn(scores[t], Y[t], weights[t])
         factor = min(1.0, 30.0 / self.weight)
         for name in ("moments", "targets", "weight", "error", "gain", "spread"):
             setattr(self, name, factor * getattr(self, name))
         rows = (1.0 - 0.995 ** known.mean(axis=1).sum()) / 0.005
         self.losses *= min(1.0, 30.0 / rows)
-        self.last, self.ago = [np.zeros((4, 2))] * self.K, np.full(self.K, 10**6)
+        self.last, self.past = [np.zeros((2, 2))] * self.K, []
+        self.ago = np.full(self.K, 10**6)
         return out
 
     def coefficients(self):
@@ -153,7 +153,8 @@ class NaiveTemporal:
             c[0] = cut(c[0])
             c[1:] = np.linalg.solve(H[1:, 1:], target[1:] - c[0] * H[1:, 0])
         phi = self.gain / (self.spread + error) if self.spread > 0.0 else 0.0
-        return c, cut(target[0] / H[0, 0]), float(np.clip(phi, 0.0, 0.98))
+        phi = max(phi, 0.0) ** (1.0 / self.stride)
+        return c, cut(target[0] / H[0, 0]), min(phi, 0.98)
 
     def shares(self, n):
         """Shares of the first n answers; those below a tenth of the largest are 0."""
@@ -175,7 +176,7 @@ class NaiveTemporal:
 
     def left(self, ahead=0):
         phi = self.coefficients()[2]
-        return phi ** (self.ago - 1.0 + ahead)
+        return phi ** np.maximum(0.0, self.ago - 1.0 + ahead - self.delay)
 
     def answer(self, scores, ahead=0):
         out, left = np.zeros(self.K), self.left(ahead)
@@ -184,26 +185,56 @@ class NaiveTemporal:
             out[k] = base + left[k] * added
         return out
 
-    def learn(self, scores, y, weight):
-        known = ~np.isnan(y)
-        self_ago = np.minimum(self.ago + 1, 10**6)
+    def remembered(self, row):
+        """What was known before a row, as far as it is remembered: last, ago."""
+        there = row >= 0 and row % self.stride == 0 and row > len(self.past) - 1 - 16 * self.stride
+        return self.past[row] if there and row < len(self.past) else None
+
+    @property
+    def stride(self):
+        return 1 + self.delay // 15
+
+    def pass_row(self):
+        self.past.append(([one.copy() for one in self.last], self.ago.copy()))
+        self.ago = np.minimum(self.ago + 1, 10**6)
+
+    def learn(self, scores, y, weight, late=None):
+        """Answer a row by what was known when it came, and learn it."""
+        if late is None:
+            self.pass_row()
+        row = len(self.past) - 1 - (self.delay if late is None else late)
+        then = self.remembered(row) if late is None or late <= 2 * self.delay + 1 else None
+        earlier, out = self.remembered(row - self.stride), np.zeros(self.K)
+        phi, known, new = self.coefficients()[2], ~np.isnan(y), []
+        last, ago = then or ([np.zeros((2, 2))] * self.K, np.full(self.K, np.inf))
+        left = phi ** (ago - 1.0) if then else np.zeros(self.K)
+        for k in range(self.K):
+            base, added = self.mixed(k, scores[k], last[k])
+            out[k] = base + left[k] * added
         if not known.any() or weight == 0.0:
-            self.ago = self_ago
-            return
-        part, left, new = known.mean(), self.left(), []
+            return out
+        part, gone, f = known.mean(), 1 + (late or 0), (self.ones + 0.5) / (self.seen + 1.0)
         for k in np.flatnonzero(known):
-            s, last = scores[k], self.last[k]
-            f = (self.ones[k] + 0.5) / (self.seen[k] + 1.0)
-            gain = spread = 0.0
-            if self.ago[k] == 1:
-                base, added = self.mixed(k, s, last[2:])
+            s, gain, spread = scores[k], 0.0, 0.0
+            if then and earlier and ago[k] == 1:
+                base, added = self.mixed(k, s, earlier[0][k])
                 gain, spread = added * (y[k] - base), added**2
-            three = cut(self.three(k, s, left[k], last))
-            x = np.array([cut(s) - f, *(left[k] * last[:2].T).ravel()])
-            new.append((x, y[k] - f, (y[k] - three) ** 2, gain, spread))
-            fade, now = np.array([0.0, 0.8]), np.array([[y[k] - cut(s)], [y[k] - f]])
-            faded = fade * left[k] * last[:2] + (1.0 - fade) * now
-            self.last[k] = np.vstack([faded, last[:2]])
+            three = cut(self.three(k, s, left[k], last[k]))
+            x = np.array([cut(s) - f[k], *(left[k] * last[k].T).ravel()])
+            new.append((x, y[k] - f[k], (y[k] - three) ** 2, gain, spread))
+        for k in np.flatnonzero(known & (self.ago > gone)):
+            fade = np.array([0.0, 0.8]) * phi ** (self.ago[k] - gone - 1.0)
+            now = np.array([[y[k] - cut(scores[k])], [y[k] - f[k]]])
+            self.last[k] = fade * self.last[k] + np.array([1.0, 0.2]) * now
+            self.ago[k] = gone
+        if then:
+            self.count(part, weight, new)
+        self.losses = self.losses - self.losses.min()
+        self.ones = self.ones + weight * np.nan_to_num(y)
+        self.seen = self.seen + weight * known
+        return out
+
+    def count(self, part, weight, new):
         keep = 0.998**part
         self.moments, self.targets = keep * self.moments, keep * self.targets
         self.weight, self.error = keep * self.weight + weight * part, keep * self.error
@@ -214,10 +245,6 @@ class NaiveTemporal:
             self.targets = self.targets + weight * height * x
             self.losses, self.error = self.losses + weight * wrong, self.error + weight * wrong[2]
             self.gain, self.spread = self.gain + gain, self.spread + spread
-        self.losses = self.losses - self.losses.min()
-        self.ago = np.where(known, 1, self_ago)
-        self.ones = self.ones + weight * np.nan_to_num(y)
-        self.seen = self.seen + weight * known
 
 
 GRID = -0.1 + 0.025 * np.arange(41)
