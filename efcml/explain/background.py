@@ -118,11 +118,6 @@ class Background:
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return self.columns.names
-
-    @property
     def usual_center(self) -> Floats:
         """Means of the features in the units of the data (p,)."""
         return self.offset + self.unit * self.feature_means
@@ -136,6 +131,22 @@ class Background:
                 f"there is no label {label!r}: give an index or one of {list(self.label_names)}."
             )
         return self.label_names.index(label)
+
+
+class Named:
+    """What has a background, and with it names of features and labels."""
+
+    background: Background
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return self.background.columns.names
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels."""
+        return self.background.label_names
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:

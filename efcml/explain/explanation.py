@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from efcml.explain.background import Named
 from efcml.explain.document import Bar, Block, Table, as_html, as_text
 from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
 from efcml.explain.rulelist import RuleList
@@ -16,7 +17,7 @@ from efcml.explain.rulelist import RuleList
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Variable
+    from efcml.explain.background import Background, Variable
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
@@ -61,7 +62,7 @@ class LabelAnswer:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Named):
     """The scores of one row, taken apart.
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
@@ -90,14 +91,9 @@ class Explanation:
     taken: Floats | None = None
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.rules.feature_names
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the labels."""
-        return self.rules.label_names
+    def background(self) -> Background:  # type: ignore[override]
+        """What all rules have in common."""
+        return self.rules.background
 
     @property
     def score(self) -> Floats:
@@ -136,7 +132,7 @@ class Explanation:
 
     @property
     def _variables(self) -> tuple[Variable, ...]:
-        return self.rules.background.columns.variables
+        return self.background.columns.variables
 
     @cached_property
     def by_variable(self) -> Floats:
@@ -168,7 +164,7 @@ class Explanation:
 
     def top(self, label: int | str, n: int = 5) -> list[Push]:
         """Return the features that moved a label most, as (feature, effect)."""
-        effects = self.by_feature[:, self.rules.background.label_index(label)]
+        effects = self.by_feature[:, self.background.label_index(label)]
         return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
     def to_frame(self) -> DataFrame:
@@ -181,25 +177,21 @@ class Explanation:
         """
         import pandas
 
-        parts = [
-            (rule.uid, name, values)
-            for rule, typical, by_feature in zip(
-                self.rules, self.typical, self.contributions, strict=True
-            )
-            for name, values in zip(
-                (TYPICAL, *self.feature_names), (typical, *by_feature.T), strict=True
-            )
-        ]
-        rest = dict(self.afterwards)
-        rest |= {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
+        parts: dict[tuple[int, str], Floats] = {}
+        for rule, typical, by_feature in zip(
+            self.rules, self.typical, self.contributions, strict=True
+        ):
+            names, values = (TYPICAL, *self.feature_names), (typical, *by_feature.T)
+            parts |= {(rule.uid, name): v for name, v in zip(names, values, strict=True)}
         if not parts:
-            rest = {TYPICAL: self.base} | rest
+            parts[NO_RULE, TYPICAL] = self.base
         elif len(self.case_rows):
-            rest = {SIMILAR: self.by_cases} | rest
-        parts += [(NO_RULE, name, added) for name, added in rest.items()]
+            parts[NO_RULE, SIMILAR] = self.by_cases
+        parts |= {(NO_RULE, name): added for name, added in self.afterwards.items()}
+        parts |= {(NO_RULE, f"{KNOWING} {name}"): v for name, v in self.by_known.items()}
         lines = [
             (uid, label, name, value)
-            for uid, name, values in parts
+            for (uid, name), values in parts.items()
             for label, value in zip(self.label_names, values.tolist(), strict=True)
         ]
         return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.explain.background import Background
+from efcml.explain.background import Background, Named
 from efcml.explain.choosing import SparsePlanes, thin_out
 from efcml.explain.document import Bar, Block, as_text
 from efcml.explain.phrases import (
@@ -47,7 +47,7 @@ PUSH_SHARE = 1 / 3  # of the strongest push of a label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rule:
+class Rule(Named):
     """A rule at the time it was read; later learning does not change it.
 
     Features are in the units of the data unless the name says scaled. Scaled features have mean 0
@@ -77,16 +77,6 @@ class Rule:
     background: Background  # what all rules have in common
 
     # -- arrays -----------------------------------------------------------------------------
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.background.feature_names
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the labels."""
-        return self.background.label_names
 
     @property
     def center(self) -> Floats:

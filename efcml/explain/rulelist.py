@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from efcml.explain.background import Background
+from efcml.explain.background import Background, Named
 from efcml.explain.document import Block, as_html, as_text
 from efcml.explain.phrases import count, percent
 from efcml.explain.rule import Rule
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
 
-class RuleList(Sequence[Rule]):
+class RuleList(Named, Sequence[Rule]):
     """Rules by what they decide: a sequence of `Rule` that can be printed and shows in notebooks.
 
     The background, a rule that covers everything, stands last. ``trust`` says how far the reading
@@ -47,16 +47,6 @@ class RuleList(Sequence[Rule]):
         if isinstance(index, slice):
             return RuleList(self._rules[index], self.background, self.trust)
         return self._rules[index]
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.background.feature_names
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the labels."""
-        return self.background.label_names
 
     @property
     def centers(self) -> Floats:
