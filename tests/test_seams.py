@@ -8,8 +8,9 @@ from helpers.streams import COMPILED, make_params, random_rows, unscaled_learner
 from numba import njit
 from numpy.testing import assert_allclose
 
+from efcml import seams
 from efcml.kernels.linalg import whole
-from efcml.model import reshape, seams
+from efcml.model import reshape
 from efcml.model.learner import Learner
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import Table
