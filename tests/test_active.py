@@ -120,7 +120,7 @@ def test_an_open_question_keeps_its_own_row_and_old_ones_expire():
     twin.learner_.pass_rows(1)
     buffer[:] = 1e6
     active.tell(clf, None, Y[START], row=0)
-    twin.partial_fit(X[START : START + 1], Y[START : START + 1])
+    twin.learner_.learn(X[START : START + 1], Y[START : START + 1], late=0)
     assert freeze(clf.learner_) == freeze(twin.learner_)
     with pytest.raises(ValueError, match="read-only"):
         question.labels[0] = False

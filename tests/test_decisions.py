@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.models import freeze
+from helpers.models import freeze, learn_late
 from numpy.testing import assert_array_equal
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, measures, prequential
@@ -56,7 +56,7 @@ def test_with_late_labels_rows_are_decided_by_what_is_known():
     result = prequential(late, X[60:100], Y[60:100], delay=5)
     for t in range(40):
         if t > 5:  # row t + delay is answered before row t is learned
-            other.partial_fit(X[54 + t : 55 + t], Y[54 + t : 55 + t])
+            learn_late(other, X[54 + t : 55 + t], Y[54 + t : 55 + t], 5)
         waiting = X[max(60, 55 + t) : 61 + t]  # rows that have come and whose labels have not
         assert_array_equal(other.predict(waiting)[-1], result.decisions[t])
         assert_array_equal(other.predict_proba(waiting)[-1], result.probabilities[t])

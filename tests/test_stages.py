@@ -134,6 +134,40 @@ def test_labels_that_repeat_are_told_by_the_last_row(rng):
 
 
 @pytest.mark.parametrize("known", [1.0, 0.6])
+@pytest.mark.parametrize("delay, by_hand", [(3, False), (40, False), (3, True), (40, True)])
+def test_late_labels_teach_by_what_was_known(rng, known, delay, by_hand):
+    """Late in a stream, or by hand: rows go by, and their labels come when somebody answers."""
+    scores, Y = stream_of_scores(rng, 160, 3, known)
+    stage, twin = TemporalStage(1, 3), NaiveTemporal(3)
+    stage.begin(None, scores[:40], Y[:40], np.ones(40))
+    twin.begin(scores[:40], Y[:40], np.ones(40))
+    if not by_hand:
+        stage.come_late(delay, gone_by=False)
+        twin.forget_time()
+        twin.delay = delay
+    for t in range(40, 160):
+        row = t - delay if by_hand else t
+        if by_hand:
+            stage.pass_rows(1)
+            twin.pass_row()
+        if row >= 40:
+            if by_hand:
+                learned_at = stage.arrays.clock[2]
+                stage.come_late(delay, gone_by=True)
+                if stage.arrays.clock[2] != learned_at:
+                    twin.forget_time()
+                twin.delay = int(stage.arrays.clock[1])
+            part = slice(row, row + 1)
+            out = follow(stage, scores[part], Y[part])[0]
+            wanted = twin.learn(scores[row], Y[row], 1.0, delay if by_hand else None)
+            assert_allclose(out, wanted, atol=1e-9)
+        ahead = t % 7
+        answer = stage.answer(None, scores[t : t + 1], ahead=ahead)[0]
+        assert_allclose(answer, twin.answer(scores[t], ahead), atol=1e-9)
+    assert stage.arrays.clock.tolist()[1] == delay
+
+
+@pytest.mark.parametrize("known", [1.0, 0.6])
 def test_rows_ahead_know_less(rng, known):
     scores, Y = stream_of_scores(rng, 80, 3, known)
     stage, twin = TemporalStage(1, 3), NaiveTemporal(3)

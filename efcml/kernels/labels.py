@@ -1,13 +1,14 @@
 """From scores to probabilities and decisions, and what their errors teach of the labels.
 
 It comes after all stages and changes no score. Three parts: sums of the errors of labels (known
-labels tell of others; the likeliest set), a logistic curve for each label (probabilities), and
-counts by threshold (F1).
+labels tell of others; the likeliest set), a logistic curve for each label, which may bend
+(probabilities), and counts by threshold (F1).
 """
 
 import numpy as np
 
 from efcml._jit import driver, kernel
+from efcml.kernels.linalg import solve_in_place
 from efcml.kernels.planes import count_trial
 
 ROWS, RENEWAL = 0, 1  # entries of `clock`: rows, and at how many the matrices are derived anew
@@ -15,6 +16,7 @@ SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
 CURVE_KEPT = 0.995  # of the information, after a row
 LEAST_SLOPE, FAR = 0.05, 35.0  # probabilities rise with scores; logits beyond are 0 or 1
 LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
+KNEE = 0.25  # score at which the slope of a curve may change
 LOWEST, STEP, N_THRESHOLDS = -0.1, 0.025, 41  # the grid of thresholds
 F1_HELD = 20.0  # positives by which a label is held to all of them
 WILDEST = 1e3  # score; beyond, planes run away, and their errors teach nothing
@@ -23,13 +25,15 @@ LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is
 
 @kernel
 def probability(k, score, sharpness, curve):
-    """Return ``sigma(t_0 + d_k0 + (t_1 + d_k1) 4 (s - .5))``, t shared by all labels.
+    """Return ``sigma(b_0 + b_1 min(u, 0) + b_2 max(u, 0))``, ``u = 4 (s - KNEE)``.
 
-    Known labels make those of others sharper.
+    b is what all labels share and what the label adds. Known labels make those of others sharper.
     """
     shared = curve.shape[0] - 1
-    slope = max(curve[shared, 1] + curve[k, 1], LEAST_SLOPE)
-    logit = sharpness * (curve[shared, 0] + curve[k, 0] + slope * 4.0 * (score - 0.5))
+    low = max(curve[shared, 1] + curve[k, 1], LEAST_SLOPE)
+    high = max(curve[shared, 2] + curve[k, 2], LEAST_SLOPE)
+    u = 4.0 * (score - KNEE)
+    logit = sharpness * (curve[shared, 0] + curve[k, 0] + low * min(u, 0.0) + high * max(u, 0.0))
     return 1.0 / (1.0 + np.exp(-min(max(logit, -FAR), FAR)))
 
 
@@ -42,60 +46,56 @@ def write_probabilities(scores, sharpness, curve, chances):
 
 
 @kernel
-def step_curve(information, level, slope, curve):
-    """Take the Newton step of a gradient."""
-    a, b, c = information[0], information[1], information[2]
-    size = 1.0 / (a * c - b * b)
-    curve[0] += size * (c * level - b * slope)
-    curve[1] += size * (a * slope - b * level)
+def step_curve(information, gradient, S, curve):
+    """Take the Newton step of a gradient, which is overwritten."""
+    for i in range(3):
+        for j in range(3):
+            S[i, j] = information[i, j]
+    solve_in_place(0, S, gradient)
+    for i in range(3):
+        curve[i] += gradient[i]
 
 
 @kernel
-def add_information(variance, x, information):
-    """Add what one label tells of its curve at x."""
-    information[0] += variance
-    information[1] += variance * x
-    information[2] += variance * x * x
-
-
-@kernel
-def learn_curves(y, scores, known, curve, information, gaps):
+def learn_curves(y, scores, known, weight, curve, information, gradients):
     """Take one Newton step of the shared curve, then of the own curve of every known label.
 
     Information fades towards that of the prior, so that the newest rows always count.
     """
-    K, level, slope = known.shape[0], 0.0, 0.0
+    K, x, S = known.shape[0], np.zeros(3), np.zeros((3, 3))
     for k in range(K + 1):
         if k == K or known[k]:
             lost = (1.0 - CURVE_KEPT) * (SHARED_PRIOR if k == K else OWN_PRIOR)
             for i in range(3):
-                information[k, i] *= CURVE_KEPT
-            information[k, 0] += lost
-            information[k, 2] += lost
+                gradients[k, i] = 0.0
+                for j in range(3):
+                    information[k, i, j] *= CURVE_KEPT
+                information[k, i, i] += lost
     for k in range(K):
         if known[k]:
-            p, x = probability(k, scores[k], 1.0, curve), 4.0 * (scores[k] - 0.5)
-            gaps[k] = y[k] - p
-            level += gaps[k]
-            slope += gaps[k] * x
-            variance = max(p * (1.0 - p), LEAST_VARIANCE)
-            add_information(variance, x, information[k])
-            add_information(variance, x, information[K])
-    step_curve(information[K], level, slope, curve[K])
-    for k in range(K):
-        if known[k]:
-            step_curve(information[k], gaps[k], gaps[k] * 4.0 * (scores[k] - 0.5), curve[k])
+            p, u = probability(k, scores[k], 1.0, curve), 4.0 * (scores[k] - KNEE)
+            x[0], x[1], x[2] = 1.0, min(u, 0.0), max(u, 0.0)
+            variance = weight * max(p * (1.0 - p), LEAST_VARIANCE)
+            for i in range(3):
+                gradients[k, i] = weight * (y[k] - p) * x[i]
+                gradients[K, i] += gradients[k, i]
+                for j in range(3):
+                    information[k, i, j] += variance * x[i] * x[j]
+                    information[K, i, j] += variance * x[i] * x[j]
+    for k in range(K + 1):
+        if k == K or known[k]:
+            step_curve(information[k], gradients[k], S, curve[k])
 
 
 @kernel
-def count_thresholds(y, scores, known, kept, raised, hits, true):
+def count_thresholds(y, scores, known, weight, kept, raised, hits, true):
     """Count at which thresholds each known label would have been raised, and rightly."""
     for k in range(known.shape[0]):
-        true[k] = kept * true[k] + (y[k] if known[k] else 0.0)
+        true[k] = kept * true[k] + (weight * y[k] if known[k] else 0.0)
         for g in range(N_THRESHOLDS):
             raises = known[k] and scores[k] >= LOWEST + STEP * g
-            raised[k, g] = kept * raised[k, g] + raises
-            hits[k, g] = kept * hits[k, g] + (y[k] if raises else 0.0)
+            raised[k, g] = kept * raised[k, g] + (weight if raises else 0.0)
+            hits[k, g] = kept * hits[k, g] + (weight * y[k] if raises else 0.0)
 
 
 @driver
@@ -124,7 +124,7 @@ def find_thresholds(raised, hits, true, found):
 
 
 @kernel
-def count_errors(errors, known, kept, precision, sums, rows, trial, others):
+def count_errors(errors, known, weight, kept, precision, sums, rows, trial, others):
     """Add the errors of a row, 0 where a label is unknown, to the sums of products.
 
     Before that, what the other labels say of each error is tried:
@@ -136,22 +136,22 @@ def count_errors(errors, known, kept, precision, sums, rows, trial, others):
         for j in range(K):
             total += precision[k, j] * errors[j]
         others[k] = errors[k] - total / precision[k, k]
-    count_trial(errors, others, known, 1.0, kept, trial)
+    count_trial(errors, others, known, weight, kept, trial)
     for k in range(K):
-        rows[k] = kept * rows[k] + known[k]
+        rows[k] = kept * rows[k] + (weight if known[k] else 0.0)
         for j in range(K):
-            sums[k, j] = kept * sums[k, j] + errors[k] * errors[j]
+            sums[k, j] = kept * sums[k, j] + weight * errors[k] * errors[j]
 
 
 @driver
-def follow_labels(scores, Y, kept, start, by_f1, labels, chances, decided):
+def follow_labels(scores, Y, weights, kept, start, by_f1, labels, chances, decided):
     """Write probabilities and decisions of rows, each before it is learned.
 
     Returns the row where E is to be derived anew.
     """
     sums, rows, _, trial, _, precision, _, curve, information, raised, hits, true, clock = labels
     n, K = Y.shape
-    errors, others, gaps = np.zeros(K), np.zeros(K), np.zeros(K)
+    errors, others, gradients = np.zeros(K), np.zeros(K), np.zeros((K + 1, 3))
     known, least = np.zeros(K, np.bool_), np.zeros(K)
     for k in range(K):
         least[k] = 0.5
@@ -166,11 +166,12 @@ def follow_labels(scores, Y, kept, start, by_f1, labels, chances, decided):
             known[k] = not np.isnan(Y[t, k]) and abs(s) <= WILDEST
             errors[k] = Y[t, k] - s if known[k] else 0.0
             n_known += known[k]
-        if n_known == 0:
+        w = weights[t]
+        if n_known == 0 or w == 0.0:
             continue
-        count_errors(errors, known, kept[t], precision, sums, rows, trial, others)
-        learn_curves(Y[t], scores[t], known, curve, information, gaps)
-        count_thresholds(Y[t], scores[t], known, kept[t], raised, hits, true)
+        count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
+        learn_curves(Y[t], scores[t], known, w, curve, information, gradients)
+        count_thresholds(Y[t], scores[t], known, w, kept[t], raised, hits, true)
         clock[ROWS] += 1
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1

@@ -15,6 +15,7 @@ it was answered, of which some of the last rows are remembered.
 import numpy as np
 
 from efcml._jit import driver, kernel
+from efcml.kernels.linalg import TINY, solve_in_place
 
 ERRORS, LABELS = 0, 1  # entries of `last`
 ROWS, DELAY, LEARNED_AT = 0, 1, 2  # entries of `clock`
@@ -29,32 +30,12 @@ LOSSES_KEPT = 0.995  # what a row leaves of the losses
 LEANS = (0.0, -2.4, -3.0)  # logarithms of the shares before there is evidence
 LEAST_SHARE = 0.1  # of the largest; smaller ones are 0
 NEVER = 1_000_000  # rows ago; nothing is left of what was known then
-TINY = 1e-9
 
 
 @kernel
 def clipped(x):
     """Return x within 0 and 1: a score beyond is as right as one there."""
     return min(1.0, max(0.0, x))
-
-
-@kernel
-def solve_from(first, S, c):
-    """Solve ``S x = c`` for the unknowns from ``first`` on, by Cholesky, in place of both."""
-    n = c.shape[0]
-    for j in range(first, n):
-        for i in range(j, n):
-            for k in range(first, j):
-                S[i, j] -= S[i, k] * S[j, k]
-            S[i, j] = np.sqrt(max(S[j, j], TINY)) if i == j else S[i, j] / S[j, j]
-    for i in range(first, n):
-        for k in range(first, i):
-            c[i] -= S[i, k] * c[k]
-        c[i] /= S[i, i]
-    for i in range(n - 1, first - 1, -1):
-        for k in range(i + 1, n):
-            c[i] -= S[k, i] * c[k]
-        c[i] /= S[i, i]
 
 
 @kernel
@@ -106,7 +87,7 @@ def find_coefficients(moments, targets, tally, delay, S, c):
                 c[i] = targets[i] - (c[0] * moments[i, 0] if first == 1 else 0.0)
         if first == 0:
             c[0] += trust_held
-        solve_from(first, S, c)
+        solve_in_place(first, S, c)
         if 0.0 <= c[0] <= 1.0:
             break
         c[0] = clipped(c[0])

@@ -6,6 +6,7 @@ import numpy as np
 
 from efcml.kernels.labels import (
     FAR,
+    KNEE,
     LEAST_SLOPE,
     LEAST_VARIANCE,
     LOWEST,
@@ -34,6 +35,7 @@ LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is roun
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 ROUNDS = 15  # Newton steps of a batch
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
+START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
 GRID = LOWEST + STEP * np.arange(N_THRESHOLDS)
 
 
@@ -45,9 +47,17 @@ class Answer(NamedTuple):
     probabilities: np.ndarray
 
 
-def plain_answer(scores, known=None):
-    """Return what scores say by themselves; known labels (not NaN) are what they are."""
-    parts = scores, (scores >= 0.5).astype(np.float64), squash(scores)
+def plain_answer(scores, known=None, rows=None):
+    """Return what scores say by themselves; known labels (not NaN) are what they are.
+
+    Scores that few ``rows`` (K,) have made are no certainty: of frequencies the probability is
+    ``(ones + 1/2) / (rows + 1)``.
+    """
+    if rows is None:
+        probabilities = squash(scores)
+    else:
+        probabilities = (rows * np.clip(scores, 0.0, 1.0) + 0.5) / (rows + 1.0)
+    parts = scores, (scores >= 0.5).astype(np.float64), probabilities
     if known is not None:
         parts = tuple(np.where(np.isnan(known), part, known) for part in parts)
     return Answer(*parts)
@@ -71,8 +81,8 @@ class LabelLayer(ArrayStage):
         self.decision = decision
         K = n_labels
         self.arrays = a = Labels(**LABELS.allocate(self.sizes_of(K)))
-        a.variance[:], a.curve[-1, 1] = UNKNOWN_VARIANCE, 1.0  # near .5 a score is its probability
-        a.information[:, [0, 2]], a.information[-1, [0, 2]] = OWN_PRIOR, SHARED_PRIOR
+        a.variance[:], a.curve[-1] = UNKNOWN_VARIANCE, START  # near .5 a score is its probability
+        a.information[:], a.information[-1] = OWN_PRIOR * np.eye(3), SHARED_PRIOR * np.eye(3)
         self._renew()
 
     @staticmethod
@@ -91,47 +101,50 @@ class LabelLayer(ArrayStage):
         """Start from scores of rows that were not learned."""
         a, known = self.arrays, ~np.isnan(Y) & (np.abs(scores) <= WILDEST)
         errors, h = np.where(known, Y - scores, 0.0), Y.shape[1] + MORE
-        a.rows[:], a.sums[:] = known.sum(axis=0), errors.T @ errors
+        a.rows[:], a.sums[:] = weights @ known, errors.T @ (weights[:, None] * errors)
         squares, pooled = np.diag(a.sums), np.trace(a.sums) / max(a.rows.sum(), 1.0)
         variance = (squares + POOLED_ROWS * pooled) / (a.rows + POOLED_ROWS)
         a.variance[:] = np.maximum(variance, LEAST_SPREAD)
-        a.true[:] = np.where(known, Y, 0.0).sum(axis=0)
+        a.true[:] = weights @ np.where(known, Y, 0.0)
         raises = known[..., None] & (scores[..., None] >= GRID)
-        a.raised[:], a.hits[:] = raises.sum(axis=0), (raises & (Y[..., None] == 1.0)).sum(axis=0)
+        hits = raises & (Y[..., None] == 1.0)
+        a.raised[:], a.hits[:] = (np.tensordot(weights, some, 1) for some in (raises, hits))
         a.clock[ROWS] = known.any(axis=1).sum()
-        self._begin_curves(scores, Y, known)
-        # What the others say of an error, by sums without the own row: to take e e' out of sums
-        # with the inverse Q, with u = e'Q e, makes Q larger by Q e e'Q / (1 - u).
-        Q = np.linalg.inv(a.sums + h * np.diag(a.variance))
+        self._begin_curves(scores, Y, known * weights[:, None])
+        # What the others say of an error, by sums without the own row: to take w e e' out of sums
+        # with the inverse Q, with u = w e'Q e, makes Q larger by w Q e e'Q / (1 - u).
+        Q, each = np.linalg.inv(a.sums + h * np.diag(a.variance)), weights[:, None]
         product = errors @ Q
-        left = np.maximum(1.0 - (errors * product).sum(axis=1), LEAST_OPEN)[:, None]
-        said = errors - (product / left) / (np.diag(Q) + product**2 / left)
+        u = (each * errors * product).sum(axis=1)
+        left = np.maximum(1.0 - u, LEAST_OPEN)[:, None]
+        said = errors - (product / left) / (np.diag(Q) + each * product**2 / left)
         e, d = errors[known], said[known]
-        sums = (e * d).sum(), (d**2).sum(), (e**2).sum(), known.any(axis=1).sum()
+        w = np.broadcast_to(weights[:, None], known.shape)[known]
+        sums = (w * e * d).sum(), (w * d**2).sum(), (w * e**2).sum(), weights @ known.any(axis=1)
         a.trial[[GAIN, SPREAD, ERROR, WEIGHT]] = sums
         self._renew()
 
-    def _begin_curves(self, scores, Y, known):
-        """Newton steps of the shared curve and of the own curves, in turn."""
-        a, x = self.arrays, 4.0 * (np.clip(scores, -WILDEST, WILDEST) - 0.5)
+    def _begin_curves(self, scores, Y, weights):
+        """Newton steps of the shared curve and of the own curves, in turn; weights (n, K)."""
+        a, u = self.arrays, 4.0 * (np.clip(scores, -WILDEST, WILDEST) - KNEE)
+        x = np.stack([np.ones(u.shape), np.minimum(u, 0.0), np.maximum(u, 0.0)])
         for _ in range(ROUNDS):
             for own in (False, True):
                 curve = a.curve[:-1] + a.curve[-1]
-                logit = curve[:, 0] + np.maximum(curve[:, 1], LEAST_SLOPE) * x
+                curve[:, 1:] = np.maximum(curve[:, 1:], LEAST_SLOPE)
+                logit = np.einsum("ki,ink->nk", curve, x)
                 p = 1.0 / (1.0 + np.exp(-np.clip(logit, -FAR, FAR)))
-                gap = np.where(known, Y - p, 0.0)
-                v = np.where(known, np.maximum(p * (1.0 - p), LEAST_VARIANCE), 0.0)
-                sums = np.stack([v, v * x, v * x * x, gap, gap * x]).sum(axis=1).T  # (K, 5)
-                prior = OWN_PRIOR if own else SHARED_PRIOR
-                lines = slice(0, -1) if own else slice(-1, None)
-                start = np.zeros(2) if own else np.array([0.0, 1.0])
-                sums = sums if own else sums.sum(axis=0, keepdims=True)
-                pull = sums[:, 3:] - prior * (a.curve[lines] - start)
-                i = a.information[lines] = sums[:, :3] + prior * np.array([1.0, 0.0, 1.0])
-                size = 1.0 / (i[:, 0] * i[:, 2] - i[:, 1] ** 2)
-                level = i[:, 2] * pull[:, 0] - i[:, 1] * pull[:, 1]
-                slope = i[:, 0] * pull[:, 1] - i[:, 1] * pull[:, 0]
-                move = size[:, None] * np.stack([level, slope], axis=1)
+                gap = np.where(weights > 0.0, weights * (Y - p), 0.0)
+                v = weights * np.maximum(p * (1.0 - p), LEAST_VARIANCE)
+                pull = np.einsum("nk,ink->ki", gap, x)
+                seen = np.einsum("ink,nk,jnk->kij", x, v, x)
+                prior, lines, start = OWN_PRIOR, slice(0, -1), np.zeros(3)
+                if not own:
+                    prior, lines, start = SHARED_PRIOR, slice(-1, None), START
+                    pull, seen = pull.sum(axis=0)[None], seen.sum(axis=0)[None]
+                pull = pull - prior * (a.curve[lines] - start)
+                a.information[lines] = seen + prior * np.eye(3)
+                move = np.linalg.solve(a.information[lines], pull[..., None])[..., 0]
                 a.curve[lines] += np.clip(move, -1.0, 1.0)
 
     def _renew(self):
@@ -150,7 +163,9 @@ class LabelLayer(ArrayStage):
         by_f1 = self.decision == "f1"
         while row < len(Y):
             first = row
-            row = follow_labels(scores, Y, kept, first, by_f1, self.arrays, chances, decided)
+            row = follow_labels(
+                scores, Y, weights, kept, first, by_f1, self.arrays, chances, decided
+            )
             if self.decision == "subset":  # the form stays the same until it is derived anew
                 part = slice(first, row)
                 decided[part] = self._likeliest_sets(scores[part], scores[part], None)
@@ -225,6 +240,6 @@ class LabelLayer(ArrayStage):
         rows = old.rows.max(initial=0.0)
         a.rows[K:], a.variance[K:] = rows, old.variance.mean() if K else UNKNOWN_VARIANCE
         a.raised[K:] = rows * (GRID <= 0.0)  # the score of each was 0 there
-        a.curve[K:], a.information[K:] = 0.0, OWN_PRIOR * np.array([1.0, 0.0, 1.0])
+        a.curve[K:], a.information[K:] = 0.0, OWN_PRIOR * np.eye(3)
         a.curve[-1], a.information[-1] = old.curve[-1], old.information[-1]
         self._renew()

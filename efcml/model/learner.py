@@ -300,7 +300,7 @@ class Learner(Guarded):
         for t in range(len(X)):
             if trace is not None:
                 rows = X if trace.rows is None else trace.rows
-                trace.scores[t] = self.score(rows[t : t + 1])[0]
+                trace.take_answer(self.answer(rows[t : t + 1]), slice(t, t + 1))
             if not np.isnan(Y[t]).all():
                 row = X[t].copy(), Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
@@ -332,6 +332,9 @@ class Learner(Guarded):
 
     def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores."""
+        if self.layered and not self.fitted:
+            seen = np.array([~np.isnan(y) for _, y in self.held]).reshape(-1, self.n_labels)
+            return plain_answer(scores, known, seen.sum(axis=0))
         if self.labels is None:
             return plain_answer(scores, known)
         return self.labels.say(scores, known)

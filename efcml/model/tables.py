@@ -141,8 +141,8 @@ trial f8 4: sums that tell how far labels are trusted to tell of each other
 covariance f8 K K: E_m, of the errors, as far as it is trusted
 precision f8 K K: E^-1
 form f8 K K: E_m^-1
-curve f8 K1 2: level and slope of the calibration: what labels add, last what they share
-information f8 K1 3: what is known of them
+curve f8 K1 3: level and slopes of the calibration: what labels add, last what they share
+information f8 K1 3 3: what is known of them
 raised f8 K t: rows in which a threshold would have raised the label
 hits f8 K t: rightly
 true f8 K: rows in which it was true

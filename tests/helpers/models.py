@@ -12,6 +12,7 @@ import pytest
 from efcml import ActiveLearner, EFCMLClassifier, datasets
 from efcml.datasets import DatasetNotFound
 from efcml.model.stages import ArrayStage
+from efcml.model.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
 N_INITIAL = 20
@@ -76,6 +77,16 @@ TWO_RULES = {
     "beta": 0.1,
     "activation_floor": 1e-4,
 }
+
+
+def learn_late(model, X, Y, delay):
+    """Learn rows whose labels come so many rows after the answers, as `prequential` does."""
+    if not delay or not hasattr(model, "learner_"):
+        return model.partial_fit(X, Y)
+    trace = Trace.for_rows(*Y.shape)
+    trace.ahead = delay
+    model.learner_.learn(X, Y, trace)
+    return model
 
 
 def freeze(value):

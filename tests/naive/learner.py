@@ -93,7 +93,7 @@ class NaiveLearner:
             self.time = NaiveTemporal(self.K)
             scores = self.time.begin(scores, Y, w)
         self.labels = NaiveLabels(self.K, params.decision)
-        self.labels.begin(scores, Y)
+        self.labels.begin(scores, Y, w)
         return self
 
     def start_variances(self, rows):
@@ -231,10 +231,9 @@ class NaiveLearner:
             score, before = cases.answer(x, score), score
             cases.learn(x, before, y, weight, kept)
         if self.time is not None:
-            score, before = self.time.answer(score), score
-            self.time.learn(before, y, weight)
+            score = self.time.learn(score, y, weight)
         said = score, self.labels.decide(score), self.labels.probabilities(score)
-        self.labels.learn(score, y, kept)
+        self.labels.learn(score, y, kept, weight)
         return said
 
 

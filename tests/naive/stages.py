@@ -123,6 +123,7 @@ class NaiveTemporal:
         self.moments, self.targets, self.losses = np.zeros((5, 5)), np.zeros(5), np.zeros(3)
         self.weight = self.error = self.gain = self.spread = 0.0
         self.last, self.past, self.delay = [np.zeros((2, 2))] * K, [], 0  # errors, labels
+        self.ring = {}
         self.ago, self.ones, self.seen = np.full(K, 10**6), np.zeros(K), np.zeros(K)
 
     def begin(self, scores, Y, weights):
@@ -138,7 +139,7 @@ class NaiveTemporal:
             setattr(self, name, factor * getattr(self, name))
         rows = (1.0 - 0.995 ** known.mean(axis=1).sum()) / 0.005
         self.losses *= min(1.0, 30.0 / rows)
-        self.last, self.past = [np.zeros((2, 2))] * self.K, []
+        self.last, self.past, self.ring = [np.zeros((2, 2))] * self.K, [], {}
         self.ago = np.full(self.K, 10**6)
         return out
 
@@ -185,16 +186,24 @@ class NaiveTemporal:
             out[k] = base + left[k] * added
         return out
 
+    def forget_time(self):
+        self.moments[1:], self.moments[:, 1:], self.targets[1:] = 0.0, 0.0, 0.0
+        self.losses[2], self.gain, self.spread = self.losses.max(), 0.0, 0.0
+
     def remembered(self, row):
         """What was known before a row, as far as it is remembered: last, ago."""
-        there = row >= 0 and row % self.stride == 0 and row > len(self.past) - 1 - 16 * self.stride
-        return self.past[row] if there and row < len(self.past) else None
+        return self.past[row] if row >= 0 and self.ring.get(self.slot(row)) == row else None
+
+    def slot(self, row):
+        return (row // self.stride) % 16
 
     @property
     def stride(self):
         return 1 + self.delay // 15
 
     def pass_row(self):
+        if len(self.past) % self.stride == 0:
+            self.ring[self.slot(len(self.past))] = len(self.past)
         self.past.append(([one.copy() for one in self.last], self.ago.copy()))
         self.ago = np.minimum(self.ago + 1, 10**6)
 
@@ -262,8 +271,8 @@ class NaiveLabels:
         self.history = []  # [y, scores, weight]
         self.variance = np.full(K, 0.1)
         self.trial = Trial(5.0, 0.0)
-        self.shared, self.own = np.array([0.0, 1.0]), np.zeros((K, 2))
-        self.known_shared, self.known_own = np.eye(2), np.tile(20.0 * np.eye(2), (K, 1, 1))
+        self.shared, self.own = np.array([-1.0, 1.0, 1.0]), np.zeros((K, 3))
+        self.known_shared, self.known_own = np.eye(3), np.tile(20.0 * np.eye(3), (K, 1, 1))
         self.rows = 0
         self.renew()
 
@@ -299,38 +308,40 @@ class NaiveLabels:
         most = self.counts.max(initial=0.0)
         self.renewal = self.rows + 1 + max(self.K, int(0.03 * most))
 
-    def begin(self, scores, Y):
-        self.history = [[y, s, 1.0] for y, s in zip(Y, scores, strict=True)]
+    def begin(self, scores, Y, weights):
+        self.history = [list(row) for row in zip(Y, scores, weights, strict=True)]
         squares, n = np.diag(self.sums), self.counts
         pooled = squares.sum() / max(n.sum(), 1.0)
         self.variance = np.maximum((squares + 2.0 * pooled) / (n + 2.0), 1e-6)
         T, V = self.sums, self.h * np.diag(self.variance)
-        for (y, _, _), e in zip(self.history, self.errors, strict=True):
-            said = self.tell(e, np.linalg.inv(T - np.outer(e, e) + V))  # without its own row
+        for (y, _, w), e in zip(self.history, self.errors, strict=True):
+            said = self.tell(e, np.linalg.inv(T - w * np.outer(e, e) + V))  # without its own row
             if not np.isnan(y).all():
-                self.trial.rows.append((np.where(np.isnan(y), np.nan, e), said, 1.0))
+                self.trial.rows.append((np.where(np.isnan(y), np.nan, e), said, w))
         self.rows = len(self.trial.rows)
         self.fit_curves()
         self.renew()
 
     def fit_curves(self):
         """Curves of the largest likelihood, all at once; level and slope have Gaussian priors."""
-        Y, S, _ = (np.array(part) for part in zip(*self.history, strict=True))
+        Y, S, w = (np.array(part) for part in zip(*self.history, strict=True))
 
         def loss(values):
-            self.shared, self.own = values[:2], values[2:].reshape(-1, 2)
+            self.shared, self.own = values[:3], values[3:].reshape(-1, 3)
             chance = np.clip(self.probabilities(S), 1e-300, 1.0 - 1e-16)
-            likelihood = np.nansum(Y * np.log(chance) + (1.0 - Y) * np.log(1.0 - chance))
-            held = ((self.shared - [0.0, 1.0]) ** 2).sum() + 20.0 * (self.own**2).sum()
+            likelihood = np.nansum(
+                w[:, None] * (Y * np.log(chance) + (1.0 - Y) * np.log(1.0 - chance))
+            )
+            held = ((self.shared - [-1.0, 1.0, 1.0]) ** 2).sum() + 20.0 * (self.own**2).sum()
             return 0.5 * held - likelihood
 
-        loss(minimize(loss, np.append([0.0, 1.0], np.zeros(2 * self.K)), tol=1e-9).x)
+        loss(minimize(loss, np.append([-1.0, 1.0, 1.0], np.zeros(3 * self.K)), tol=1e-9).x)
 
     def take_curves(self, arrays):
         """Begin where the compiled layer begins."""
         self.shared, self.own = arrays.curve[-1].copy(), arrays.curve[:-1].copy()
-        matrices = arrays.information[:, [[0, 1], [1, 2]]]
-        self.known_shared, self.known_own = matrices[-1].copy(), matrices[:-1].copy()
+        self.known_shared = arrays.information[-1].copy()
+        self.known_own = arrays.information[:-1].copy()
 
     @staticmethod
     def tell(e, Q):
@@ -340,9 +351,10 @@ class NaiveLabels:
     # Answers
 
     def probabilities(self, s, sharpness=1.0):
-        level = self.shared[0] + self.own[:, 0]
-        slope = np.maximum(self.shared[1] + self.own[:, 1], 0.05)
-        return sigma(sharpness * (level + slope * 4.0 * (s - 0.5)))
+        level, *slopes = (self.shared + self.own).T
+        low, high = np.maximum(slopes, 0.05)
+        u = 4.0 * (s - 0.25)
+        return sigma(sharpness * (level + low * np.minimum(u, 0.0) + high * np.maximum(u, 0.0)))
 
     def thresholds(self):
         if self.decision != "f1":
@@ -384,28 +396,29 @@ class NaiveLabels:
 
     # Learning
 
-    def learn(self, s, y, kept):
+    def learn(self, s, y, kept, weight=1.0):
         known = ~np.isnan(y)
-        if not known.any():
+        if not known.any() or weight == 0.0:
             return
         e = np.nan_to_num(y - s)
         said = self.tell(e, np.linalg.inv(self.full))
-        self.trial.note(np.where(known, e, np.nan), said, 1.0, kept)
+        self.trial.note(np.where(known, e, np.nan), said, weight, kept)
         for row in self.history:
             row[2] *= kept
-        self.history.append([y, s, 1.0])
-        self.learn_curves(s, y, known)
+        self.history.append([y, s, weight])
+        self.learn_curves(s, y, known, weight)
         self.rows += 1
         if self.rows >= self.renewal:
             self.renew()
 
-    def learn_curves(self, s, y, known):
+    def learn_curves(self, s, y, known, weight=1.0):
         """One Newton step of the shared curve, then of each own one, with fading information."""
-        p, x = self.probabilities(s), np.stack([np.ones(self.K), 4.0 * (s - 0.5)], axis=1)
-        v = np.maximum(p * (1.0 - p), 1e-6)
+        p, u = self.probabilities(s), 4.0 * (s - 0.25)
+        x = np.stack([np.ones(self.K), np.minimum(u, 0.0), np.maximum(u, 0.0)], axis=1)
+        v = weight * np.maximum(p * (1.0 - p), 1e-6)
         seen = [v[k] * np.outer(x[k], x[k]) for k in range(self.K)]
-        pull = [(y[k] - p[k]) * x[k] for k in range(self.K)]
-        prior = 0.005 * np.eye(2)
+        pull = [weight * (y[k] - p[k]) * x[k] for k in range(self.K)]
+        prior = 0.005 * np.eye(3)
         self.known_shared = 0.995 * self.known_shared + prior
         for k in np.flatnonzero(known):
             self.known_shared = self.known_shared + seen[k]
