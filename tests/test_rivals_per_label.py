@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, hide, problem, stream
+from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, learn_late, hide, problem, stream
 from numpy.testing import assert_array_equal
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
@@ -126,7 +126,7 @@ def test_with_late_labels_rows_are_answered_by_what_is_known(make, labels):
     result = prequential(late, X[20:], Y[20:], delay=3)
     for t in range(40):
         if t > 3:  # row t + delay is answered before row t is learned
-            other.partial_fit(X[16 + t : 17 + t], Y[16 + t : 17 + t])
+            learn_late(other, X[16 + t : 17 + t], Y[16 + t : 17 + t], 3)
         waiting = X[max(20, 17 + t) : 21 + t]  # rows that have come and whose labels have not
         assert_array_equal(other.decision_function(waiting)[-1], result.scores[t] - 0.5)
 

@@ -27,7 +27,7 @@ TRUST_HELD = 10.0  # rows of the usual spread of g that speak for the score as i
 TIME_HELD = 3.0  # rows of the usual error that speak against what the last rows say
 MOST_PHI = 0.98  # or rows sorted by class would never let go of a class
 LOSSES_KEPT = 0.995  # what a row leaves of the losses
-LEANS = (0.0, -2.4, -3.0)  # logarithms of the shares before there is evidence
+LEANS = (0.0, -4.0, -5.0)  # logarithms of the shares before there is evidence
 LEAST_SHARE = 0.1  # of the largest; smaller ones are 0
 NEVER = 1_000_000  # rows ago; nothing is left of what was known then
 

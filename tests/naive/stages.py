@@ -159,7 +159,7 @@ class NaiveTemporal:
 
     def shares(self, n):
         """Shares of the first n answers; those below a tenth of the largest are 0."""
-        share = np.exp(np.array([0.0, -2.4, -3.0])[:n] - self.losses[:n])
+        share = np.exp(np.array([0.0, -4.0, -5.0])[:n] - self.losses[:n])
         share = np.where(share >= 0.1 * share.max(), share, 0.0)
         return np.append(share / share.sum(), np.zeros(3 - n))
 
