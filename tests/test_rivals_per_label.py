@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, learn_late, hide, problem, stream
+from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, hide, learn_late, problem, stream
 from numpy.testing import assert_array_equal
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential

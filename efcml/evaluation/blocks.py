@@ -104,7 +104,7 @@ def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trac
     """Learn one block, score the rows that are ``delay`` ahead, and return the seconds."""
     low, high = block.start, block.stop
     part = Trace.for_rows(high - low, Y.shape[1])
-    part.ahead = delay
+    part.ahead = part.delay = delay
     ahead = slice(low + delay, high + delay)
     if ahead.stop <= len(X):
         part.watch(trace, ahead)

@@ -187,7 +187,7 @@ class Learner(Guarded):
         brings. An interrupt takes effect between two blocks of rows.
         """
         start = 0 if self.fitted else self._hold(X, Y, trace)
-        delay = (0 if trace is None else trace.ahead) if late is None else late
+        delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
             if hasattr(stage, "come_late"):
                 stage.come_late(delay, gone_by=late is not None)

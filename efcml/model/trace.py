@@ -28,6 +28,7 @@ class Trace:
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
     clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
     ahead: int = 0  # how many rows `rows` come after those that are learned
+    delay: int = 0  # how many rows lie between the answers and the labels that are learned
     decisions: Floats | None = None  # (n, K), 0 or 1; NaN where the learner has none of its own
     probabilities: Floats | None = None  # (n, K), likewise
     seconds: float = 0.0  # spent in the model
@@ -43,6 +44,7 @@ class Trace:
         """Return the trace of a slice of the rows, over the same arrays and without events."""
         rows = None if self.rows is None else self.rows[block]
         part = Trace(self.scores[block], self.rules[block], rows=rows, ahead=self.ahead)
+        part.delay = self.delay
         part.watch(self, block)
         return part
 

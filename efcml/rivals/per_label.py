@@ -110,10 +110,10 @@ class PerLabelLearner(Guarded):
         tables = [X] if unknown else []
         if trace is not None and not (unknown and trace.rows is None):
             tables.append(X if trace.rows is None else trace.rows)
-        true, traces, ahead = X, [], 0 if trace is None else trace.ahead
+        true, traces, late = X, [], (0, 0) if trace is None else (trace.ahead, trace.delay)
         for model, label in zip(self.models, self.order, strict=True):
             y = Y[:, [label]]
-            watched = learn_watched(model, true, y, tables, ahead, *weights)
+            watched = learn_watched(model, true, y, tables, late, *weights)
             traces += watched[-1:]
             if self.chained:
                 decided = [decide(part.scores) for part in watched]
@@ -219,21 +219,21 @@ def learn_watched(
     X: "Floats",
     y: "Floats",
     tables: "Sequence[Floats]",
-    ahead: int,
+    late: tuple[int, int],
     *weights: "Floats",
 ) -> list[Trace]:
     """Learn rows and return one trace per table of rows to be scored.
 
     A learner scores one row per row that it learns. For all tables but the last, whose rows may be
-    ``ahead``, a copy does it.
+    ahead, a copy does it. ``late``: how far ahead they are, and the delay of labels.
     """
     traces = [Trace.for_rows(len(X), 1) for _ in tables]
     for trace, table in zip(traces, tables, strict=True):
-        trace.rows = None if table is X else table
+        trace.rows, trace.delay = None if table is X else table, late[1]
     for trace in traces[:-1]:
         model.copy().learn(X, y, trace, *weights)
     if traces:
-        traces[-1].ahead = ahead
+        traces[-1].ahead = late[0]
     model.learn(X, y, traces[-1] if traces else None, *weights)
     return traces
 

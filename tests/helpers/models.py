@@ -84,7 +84,7 @@ def learn_late(model, X, Y, delay):
     if not delay or not hasattr(model, "learner_"):
         return model.partial_fit(X, Y)
     trace = Trace.for_rows(*Y.shape)
-    trace.ahead = delay
+    trace.delay = delay
     model.learner_.learn(X, Y, trace)
     return model
 
