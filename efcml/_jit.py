@@ -82,6 +82,12 @@ kernel = _compiled(**INNER)  # called from kernels only
 leaf = _compiled(**INNER, fastmath=SAFE_FASTMATH)  # likewise; the order of sums does not matter
 
 
+def check_compiled(kind: str, function: Any) -> None:
+    """Refuse a function for kernels that numba has not compiled."""
+    if not config.DISABLE_JIT and not hasattr(function, "py_func"):
+        raise ValueError(f"the {kind} function must be compiled: put @numba.njit before it.")
+
+
 def with_names(function: Any, **names: Any) -> Any:
     """Return a compiled function in which some names stand for something else; it is not kept."""
     plain = getattr(function, "py_func", function)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 KINDS = ("merging", "split", "birth", "update", "stage")
+TAKEN = {"split": ("labels", "axis", "off"), "update": ("rls", "paper")}  # names of the usual ones
 _registered: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -51,7 +52,21 @@ def register(kind: str, name: str, function: Callable[..., Any]) -> None:
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.")
+    if not isinstance(name, str) or name in TAKEN.get(kind, ()):
+        raise ValueError(f"name must be a word that is not taken; got {name!r}.")
+    if not callable(function):
+        raise TypeError(f"{kind} {name!r} must be a function; got {function!r}.")
     _registered[kind, name] = function
+
+
+def registered() -> dict[tuple[str, str], Callable[..., Any]]:
+    """Return all that was registered, for `register_all` in another process."""
+    return dict(_registered)
+
+
+def register_all(functions: dict[tuple[str, str], Callable[..., Any]]) -> None:
+    """Register what another process has."""
+    _registered.update(functions)
 
 
 def is_known(kind: str, value: Any) -> bool:

@@ -4,16 +4,18 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from helpers.models import freeze
 from helpers.streams import COMPILED, make_params, random_rows, unscaled_learner
 from numba import njit
 from numpy.testing import assert_allclose
 
-from efcml import seams
+from efcml import EFCMLClassifier, Study, datasets, seams
 from efcml.kernels.linalg import whole
 from efcml.model import reshape
 from efcml.model.learner import Learner
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import Table
+from efcml.model.temporal import TemporalStage
 from efcml.seams import Update, register
 
 pytestmark = pytest.mark.uncompiled
@@ -244,3 +246,59 @@ def test_saved_by_name_and_taken_up(rng):
     assert other.learn(X[60:], Y[60:]).score(X).tobytes() == (
         learner.learn(X[60:], Y[60:]).score(X).tobytes()
     )
+
+
+@pytest.mark.parametrize(
+    "given", [("update", "rls", never), ("split", "off", never), ("merging", 5, never)]
+)
+def test_names_that_are_taken_are_refused(given):
+    with pytest.raises(ValueError, match="name must be a word that is not taken"):
+        register(*given)
+    with pytest.raises(TypeError, match="must be a function"):
+        register("merging", "five", 5)
+
+
+def test_mistakes_are_said_at_once():
+    with pytest.raises(ValueError, match=r'a name that efcml.register\("merging"'):
+        make_params(merging="nokl")
+    with pytest.raises(ValueError, match="a merging criterion must return a number; got nan"):
+        learn(merging=lambda pair: np.nan, vigilance=0.5)
+    if COMPILED:
+        for changes in ({"update": never}, {"vigilance": never}):
+            with pytest.raises(ValueError, match="put @numba.njit before it"):
+                learn(**changes)
+
+
+@njit
+def frozen(row, y, known, weight, keep, heights, group, P, W, v):
+    return False
+
+
+@pytest.mark.parametrize("forgetting", [1.0, "auto"])
+def test_shared_planes_move_no_planes_of_ones_own(forgetting):
+    fixed = {"shared": 2.0, "correlation": "none", "max_rules": 1, "forgetting": forgetting}
+    learner, *_ = learn(update=frozen, **fixed)
+    assert not learner.rules.W.any()
+    assert learn(**fixed)[0].rules.W.any()
+
+
+def test_a_usual_stage_may_stand_once_more(rng):
+    X, Y = random_rows(rng, 60, 2, 2)
+    register("stage", "time again", TemporalStage)
+    params = make_params(stages=("time again",), time=True)
+    learner = Learner(params, 2, 2).fit(X[:40], Y[:40]).learn(X[40:], Y[40:])
+    again = Learner.from_state(*learner.state())
+    assert freeze(again.stages) == freeze(learner.stages)
+
+
+@pytest.mark.long
+def test_registered_names_reach_other_processes(tmp_path):
+    X, Y = random_rows(np.random.default_rng(0), 80, 2, 2)
+    register("merging", "never in others", never)
+    models = Study.vary(EFCMLClassifier(prior=1.0), merging=["never in others", never])
+    assert [*models] == ["merging=never in others", "merging=never"]
+    study = Study(
+        models, data=[datasets.from_arrays(X, Y, n_initial=40)], orders=2, folder=tmp_path
+    )
+    study.run(jobs=2)
+    assert (study.differences("merging=never")["pa"] == 0.0).all(axis=None)

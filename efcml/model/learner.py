@@ -409,7 +409,10 @@ class Learner(Guarded):
         """Return stages and other parts with arrays, by the names that they are saved under."""
         names = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent"}
         names |= {TemporalStage: "temporal"}
-        parts = {names.get(type(s), f"stage{i}"): s for i, s in enumerate(self.stages)}
+        first = len(self.stages) - len(self.params.stages)  # of one's own
+        parts = {
+            f"stage{i}" if i >= first else names[type(s)]: s for i, s in enumerate(self.stages)
+        }
         parts |= {"labels": self.labels, "watch": self.watch}
         return {name: part for name, part in parts.items() if part is not None}
 

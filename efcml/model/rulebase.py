@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from efcml import seams
+from efcml._jit import check_compiled
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
 from efcml.kernels.linalg import whole
@@ -85,9 +86,11 @@ class RuleBase(ArrayStage):
         if self.update is None:
             update = seams.function_of("update", params.update)
             self.update = update if isinstance(update, seams.Update) else seams.Update(update)
+            check_compiled("update", self.update.learn)
         self.birth_test = is_novel
         if seams.is_known("birth", params.vigilance):
             self.birth_test = seams.function_of("birth", params.vigilance)
+            check_compiled("birth", self.birth_test)
         self.driver = kernel_rows.driver_with(self.birth_test, self.update.learn)
         self.direction = None
         if params.splitting != "off":
@@ -280,7 +283,10 @@ class RuleBase(ArrayStage):
             self._note("drift", i)
         if rules.clock[ROWS] >= rules.clock[RENEWAL]:
             Delta = reshape.precision(self.prior.shared, self.p)
-            reshape.share_planes(rules, self.n_rules, Delta)
+            if self.update.solves:
+                reshape.share_planes(rules, self.n_rules, Delta)
+            else:
+                reshape.set_renewal(rules)
 
     # Events
 
@@ -363,7 +369,10 @@ class RuleBase(ArrayStage):
         except np.linalg.LinAlgError:
             return None, -np.inf
         if self.criterion is not None:
-            return pair, self.criterion(pair)
+            alike = self.criterion(pair)
+            if alike is None or not alike == alike:
+                raise ValueError(f"a merging criterion must return a number; got {alike}.")
+            return pair, alike
         return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
 
     def _try_merge(self, i, j):

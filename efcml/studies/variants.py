@@ -209,6 +209,8 @@ def short(value: Any) -> str:
     >>> short(10.0), short(0.1000001), short("none")
     ('10', '0.1000001', 'none')
     """
+    if callable(value):
+        return str(getattr(value, "__name__", value))
     if not isinstance(value, float):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)

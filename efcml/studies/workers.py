@@ -22,6 +22,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from efcml import __version__
 from efcml.evaluation.pipelines import last_step
+from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_runs, write_record
 from efcml.support.blas import blas_pools
 from efcml.support.checks import check_backend
@@ -141,7 +142,8 @@ def run_local(batches: Sequence[Sequence[Run]], folder: Path, jobs: int) -> None
             run_batch(batch, folder)
         return
     # Processes, not threads: between two events of a stream Python works, one thread at a time.
-    work = (delayed(run_batch)(batch, folder, os.getpid()) for batch in batches)
+    known = os.getpid(), registered()
+    work = (delayed(run_batch)(batch, folder, *known) for batch in batches)
     with warnings.catch_warnings():
         # Advice to plan better, when a worker ends by itself or after Ctrl-C.
         warnings.filterwarnings("ignore", "A worker stopped while", UserWarning)
@@ -158,8 +160,14 @@ def run_local(batches: Sequence[Sequence[Run]], folder: Path, jobs: int) -> None
                 ) from None
 
 
-def run_batch(batch: Sequence[Run], folder: Path, parent: int | None = None) -> None:
-    """Do runs that share a fitted model, and write their records."""
+def run_batch(
+    batch: Sequence[Run], folder: Path, parent: int | None = None, functions: Any = None
+) -> None:
+    """Do runs that share a fitted model, and write their records.
+
+    In another process: ``parent`` started it, and ``functions`` are registered there.
+    """
+    register_all(functions or {})
     if parent is not None and current_process().name != "MainProcess":
         end_with(parent)
     for facts, result in do_runs(batch):

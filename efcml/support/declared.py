@@ -135,8 +135,15 @@ def check_parameters(values: Any) -> None:
     """Refuse the first parameter that is out of its range."""
     for name, facts in facts_of(type(values)).items():
         value = getattr(values, name)
-        if facts.check is not None and not (facts.seam and is_known(facts.seam, value)):
+        if facts.check is None or (facts.seam and is_known(facts.seam, value)):
+            continue
+        try:
             facts.check(name, value)
+        except ValueError as error:
+            if not (facts.seam and isinstance(value, str)):
+                raise
+            known = f'or a function, or a name that efcml.register("{facts.seam}", ...) was given'
+            raise ValueError(f"{str(error).rstrip('.')}; {known}.") from None
 
 
 def printed(cls: type) -> dict[str, Any]:
