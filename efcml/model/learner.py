@@ -218,8 +218,9 @@ class Learner(Guarded):
                 last = first + done
             block, rows = slice(first, last), rows[: last - first]
             part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
-            part.add_clipped(self.scaler.count_clipped(X[block]))
-            clipped += self.scaler.count_clipped(X[block])
+            far = self.scaler.count_clipped(X[block])
+            part.add_clipped(far)
+            clipped += far
             if doubt:
                 self._answer(rows, part)
             else:
