@@ -204,8 +204,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
         x, y, weight, resumed = X[t], Y[t], weights[t], t == start and newborn >= 0
         n_known = read_row(x, y, z, row, known)
         activate(x, n_rules, center, marginal, facts, s.bandwidth, s.density, e, distances, psi)
-        if with_planes:
-            answer(row, n_rules, W, trial, heights, answers, shares)
+        answer(row, n_rules if with_planes else 0, W, trial, heights, answers, shares)
         if not resumed:
             blend(psi, answers, n_rules, scores[t])
             kept[t] = 1.0
