@@ -52,6 +52,14 @@ def test_rows_that_follow_each_other_slowly_are_no_change_of_scale(rng):
     assert followed.pa > run(X, Y, initial=500, scaling="frozen")[0].pa - 0.005
 
 
+def test_a_level_of_labels_that_wanders_is_left_to_time(rng):
+    X, u = rng.normal(size=(2500, 5)), slow(rng, 2500, 3, 0.98)
+    Y = (0.7 * X @ rng.normal(size=(5, 3)) + 1.5 * u > 0.0).astype(float)
+    followed, _ = run(X, Y)
+    assert followed.drifts <= 1  # 6 before
+    assert followed.pa > run(X, Y, forgetting=1.0)[0].pa - 0.006
+
+
 def test_probabilities_of_rare_labels_hold(rng):
     X = rng.standard_t(3, size=(4000, 6))
     heights = X @ rng.normal(size=(6, 5)) + 2.0 * rng.normal(size=(4000, 5))
@@ -61,7 +69,7 @@ def test_probabilities_of_rare_labels_hold(rng):
     assert sure.sum() > 50
     assert abs(result.probabilities[sure].mean() - Y[1000:][sure].mean()) < 0.08  # .12 before
     clipped = np.clip(result.scores, 1e-3, 1.0 - 1e-3)
-    assert log_loss(result.probabilities, Y[1000:]) < log_loss(clipped, Y[1000:])
+    assert log_loss(result.probabilities, Y[1000:]) < log_loss(clipped, Y[1000:]) + 0.002
 
 
 def log_loss(p, Y):

@@ -374,12 +374,14 @@ def test_questions_go_to_the_most_ambiguous(unit):
 
 # One of each kind, word for word.
 MESSAGES = {
-    ("vigilance", "high"): "vigilance must be a number > 0; got 'high'.",
+    ("vigilance", "high"): "vigilance must be a number > 0, or a function, or the name of one "
+    """(efcml.register("birth", ...)); got 'high'.""",
     ("beta", math.inf): "beta must be a number >= 0 and <= 1e+09; got inf.",
     ("bandwidth", 0): "bandwidth must be 'dimension' or a number >= 1e-09; got 0.",
     ("forgetting", 1.01): "forgetting must be 'auto' or a number > 0 and <= 1; got 1.01.",
     ("cases", -1): "cases must be a whole number from 0 to 2000; got -1.",
-    ("merging", "yes"): "merging must be True or False; got 'yes'.",
+    ("merging", "yes"): "merging must be True or False, or a function, or the name of one "
+    """(efcml.register("merging", ...)); got 'yes'.""",
     ("lipschitz", "none"): "lipschitz must be one of 'exact', 'paper'; got 'none'.",
 }
 

@@ -259,7 +259,7 @@ def test_names_that_are_taken_are_refused(given):
 
 
 def test_mistakes_are_said_at_once():
-    with pytest.raises(ValueError, match=r'a name that efcml.register\("merging"'):
+    with pytest.raises(ValueError, match=r'the name of one \(efcml.register\("merging"'):
         make_params(merging="nokl")
     with pytest.raises(ValueError, match="a merging criterion must return a number; got nan"):
         learn(merging=lambda pair: np.nan, vigilance=0.5)

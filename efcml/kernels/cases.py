@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml._jit import driver, kernel, leaf
 from efcml.kernels.linalg import add_outer, dot, multiply
-from efcml.kernels.planes import count_trial, share_of
+from efcml.kernels.planes import count_news, listen, share_of
 
 SIZE, CHANGES, PAUSE, LEARNED = 0, 1, 2, 3  # entries of `count`
 RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
@@ -142,10 +142,10 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
 
         g = A k,  v = k'g,  a <- a + g (e - k'a) / (v + noise),  A <- A - g g' / (v + noise)
     """
-    Z, inverse, weights, A, age, count, owed, trial = cases
-    width, noise, fade, held, towards = steering
+    Z, inverse, weights, A, age, count, owed, trial, level, echo = cases
+    width, noise, fade, held, towards, hears = steering
     m, K = Z.shape[0], Y.shape[1]
-    work, expected, errors = np.zeros((5, m)), np.zeros(K), np.zeros(K)
+    work, expected, errors, news = np.zeros((5, m)), np.zeros(K), np.zeros(K), np.zeros((4, K))
     similar, g, known = work[0], work[1], np.zeros(K, dtype=np.bool_)
     for t in range(start, X.shape[0]):
         n_known = 0
@@ -159,7 +159,9 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
             n_known += known[c]
         if n_known == 0 or row_weights[t] == 0.0:
             continue
-        count_trial(errors, expected, known, row_weights[t], WINDOW, trial)
+        if hears:
+            listen(errors, expected, known, level, echo, news[2:])
+        count_news(errors, expected, news[2:], known, row_weights[t], WINDOW, trial, news)
         owed[0] *= min(kept[t], fade)
         count[PAUSE] += 1
         count[LEARNED] += 1

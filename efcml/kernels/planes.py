@@ -9,6 +9,9 @@ from efcml.kernels.linalg import add_outer, dot, multiply
 
 SLOW, FAST = 0, 1  # the memories
 GAIN, SPREAD, ERROR, WEIGHT = 0, 1, 2, 3  # sums of a trial
+MET, USUAL = 1, 2  # entries of `echo`, besides GAIN: squares of the means, of an error
+ECHO_KEPT = 0.99  # of the echo, after a row
+LEVEL = 10.0  # rows of the means of the last errors
 FAST_KEPT = 0.97  # of the fast memory after a row that the rule learns alone
 WINDOW = 0.98  # likewise, of a trial
 HELD = 5.0  # squared errors of a row that speak against the fast memory
@@ -59,6 +62,39 @@ def count_trial(errors, steps, known, weight, keep, trial):
             trial[SPREAD] += weight * steps[c] * steps[c]
             trial[ERROR] += weight * errors[c] * errors[c]
     trial[WEIGHT] += weight
+
+
+@kernel
+def listen(errors, steps, known, level, echo, expected):
+    """Write what the last errors tell of these, and of what would be taken off them.
+
+    Errors that follow each other, as a level of the labels that wanders leaves them, are no
+    evidence for what learns quickly: what the last row says is found out later (temporal.py). A
+    part c of the means of the last ones is expected, by least squares over all labels.
+    """
+    c, against = 0.0, echo[MET] + echo[USUAL]
+    if against > 0.0:
+        c = min(1.0, max(0.0, echo[GAIN] / against))
+    for i in range(3):
+        echo[i] *= ECHO_KEPT
+    for k in range(known.shape[0]):
+        expected[0, k], expected[1, k] = c * level[0, k], c * level[1, k]
+        if not known[k]:
+            continue
+        echo[GAIN] += errors[k] * level[0, k]
+        echo[MET] += level[0, k] * level[0, k]
+        echo[USUAL] += (1.0 - ECHO_KEPT) * errors[k] * errors[k]
+        level[0, k] += (errors[k] - level[0, k]) / LEVEL
+        level[1, k] += (steps[k] - level[1, k]) / LEVEL
+
+
+@kernel
+def count_news(errors, steps, expected, known, weight, keep, trial, work):
+    """Do `count_trial` with what was not expected of errors and steps."""
+    for k in range(known.shape[0]):
+        work[0, k] = errors[k] - expected[0, k]
+        work[1, k] = steps[k] - expected[1, k]
+    count_trial(work[0], work[1], known, weight, keep, trial)
 
 
 @kernel

@@ -31,6 +31,7 @@ from efcml.kernels.planes import (
     count_labels,
     count_trial,
     learn_planes,
+    listen,
     note_drift,
 )
 from efcml.kernels.proximal import step_planes
@@ -127,14 +128,28 @@ def choose_winner(
 
 
 @kernel
-def compare_memories(y, known, weight, share, heights, fact, trial, work):
+def compare_memories(y, known, weight, share, heights, expected, fact, trial, work):
     """Count how both memories of a rule did at a row that they are about to learn."""
     errors, steps = work[0], work[1]
     for c in range(y.shape[0]):
-        errors[c] = y[c] - heights[SLOW, c]
-        steps[c] = heights[FAST, c] - heights[SLOW, c]
+        errors[c] = y[c] - heights[SLOW, c] - expected[0, c]
+        steps[c] = heights[FAST, c] - heights[SLOW, c] - expected[1, c]
     count_trial(errors, steps, known, weight, WINDOW**weight, trial)
     note_drift(fact, share)
+
+
+@kernel
+def hear(y, known, psi, heights, n_rules, level, echo, work):
+    """Do `listen` for the slow memories of all rules together, and the way to the fast ones."""
+    errors, steps, fast = work[0], work[1], heights.shape[1] - 1
+    if n_rules == 0 or fast == SLOW:
+        return
+    for c in range(y.shape[0]):
+        errors[c], steps[c] = y[c], 0.0
+        for i in range(n_rules):
+            errors[c] -= psi[i] * heights[i, SLOW, c]
+            steps[c] += psi[i] * (heights[i, FAST, c] - heights[i, SLOW, c])
+    listen(errors, steps, known, level, echo, work[2:])
 
 
 @kernel
@@ -193,9 +208,9 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
     answered, and what each row leaves of those before.
     """
     facts, center, joint, marginal, tested, P, G, Delta, B, W, W_0, stale = rules[:12]
-    trial, label_sums, penalty, group, clock = rules[12:]
+    trial, label_sums, penalty, group, clock, level, echo = rules[12:]
     n, p, (R, M, K, d) = X.shape[0], X.shape[1], W.shape
-    work, by_rule, by_label = np.zeros((4, p + K + 1)), np.zeros((4, R)), np.zeros((2, K))
+    work, by_rule, by_label = np.zeros((4, p + K + 1)), np.zeros((4, R)), np.zeros((4, K))
     z, e, v, u = work[0, : p + K], work[1], work[2], work[3]
     distances, psi, left, shares = by_rule[0], by_rule[1], by_rule[2], by_rule[3]
     heights, answers, known = np.zeros((R, M, K)), np.zeros((R, K)), np.zeros(K, dtype=np.bool_)
@@ -230,6 +245,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
             distances[winner] = squared_distance(x, center[winner], marginal[winner], e)
             normalise(distances, n_rules, facts, s.bandwidth, s.density, psi)
 
+        hear(y, known, psi, heights, n_rules if with_planes else 0, level, echo, by_label)
         fade, diverged = 0.0, -1
         for i in range(n_rules if with_planes and (s.learns_at_birth or not resumed) else 0):
             fade += psi[i] * np.log(left[i])
@@ -237,7 +253,9 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
                 continue
             w, fact = weight * psi[i], facts[i]
             if s.follows:
-                compare_memories(y, known, w, shares[i], heights[i], fact, trial[i], by_label)
+                compare_memories(
+                    y, known, w, shares[i], heights[i], by_label[2:], fact, trial[i], by_label
+                )  # fmt: skip
             learn_memories(
                 row, y, known, w, left[i], s.least_prior, group, stale[i], heights[i], P[i], G[i],
                 Delta[i], B[i], W[i], v,

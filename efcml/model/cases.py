@@ -21,6 +21,7 @@ class CaseStage(ArrayStage):
 
     table = CASES
     fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
+    hears = False  # whether errors that follow each other are no evidence
 
     def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE):
         self.width, self.noise = float(width), float(noise)
@@ -69,7 +70,7 @@ class CaseStage(ArrayStage):
     def follow(self, rows, scores, Y, weights, kept):
         """Answer every row, then learn what was wrong of it."""
         out, row, arrays = np.empty_like(scores), 0, self.arrays
-        steering = self.width, self.noise, self.fade, self.held, self.towards
+        steering = self.width, self.noise, self.fade, self.held, self.towards, self.hears
         while row < len(rows):
             row = follow_cases(rows, scores, Y, weights, kept, row, arrays, steering, out)
             if arrays.count[CHANGES] >= REFRESH:
@@ -122,7 +123,7 @@ class CaseStage(ArrayStage):
 class RecentStage(CaseStage):
     """A few cases of the last rows, soon forgotten, that are trusted as far as they have helped."""
 
-    fade, held, towards = 0.9, 1.0, 0.0
+    fade, held, towards, hears = 0.9, 1.0, 0.0, True
 
     def __init__(self, n_features, n_labels):
         super().__init__(n_features, n_labels, RECENT, RECENT_WIDTH, RECENT_NOISE)

@@ -22,7 +22,8 @@ INTERCEPT_SHARE = 0.01  # the prior of the intercept is weak
 ROUNDING = 1e-12  # of the largest entry of G: a prior below that may be lost beside it
 NEVER = 2**52  # rows
 SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halves share
-BY_RULE = [name for name in RULES.names if name not in ("tested", "group", "clock")]
+FIXED = ("group", "clock", "level", "echo")  # arrays that have no axis of rules
+BY_RULE = [name for name in RULES.names if name not in ("tested", *FIXED)]
 
 
 def sizes_of(p, K, R, memories, groups=1):

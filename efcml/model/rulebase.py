@@ -31,7 +31,6 @@ UPDATES = {
     "paper": seams.Update(learn_planes, at_birth=False, solves=True),
 }
 EVENTS = ("birth", "merge", "split", "drop", "drift")
-FIXED = ("group", "clock")  # arrays that have no axis of rules
 
 
 class Settings(NamedTuple):
@@ -492,7 +491,7 @@ class RuleBase(ArrayStage):
         n, rules = self.n_rules, self.arrays._asdict()
         facts = rules.pop("facts")
         rules |= {name: facts[name] for name in FACTS.names}
-        used = {name: a if name in FIXED else a[:n] for name, a in rules.items()}
+        used = {name: a if name in reshape.FIXED else a[:n] for name, a in rules.items()}
         used["tested"] = used["tested"][:, :n]
         shared = np.nan if self.prior.shared is None else self.prior.shared
         used |= {"prior": np.array([self.prior.strength, shared]), "S_0": self.S_0}

@@ -102,6 +102,8 @@ label_sums f8 R 3 K K: over rows that know both labels of a pair: weight, y_c, y
 penalty f8 R K K: M, correlation penalty
 group i8 K: to which group of labels a label belongs
 clock i8 2: rows learned, rows at which shared planes are derived anew
+level f8 2 K: mean of the last errors, and of the way from slow to fast memory
+echo f8 3: sums that tell how far errors follow each other
 """)
 Rules = namedtuple("Rules", RULES.names)  # type: ignore[misc]
 
@@ -114,6 +116,8 @@ age i8 m: number of the learned row that became the case
 count i8 4: cases, changes since K^-1 was derived, rows since a new case, learned rows
 owed f8 1: what is still to be forgotten
 trial f8 4: sums that tell how far the cases are trusted
+level f8 2 K: mean of the last errors, and of what cases said
+echo f8 3: sums that tell how far errors follow each other
 """)
 Cases = namedtuple("Cases", CASES.names)  # type: ignore[misc]
 

@@ -142,8 +142,9 @@ def check_parameters(values: Any) -> None:
         except ValueError as error:
             if not (facts.seam and isinstance(value, str)):
                 raise
-            known = f'or a function, or a name that efcml.register("{facts.seam}", ...) was given'
-            raise ValueError(f"{str(error).rstrip('.')}; {known}.") from None
+            allowed, _, got = str(error).rpartition("; got ")
+            other = f'a function, or the name of one (efcml.register("{facts.seam}", ...))'
+            raise ValueError(f"{allowed}, or {other}; got {got}") from None
 
 
 def printed(cls: type) -> dict[str, Any]:

@@ -65,6 +65,25 @@ class Trial:
         self.rows = [(e, d, w * factor) for e, d, w in self.rows if w * factor > 1e-25]
 
 
+class Echo:
+    """What the last errors tell of the next, and of what would be taken off it."""
+
+    def __init__(self, K):
+        self.level, self.gain, self.met, self.usual = np.zeros((2, K)), 0.0, 0.0, 0.0
+
+    def listen(self, errors, steps):
+        against = self.met + self.usual
+        c = np.clip(self.gain / against, 0.0, 1.0) if against > 0.0 else 0.0
+        expected = c * self.level
+        self.gain, self.met, self.usual = 0.99 * self.gain, 0.99 * self.met, 0.99 * self.usual
+        for k in np.flatnonzero(~np.isnan(errors)):
+            last = self.level[0, k]
+            self.gain, self.met = self.gain + errors[k] * last, self.met + last**2
+            self.usual += 0.01 * errors[k] ** 2
+            self.level[:, k] += 0.1 * (np.array([errors[k], steps[k]]) - self.level[:, k])
+        return expected
+
+
 class Memory:
     """What a rule knows of its rows: sums G, B of every label, and the planes that follow."""
 
@@ -186,7 +205,7 @@ class NaiveRules:
 
     def __init__(self, params, p, K, S_0, prior=(1.0, None), split_share=0.3):
         self.params, self.p, self.K, self.S_0, self.prior = params, p, K, S_0, prior
-        self.rules, self.tested, self.events = [], {}, []
+        self.rules, self.tested, self.events, self.echo = [], {}, [], Echo(K)
         self.rows, self.next_uid, self.renewal = 0, 0, np.inf
         self.tau = p if params.bandwidth == "dimension" else params.bandwidth
         splits = params.splitting != "off"
@@ -255,11 +274,18 @@ class NaiveRules:
         if not born:
             self.move(x, y, weight, winner, left[self.rules.index(winner)], with_planes)
         psi, r, kept, ran_away = self.activations(x), np.append(x, 1.0), 1.0, None
+        expected = np.zeros((2, self.K))
+        if with_planes and follows:
+            slow, fast = (
+                psi @ np.array([rule.memories[m].W @ r for rule in self.rules]) for m in (0, 1)
+            )
+            expected = self.echo.listen(y - slow, fast - slow)
         if with_planes and not (born and p.update == "paper"):
             kept = float(np.exp(psi @ np.log(left) / len(psi)))
             for i, rule in enumerate(self.rules):
                 if psi[i] >= p.activation_floor and not (born and rule is winner):
-                    if self.learn_planes(rule, r, y, weight * psi[i], left[i], shares[i]):
+                    w = weight * psi[i]
+                    if self.learn_planes(rule, r, y, w, left[i], shares[i], expected):
                         ran_away = rule
         self.rows += 1
         if ran_away is not None:
@@ -316,13 +342,14 @@ class NaiveRules:
         rule.support, rule.prior_share = support, rule.prior_share * support / grown
         rule.last_won = self.rows
 
-    def learn_planes(self, rule, r, y, w, left, share):
+    def learn_planes(self, rule, r, y, w, left, share, expected):
         """Least squares in all memories, label sums, a proximal step; tell whether it ran away."""
         p, known = self.params, ~np.isnan(y)
         keep = left**w
         if len(rule.memories) == 2:
             slow, fast = (memory.W @ r for memory in rule.memories)
-            rule.trial.note(y - slow, fast - slow, w, WINDOW**w)
+            news = y - slow - expected[0], fast - slow - expected[1]
+            rule.trial.note(*news, w, WINDOW**w)
             self.note_drift(rule, share)
         for m, memory in enumerate(rule.memories):
             memory.learn(r, y, w, FAST_KEPT**w if m == 1 else keep)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from naive.cases import similarity
-from naive.rules import Trial
+from naive.rules import Echo, Trial
 
 FOLDS = 5
 
@@ -22,7 +22,7 @@ class NaiveCases:
     """Mean ``u`` (m, K) and covariance ``C`` (m, m) of the errors at the remembered rows."""
 
     def __init__(self, p, K, capacity, *, recent=False):
-        self.K, self.capacity, self.recent = K, capacity, recent
+        self.K, self.capacity, self.recent, self.echo = K, capacity, recent, Echo(K)
         self.width, self.noise = (1.0, 0.3) if recent else (0.25, 1.0)
         self.trial = Trial(1.0, 0.0) if recent else Trial(20.0, 1.0)
         self.fade, self.owed, self.wait, self.born = 0.9 if recent else 1.0, 1.0, 0, 0
@@ -89,7 +89,9 @@ class NaiveCases:
         errors, known = y - score, ~np.isnan(y)
         if not known.any() or weight == 0.0:
             return
-        self.trial.note(errors, self.share(x)[0] @ self.u, weight, 0.99)
+        said = self.share(x)[0] @ self.u
+        expected = self.echo.listen(errors, said) if self.recent else np.zeros((2, self.K))
+        self.trial.note(errors - expected[0], said - expected[1], weight, 0.99)
         self.owed *= min(kept, self.fade)
         self.wait += 1
         new = len(self.rows) < self.capacity or self.wait >= 5
