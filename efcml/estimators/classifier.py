@@ -115,9 +115,8 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             How much each row counts; 1 if not given. It multiplies the activation in all planes
             and the share of a row in the Gaussian that it moves, and counts in remembered rows and
-            caution, so that 2 is almost as if the row came twice. A row of weight 0 is left out.
-            Scale, the choice of a prior, what last rows say of the next, and what errors teach of
-            labels together, probabilities and thresholds take the other rows alike.
+            in all that errors teach. A weight of 2 is near to the row twice, not equal: scale, the
+            choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
             X, Y, classes, flat = self._check_rows(X, y, reset=True)
