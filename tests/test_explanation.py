@@ -20,8 +20,7 @@ from efcml.explain.explanation import (
 )
 from efcml.kernels.linalg import whole
 from efcml.model.cases import CaseStage, RecentStage
-from efcml.model.stages import ArrayStage
-from efcml.model.tables import Table
+from efcml.model.stages import Stage
 
 NAMES = ("calm", "quiet", "loud", "rare")
 NO = np.nan
@@ -157,10 +156,8 @@ def test_remembered_rows_add_what_the_formula_says_and_are_named():
     assert "cases" not in str(why) and "cases" not in why._repr_html_()
 
 
-class Lift(ArrayStage):
+class Lift(Stage):
     """A stage of one's own: it adds a tenth to the first label."""
-
-    table, arrays = Table("nothing f8 1: no memory"), ()
 
     def __init__(self, n_features, n_labels):
         self.step = 0.1 * np.eye(n_labels)[0]
