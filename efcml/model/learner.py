@@ -158,7 +158,7 @@ class Learner(Guarded):
         """Return rows with what rules that are formed from them expect of missing features."""
         whole = np.nan_to_num(rows)
         for _ in range(2):
-            self.rules.try_rules(whole, Y, weights)
+            self.rules.form(whole, Y, weights)
             whole = self.fill(rows)
         return whole
 
