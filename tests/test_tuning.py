@@ -19,7 +19,7 @@ from efcml.model.warnings_of import DivergenceWarning
 from efcml.studies import runs as runs_module
 from efcml.studies.workers import RunsInterrupted
 from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid, TuningResult, tune
-from efcml.tuning.result import compare
+from efcml.tuning.search import compare
 
 GRID = Grid(vigilance=[0.5, 0.15], beta=[0.1, 2.0])
 BASE = {"prior": 1.0, "max_rules": 20}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "THRESHOLD", "Measure", "average_precision", "average_precision_rows"]
 __all__ += ["brier_score", "calibration_error", "coverage", "example_f1", "find", "log_loss"]
 __all__ += ["macro_f1", "micro_f1", "one_error", "partial_accuracy", "partial_accuracy_rows"]
-__all__ += ["ranking_loss", "reliability", "running_mean", "subset_accuracy", "summary", "trend"]
+__all__ += ["ranking_loss", "reliability", "subset_accuracy", "summary", "trend"]
 
 Counts: TypeAlias = "tuple[Array, Array]"  # points of every row, and points possible
 Function: TypeAlias = "Callable[[ArrayLike, ArrayLike], float]"
@@ -79,8 +79,7 @@ class Measure:
 
     def __call__(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> float:
         """Return the measure over all rows; NaN if no row has it."""
-        sums = [np.atleast_1d(part.sum(axis=0)) for part in self._count(Y, predicted, ready)]
-        return float(self.value_of(np.stack(sums, dtype=np.float64)))
+        return float(self.value_of(self.tallies(Y, predicted, ready=ready).sum(axis=0)))
 
     def rows(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> Floats:
         """Return the measure of every row by itself; NaN where a row has none."""
@@ -88,19 +87,15 @@ class Measure:
 
     def tallies(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> Floats:
         """Return what every row adds to both sums, of shape (n, 2, L)."""
-        both = [part.reshape(len(part), -1) for part in self._count(Y, predicted, ready)]
-        return np.stack(both, axis=1, dtype=np.float64)
-
-    def _count(self, Y: ArrayLike, predicted: ArrayLike, ready: bool) -> Counts:
         Y, predicted = check_pair(Y, predicted, self.takes if ready else "scores")
         if not ready and self.takes == "labels":
             predicted = (predicted >= THRESHOLD).astype(np.float64)
         if not ready and self.takes == "probabilities":
             predicted = squash(predicted)
-        found = self.counts(Y, predicted)
-        if isinstance(found, tuple):
-            return found
-        return np.where(np.isnan(found), 0.0, found), ~np.isnan(found)
+        both = self.counts(Y, predicted)
+        if not isinstance(both, tuple):  # values of rows
+            both = np.where(np.isnan(both), 0.0, both), ~np.isnan(both)
+        return np.stack([part.reshape(len(Y), -1) for part in both], axis=1, dtype=np.float64)
 
 
 MEASURES: dict[str, Measure] = {}
@@ -368,15 +363,6 @@ def trend(
     else:
         totals = np.cumsum(totals, axis=0)
     return found.value_of(totals)
-
-
-def running_mean(values: ArrayLike) -> Floats:
-    """Return the mean of all values up to each one, skipping NaN; NaN until the first value."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"values has shape {values.shape}: give one value per row")
-    defined = ~np.isnan(values)
-    return divide(np.cumsum(np.where(defined, values, 0.0)), np.cumsum(defined))
 
 
 def sum_windows(tallies: Floats, window: int) -> Floats:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Study", "Variant"]
 
-USUAL = ("pa", "ap")  # measures, where none are named
-
 _HOMES = {"Study": "efcml.studies.study", "Variant": "efcml.studies.variants"}
 
 # Not at once: the experiments of the paper take intervals and versions from here.

@@ -1,4 +1,4 @@
-"""A study in sentences: what it is, and what its differences mean."""
+"""A study in sentences: what its differences mean, and what a reader should know."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from efcml.measures import find
-from efcml.studies import USUAL
 from efcml.studies.intervals import Interval
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
 MOST_SENTENCES = 12  # of one kind
 MOST_NAMED = 6  # things of one kind in a sentence
+SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 
 
 def title(measure: str) -> str:
@@ -25,8 +25,7 @@ def title(measure: str) -> str:
     >>> title("pa"), title("micro_f1"), title("ms_per_sample")
     ('PA', 'micro F1', 'ms')
     """
-    others = {"rules": "rules", "ms_per_sample": "ms"} | {name: name.upper() for name in USUAL}
-    return others.get(measure) or find(measure).title
+    return SHORT.get(measure) or find(measure).title
 
 
 def counted(number: int, noun: str) -> str:
@@ -34,20 +33,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
 
 
-def head_line(study: Study) -> str:
-    """Return in one line what the study is and how far it has come."""
-    sizes = {"model": study.models, "data set": study.data, "order": study.orders}
-    counts = ", ".join(counted(len(things), noun) for noun, things in sizes.items())
-    return f"Study of {counts}: {study.done} of {study.total} runs done"
-
-
 def notes(study: Study, measures: Sequence[str]) -> list[str]:
-    """Return sentences on what the differences mean, and on what a reader should know."""
-    first = study.models[0]
-    pairs = [(data, model) for data, model in study.pairs() if study.orders_of(data, model, first)]
-    found = [about_intervals(study, measures), shown(study, measures)] if pairs else []
-    found += first_few([line for pair in pairs for line in about_change(study, *pair)])
-    return found + first_few(about_warnings(study)) + about_drift(study)
+    """Return all sentences."""
+    changes = [line for pair in study.compared for line in about_change(study, *pair)]
+    intervals = about_intervals(study, measures) if study.compared else []
+    return intervals + first_few(changes) + first_few(about_warnings(study)) + about_drift(study)
 
 
 def first_few(sentences: list[str]) -> list[str]:
@@ -56,53 +46,48 @@ def first_few(sentences: list[str]) -> list[str]:
     return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
 
 
-def about_intervals(study: Study, measures: Sequence[str]) -> str:
-    """Say what the intervals are."""
+def about_intervals(study: Study, measures: Sequence[str]) -> list[str]:
+    """Say what the intervals are, and which differences are surely not 0."""
     over = "samples and orders" if len(study.orders) > 1 else "samples, of one order only"
     number = study.comparisons(measures)
     many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
-    return (
+    what = (
         f"Differences are to {study.models[0]}, in points, paired by sample; 95 % intervals over"
         f" {over}, {many}."
     )
-
-
-def shown(study: Study, measures: Sequence[str]) -> str:
-    """Say which differences are surely not 0."""
     sides: dict[tuple[str, str, str], list[str]] = {}
-    for (data, model, measure), line in study.intervals(measures).iterrows():
-        if Interval(*line).shown:
-            side = "above" if line["difference"] > 0 else "below"
-            sides.setdefault((model, side, data), []).append(title(measure))
+    for (data, model), line in study.differences(measures=measures).iterrows():
+        for measure in measures:
+            interval = Interval(*line[measure])
+            if interval.shown:
+                side = "above" if interval.difference > 0 else "below"
+                sides.setdefault((model, side, data), []).append(title(measure))
     if not sides:
-        return "No difference could be shown: every interval has 0 in it."
-    found = [
+        return [what, "No difference could be shown: every interval has 0 in it."]
+    lines = [
         f"{model} {side} it in {' and '.join(names)} on {data}"
         for (model, side, data), names in sides.items()
     ]
-    left = len(found) - MOST_NAMED
-    named = "; ".join(found[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
-    return f"Shown: {named}. All other intervals have 0 in them."
+    left = len(lines) - MOST_NAMED
+    named = "; ".join(lines[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
+    return [what, f"Shown: {named}. All other intervals have 0 in them."]
 
 
 def about_change(study: Study, data: str, model: str) -> list[str]:
     """Say it if a model hardly differs from the first in anything that it answered."""
     change = study.change(data, model, study.models[0])
+    who = f"On {data}, {model} changed"
     if not change.largest and not change.decisions:
-        return [
-            f"On {data}, {model} changed nothing at all: every score is the same to the last bit."
-        ]
+        return [f"{who} nothing at all: every score is the same to the last bit."]
     if change.largest >= HARDLY:
         return []
-    return [
-        f"On {data}, {model} changed no score by more than {change.largest:.1g}, and"
-        f" {counted(change.decisions, 'decision')} of {change.asked}."
-    ]
+    decisions = f"{counted(change.decisions, 'decision')} of {change.asked}"
+    return [f"{who} no score by more than {change.largest:.1g}, and {decisions}."]
 
 
 def about_warnings(study: Study) -> list[str]:
     """Say which runs warned of something, and of what."""
-    found = []
+    sentences = []
     for data in study.data:
         for model in study.models:
             orders = study.orders_of(data, model)
@@ -110,8 +95,8 @@ def about_warnings(study: Study) -> list[str]:
             warned = [one[0] for one in lines if one]
             if warned:
                 many = f"{len(warned)} of {len(orders)} runs"
-                found.append(f"{many} of {model} on {data} warned: {warned[0]}")
-    return found
+                sentences.append(f"{many} of {model} on {data} warned: {warned[0]}")
+    return sentences
 
 
 def about_drift(study: Study) -> list[str]:

@@ -8,22 +8,16 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from efcml.evaluation.pipelines import last_step
-from efcml.studies.provenance import ADDRESS
-from efcml.studies.runs import ASKING, describe_active
+from efcml.evaluation.stream_pass import check_options
+from efcml.studies.runs import describe_active
 from efcml.support.checks import check_whole
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts
-
-LEARNS = ("begin_stream", "partial_fit", "learn_one")
-ANSWERS = (*LEARNS, "predict", "predict_one")
 
 
 @dataclass(frozen=True)
@@ -61,50 +55,20 @@ class Variant:
 
     def check(self, name: str) -> None:
         """Refuse what cannot be run, before anything is."""
-        kind, last, start = type(self.model).__name__, last_step(self.model), self.start
-        if isinstance(self.model, type):
-            raise TypeError(f"{name!r} is the class {self.model.__name__}: give a model of it.")
-        if not any(hasattr(last, method) for method in (LEARNS if self.learn else ANSWERS)):
-            raise TypeError(
-                f"{name!r} is no model that learns from a stream but of type {kind}: give one with"
-                " partial_fit or learn_one."
-            )
-        check_whole(f"delay of {name!r}", self.delay, least=0)
-        whole = isinstance(start, Integral) and not isinstance(start, bool) and start >= 1
-        if start is not None and not whole and not is_share(start):
-            raise ValueError(
-                f"start of {name!r} must be a number of rows, or a share between 0 and 1; got"
-                f" {start!r}."
-            )
-        if self.active is None:
-            return
-        if not all(hasattr(self.active, option) for option in ASKING):
-            asks = type(self.active).__name__
-            raise TypeError(f"active of {name!r} must be an ActiveLearner; got {asks}.")
-        if self.delay or not self.learn:
-            raise ValueError(f"{name!r} asks for labels: leave delay and learn as they are.")
-        if not hasattr(last, "begin_stream"):
-            raise TypeError(f"{name!r} asks for labels: that needs an EFCMLClassifier, not {kind}.")
+        try:
+            check_options(last_step(self.model), self.active, self.learn, self.delay)
+            start = self.start
+            if start is not None and not is_share(start):
+                check_whole("start, if it is no share between 0 and 1,", start, least=1)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name!r}: {error}") from None
 
     def settings(self) -> Facts:
-        """Return everything that is set as JSON can hold it; of what it cannot hold, the text."""
+        """Return everything that is set, by name."""
         given = self.model.get_params() if hasattr(self.model, "get_params") else {}
-        found = {"class": type(self.model).__name__} | given | vars(self)
-        if self.active is not None:
-            found["active"] = describe_active(self.active)
-        return {name: readable(found[name]) for name in found if name != "model"}
-
-
-def readable(value: Any) -> Any:
-    """Return a value as JSON can hold it; of what it cannot hold, the text."""
-    if isinstance(value, dict):
-        return {str(name): readable(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [readable(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    plain = value is None or isinstance(value, str | int | bool)
-    plain = plain or (isinstance(value, float) and isfinite(value))
-    return value if plain else ADDRESS.sub("", repr(value))
+        asks = None if self.active is None else describe_active(self.active)
+        own = {"active": asks, "delay": self.delay, "start": self.start, "learn": self.learn}
+        return {"class": type(self.model).__name__} | given | own
 
 
 def is_share(value: Any) -> bool:
@@ -117,42 +81,37 @@ def read_variants(models: Any, axes: Mapping[str, Any]) -> dict[str, Variant]:
 
     ``axes`` are some of the options of `Variant` besides the model, each a value or a list.
     """
-    axes = {key: values if isinstance(values, list) else [values] for key, values in axes.items()}
-    for key, values in axes.items():
-        if not values:
-            raise ValueError(f"{key} is an empty list: give at least one value.")
-    found: list[tuple[str, Variant]] = []
-    for name, model in name_models(models):
-        variant = model if isinstance(model, Variant) else Variant(model)
-        for values in product(*axes.values()):
-            given = dict(zip(axes, values, strict=True))
-            words = [in_words(key, given[key]) for key in axes if len(axes[key]) > 1]
-            found.append((", ".join([name, *words]), replace(variant, **given)))
-    refuse_twice([name for name, _ in found], "variants", "give each one a name of its own")
-    for name, variant in found:
-        variant.check(name)
-    return dict(found)
-
-
-def name_models(models: Any) -> list[tuple[str, Any]]:
-    """Return names and models, as they were given."""
     several = isinstance(models, Iterable) and not isinstance(models, str)
     pairs = list(models.items() if isinstance(models, Mapping) else models if several else [models])
     if not pairs:
         raise ValueError("there are no models: give at least one, with its name.")
     if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         raise TypeError('give models with their names, as in {"default": EFCMLClassifier()}.')
-    for name, _ in pairs:
+    axes = {key: values if isinstance(values, list) else [values] for key, values in axes.items()}
+    for key in axes:
+        if not axes[key]:
+            raise ValueError(f"{key} is an empty list: give at least one value.")
+    lines: list[tuple[str, Variant]] = []
+    for name, model in pairs:
         if not isinstance(name, str) or not name.strip():
             raise TypeError(f"names of models must be words; got {name!r}.")
-    return [(" ".join(name.split()), model) for name, model in pairs]
+        variant = model if isinstance(model, Variant) else Variant(model)
+        for values in product(*axes.values()):
+            given = dict(zip(axes, values, strict=True))
+            words = [in_words(key, given[key]) for key in axes if len(axes[key]) > 1]
+            lines.append((", ".join([" ".join(name.split()), *words]), replace(variant, **given)))
+    variants = by_name(lines, "variants", "give each one a name of its own")
+    for name, variant in variants.items():
+        variant.check(name)
+    return variants
 
 
-def refuse_twice(names: list[str], what: str, help: str) -> None:
-    """Refuse names that stand for two things."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"two {what} are named {twice[0]!r}: {help}.")
+def by_name(pairs: list[tuple[str, Any]], what: str, help: str) -> dict[str, Any]:
+    """Return a dict of pairs; refuse names that stand for two things."""
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"two {what} are named {name!r}: {help}.")
+    return dict(pairs)
 
 
 def in_words(axis: str, value: Any) -> str:
@@ -190,27 +149,17 @@ def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
             raise ValueError(f"{type(model).__name__} has no parameter {name!r}: {hint}")
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(f"{name} is {values!r}: give a list of values to compare.")
-    found = []
+    lines = []
     for values in product(*axes.values()):
         given = dict(zip(axes, values, strict=True))
         name = ", ".join(f"{key}={short(value)}" for key, value in given.items())
-        found.append((name or type(model).__name__, deepcopy(model).set_params(**given)))
-    refuse_twice([name for name, _ in found], "variants", "give every value once")
-    if not found:
+        lines.append((name or type(model).__name__, deepcopy(model).set_params(**given)))
+    if not lines:
         raise ValueError("one of the lists is empty: give at least one value of each parameter.")
-    return dict(found)
+    return by_name(lines, "variants", "give every value once")
 
 
 def short(value: Any) -> str:
-    """Return a value for a name, short unless that would hide what it is.
-
-    Examples
-    --------
-    >>> short(10.0), short(0.1000001), short("none")
-    ('10', '0.1000001', 'none')
-    """
-    if callable(value):
-        return str(getattr(value, "__name__", value))
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    """Return a value for a name: a function by its own, numbers without zeros at the end."""
+    brief = f"{value:g}" if isinstance(value, float) else getattr(value, "__name__", str(value))
+    return repr(value) if isinstance(value, float) and float(brief) != value else brief
