@@ -12,8 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, prequential
@@ -175,22 +173,6 @@ def test_an_active_learner_says_what_is_learned(unit):
     assert (
         queried.tolist() == (result.queried.sum(axis=1) if unit == "labels" else queried).tolist()
     )
-
-
-def test_a_pipeline_passes_each_row_and_then_learns_it():
-    X, Y = problem()
-    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(**QUICK)).fit(X[:20], Y[:20])
-    scaler, twin = copy.deepcopy(pipeline[0]), copy.deepcopy(pipeline[1])
-    result, table = prequential(pipeline, X[20:], Y[20:]), []
-    for row in X[20:]:
-        table.append(scaler.transform(row[None])[0])
-        scaler.partial_fit(row[None])
-    np.testing.assert_array_equal(result.scores, prequential(twin, table, Y[20:]).scores)
-    assert pipeline[0].n_samples_seen_ == len(X)
-    seen = pipeline[0].mean_.copy()
-    with pytest.raises(ValueError, match="y must hold 0, 1 or NaN"):
-        prequential(pipeline, X, 2 * Y)
-    np.testing.assert_array_equal(pipeline[0].mean_, seen)  # put back
 
 
 # -- blocks ---------------------------------------------------------------------------------

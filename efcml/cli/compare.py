@@ -165,7 +165,7 @@ def add_study(commands: Any) -> None:
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
-    from efcml.measures.measures import find
+    from efcml.measures import find
 
     where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]

@@ -35,9 +35,8 @@ def counted(number: int, noun: str) -> str:
 
 def notes(study: Study, measures: Sequence[str]) -> list[str]:
     """Return all sentences."""
-    changes = [line for pair in study.compared for line in about_change(study, *pair)]
-    intervals = about_intervals(study, measures) if study.compared else []
-    return intervals + first_few(changes) + first_few(about_warnings(study)) + about_drift(study)
+    found = about_differences(study, measures) if study.compared else []
+    return found + first_few(about_warnings(study)) + about_drift(study)
 
 
 def first_few(sentences: list[str]) -> list[str]:
@@ -46,8 +45,8 @@ def first_few(sentences: list[str]) -> list[str]:
     return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
 
 
-def about_intervals(study: Study, measures: Sequence[str]) -> list[str]:
-    """Say what the intervals are, and which differences are surely not 0."""
+def about_differences(study: Study, measures: Sequence[str]) -> list[str]:
+    """Say what the intervals are, which differences are surely not 0, and who hardly differs."""
     over = "samples and orders" if len(study.orders) > 1 else "samples, of one order only"
     number = study.comparisons(measures)
     many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
@@ -55,34 +54,29 @@ def about_intervals(study: Study, measures: Sequence[str]) -> list[str]:
         f"Differences are to {study.models[0]}, in points, paired by sample; 95 % intervals over"
         f" {over}, {many}."
     )
-    sides: dict[tuple[str, str, str], list[str]] = {}
+    shown, hardly = [], []
     for (data, model), line in study.differences(measures=measures).iterrows():
-        for measure in measures:
-            interval = Interval(*line[measure])
-            if interval.shown:
-                side = "above" if interval.difference > 0 else "below"
-                sides.setdefault((model, side, data), []).append(title(measure))
-    if not sides:
-        return [what, "No difference could be shown: every interval has 0 in it."]
-    lines = [
-        f"{model} {side} it in {' and '.join(names)} on {data}"
-        for (model, side, data), names in sides.items()
-    ]
-    left = len(lines) - MOST_NAMED
-    named = "; ".join(lines[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
-    return [what, f"Shown: {named}. All other intervals have 0 in them."]
-
-
-def about_change(study: Study, data: str, model: str) -> list[str]:
-    """Say it if a model hardly differs from the first in anything that it answered."""
-    change = study.change(data, model, study.models[0])
-    who = f"On {data}, {model} changed"
-    if not change.largest and not change.decisions:
-        return [f"{who} nothing at all: every score is the same to the last bit."]
-    if change.largest >= HARDLY:
-        return []
-    decisions = f"{counted(change.decisions, 'decision')} of {change.asked}"
-    return [f"{who} no score by more than {change.largest:.1g}, and {decisions}."]
+        intervals = {title(name): Interval(*line[name]) for name in measures}
+        for side, sign in (("above", 1), ("below", -1)):
+            names = [k for k, one in intervals.items() if one.shown and sign * one.difference > 0]
+            if names:
+                shown.append(f"{model} {side} it in {' and '.join(names)} on {data}")
+        largest, share = line["scores"]
+        if largest == share == 0:
+            words = "nothing at all: every score is the same to the last bit"
+            hardly.append(f"On {data}, {model} changed {words}.")
+        elif largest < HARDLY:
+            decisions = f"{100 * share:.2g} % of the decisions" if share else "no decision"
+            hardly.append(
+                f"On {data}, {model} changed no score by more than {largest:.1g}, and {decisions}."
+            )
+    if not shown:
+        found = "No difference could be shown: every interval has 0 in it."
+    else:
+        left = len(shown) - MOST_NAMED
+        named = "; ".join(shown[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
+        found = f"Shown: {named}. All other intervals have 0 in them."
+    return [what, found, *first_few(hardly)]
 
 
 def about_warnings(study: Study) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST = 0.05  # of a stream is not drawn: means of few rows say little
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
-PANEL, WIDTH = (5.2, 3.2), 7.5  # inches
+PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
 MADE = (
     "Every model is fitted to the initial part of a data set; a copy of it goes through the stream"
     " in every order, test-then-train. Order 0 is that of the file, the others are shuffles of the"
@@ -70,25 +70,16 @@ def draw_set(
     return ax
 
 
-def draw_sets(
-    study: Study,
-    measure: str,
-    models: Sequence[str],
-    figure: Any,
-    across: int = 1,
-    window: int | None = None,
-) -> Any:
-    """Draw all data sets, each in a panel of its own; return an array of Axes."""
-    n = len(study.data)
-    down = -(-n // across)
+def panels(names: Sequence[str], figure: Any, across: int) -> Any:
+    """Return an array of Axes with these names above them, so many beside each other."""
+    down = -(-len(names) // across)
     figure.set_size_inches(max(across * PANEL[0], WIDTH), down * PANEL[1])
-    panels = figure.subplots(down, across, squeeze=False).ravel()
-    for name, ax in zip(study.data, panels, strict=False):
-        draw_set(study, measure, name, models, window, ax)
+    found = figure.subplots(down, across, squeeze=False).ravel()
+    for name, ax in zip(names, found, strict=False):
         ax.set_title(name.replace("$", r"\$"), fontsize="medium", loc="left")
-    for spare in panels[n:]:
+    for spare in found[len(names) :]:
         spare.remove()
-    return panels[:n]
+    return found[: len(names)]
 
 
 def draw_intervals(found: pd.DataFrame, measure: str, ax: Axes | None = None) -> Axes:
@@ -148,9 +139,10 @@ def draw_all(study: Study, measures: Sequence[str]) -> dict[str, Figure]:
     figures: dict[str, Any] = {}
     for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
         figures[name] = plots.new_figure()
-        draw_sets(study, name, study.models, figures[name])
+        for data, ax in zip(study.data, panels(study.data, figures[name], 1), strict=True):
+            draw_set(study, name, data, study.models, None, ax)
     for name in measures if study.compared else ():
-        ax = plots.new_axes(height=1.1 + 0.3 * (len(study.pairs()) + len(study.data)))
+        ax = plots.new_axes(WIDTH, 1.1 + 0.3 * (len(study.pairs()) + len(study.data)))
         found = study.differences(measures=measures)
         figures[f"differences_{name}"] = draw_intervals(found, name, ax).figure
     return figures

@@ -40,6 +40,11 @@ def machine() -> dict[str, Any]:
     return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
 
 
+def made_by() -> dict[str, Any]:
+    """Return with what a run is made now."""
+    return {"method": method(), "versions": versions(), "machine": machine()}
+
+
 def method() -> str:
     """Return a text that changes with the code of the method."""
     return sources(METHOD)[:12]

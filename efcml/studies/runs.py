@@ -28,7 +28,7 @@ import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.pipelines import last_step, take_rows
-from efcml.studies.provenance import digest, machine, method, versions
+from efcml.studies.provenance import digest, made_by
 from efcml.support.blas import one_blas_thread
 from efcml.support.folders import make_folder
 from efcml.support.guard import Guarded
@@ -174,7 +174,7 @@ def do_run(run: Run) -> tuple[Facts, PrequentialResult]:
     lines = list(dict.fromkeys(" ".join(line.split()) for line in lines))
     facts: Facts = {"key": run.key, "label": run.label, "noted": noted, "seconds": result.seconds}
     facts |= {"fit_seconds": seconds, "warnings": lines[:MOST_WARNINGS]}
-    return facts | {"method": method(), "versions": versions(), "machine": machine()}, result
+    return facts | made_by(), result
 
 
 _last: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last

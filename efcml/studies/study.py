@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
 
 
 CHANGES = ("largest change", "decisions changed")  # of scores, besides measures
-
-
-class Change(NamedTuple):
-    """How far two models are apart in what they answered."""
-
-    largest: float  # of any score of any sample in any order
-    decisions: int  # that differ
-    asked: int  # decisions in all
 
 
 class WholeFrame(pd.DataFrame):
@@ -115,6 +107,7 @@ class Study:
         if note is not None and not callable(note):
             raise TypeError(f"note must be a function of model and result; got {note!r:.60}.")
         self.sets, self.orders = read_data(data), read_orders(orders)
+        self.models, self.data = list(self.variants), list(self.sets)  # names
         self.seed, self.note = int(seed), note
         cells = product(self.sets, self.variants, self.orders)
         self.runs = {cell: self._run(*cell) for cell in cells if only is None or only(*cell)}
@@ -137,17 +130,7 @@ class Study:
             note=self.note,
         )
 
-    @staticmethod
-    def vary(model: Any, **axes: Iterable[Any]) -> dict[str, Any]:
-        """Return copies of a model with every combination of values, by names that say them.
-
-        Examples
-        --------
-        >>> from efcml import EFCMLClassifier, Study
-        >>> list(Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0]))[:2]
-        ['correlation=shift, beta=0', 'correlation=shift, beta=1']
-        """
-        return vary(model, axes)
+    vary = staticmethod(vary)
 
     # -- runs -------------------------------------------------------------------------------
 
@@ -169,7 +152,7 @@ class Study:
         """
         try:
             runs = list(self.runs.values())
-            complete(self.cache, runs, "study", jobs=jobs, dask=dask, progress=progress)
+            complete(self.cache, runs, "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
             raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
         return self
@@ -183,16 +166,6 @@ class Study:
     def done(self) -> int:
         """How many of them are kept."""
         return sum(run in self.cache for run in self.runs.values())
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the models; others are compared with the first."""
-        return list(self.variants)
-
-    @property
-    def data(self) -> list[str]:
-        """Names of the data sets."""
-        return list(self.sets)
 
     def result(
         self, model: Name = None, data: Name = None, order: int | None = None
@@ -260,10 +233,11 @@ class Study:
         for cell in product(self.data, self.models):
             orders = self.orders_of(*cell)
             if orders:
-                tallies = {name: self._tallies(*cell, name, orders) for name in listed(measures)}
-                sums = {name: table.sum(axis=1) for name, table in tallies.items()}
-                means = {name: float(find(name).value_of(one).mean()) for name, one in sums.items()}
-                lines[cell] = means | self._once(self._counts, *cell, orders)
+                lines[cell] = {}
+                for name in listed(measures):
+                    sums = self._once(self._tallies, *cell, name, orders).sum(axis=1)
+                    lines[cell][name] = float(find(name).value_of(sums).mean())
+                lines[cell] |= self._once(self._counts, *cell, orders)
         if not lines:
             raise ValueError("nothing has been run yet: call study.run() first.")
         index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
@@ -305,8 +279,7 @@ class Study:
                 lines[pair] = []
                 for measure in measures:
                     lines[pair] += self._once(self._interval, *pair, to, measure, orders, number)
-                change = self.change(*pair, to)
-                lines[pair] += [change.largest, change.decisions / max(change.asked, 1)]
+                lines[pair] += self._once(self._change, *pair, to, orders)
         if not lines:
             data, name = pairs[0]
             raise ValueError(f"{name!r} and {to!r} are not run yet on {data}: call study.run().")
@@ -317,10 +290,6 @@ class Study:
         found.attrs = {"to": to, "comparisons": number, "level": LEVEL}
         return found
 
-    def change(self, data: str, model: str, to: str) -> Change:
-        """Return how far the answers of two models are apart, over all orders."""
-        return self._once(self._change, data, model, to, self.orders_of(data, model, to))
-
     def _once(self, make: Callable[..., Any], *given: Any) -> Any:
         """Return what was made of some orders, from what is known if there is nothing new."""
         key = make.__name__, *given
@@ -330,13 +299,9 @@ class Study:
 
     def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
         """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
-        return self._once(self._count, data, model, measure, orders)
-
-    def _count(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
         runs = [self.runs[data, model, order] for order in orders]
-        return np.stack(
-            [in_file_order(one, self.cache.result(one).tallies(measure)) for one in runs]
-        )
+        found = [in_file_order(run, self.cache.result(run).tallies(measure)) for run in runs]
+        return np.stack(found)
 
     def _counts(self, data: str, model: str, orders: tuple[int, ...]) -> Facts:
         results = [self.result(model, data, order) for order in orders]
@@ -350,26 +315,23 @@ class Study:
     def _interval(
         self, data: str, model: str, to: str, measure: str, orders: tuple[int, ...], number: int
     ) -> Interval:
-        tables = [self._tallies(data, name, measure, orders) for name in (to, model)]
+        tables = [self._once(self._tallies, data, one, measure, orders) for one in (to, model)]
         n = min(table.shape[1] for table in tables)  # the last samples, which both have
         first, second = (table[:, table.shape[1] - n :] for table in tables)
         return paired_difference(
             first, second, find(measure).value_of, self.sets[data].block, number
         )
 
-    def _change(self, data: str, model: str, to: str, orders: tuple[int, ...]) -> Change:
-        largest, decisions, asked = 0.0, 0, 0
+    def _change(self, data: str, model: str, to: str, orders: tuple[int, ...]) -> list[float]:
+        gaps = []
         for order in orders:
             runs = [self.runs[data, name, order] for name in (to, model)]
-            results = [self.cache.result(run) for run in runs]
-            n = min(len(one.Y) for one in results)
-            (scores, decided), (others, then) = (
-                [in_file_order(run, table)[-n:] for table in (one.scores, one.decisions)]
-                for run, one in zip(runs, results, strict=True)
-            )
-            largest = max(largest, float(np.abs(scores - others).max(initial=0.0)))
-            decisions, asked = decisions + int((decided != then).sum()), asked + decided.size
-        return Change(largest, decisions, asked)
+            tables = [in_file_order(run, answers(self.cache.result(run))) for run in runs]
+            n = min(map(len, tables))  # the last samples, which both have
+            gap = np.abs(tables[0][-n:] - tables[1][-n:])
+            gaps.append((gap[:, 0].max(initial=0.0), gap[:, 1].mean()))
+        largest, shares = zip(*gaps, strict=True)
+        return [float(max(largest)), float(np.mean(shares))]
 
     # -- pictures ---------------------------------------------------------------------------
 
@@ -402,14 +364,15 @@ class Study:
 
         choose(measure, ["rules", *MEASURES], "measure")
         names = [self._model(name) for name in (self.models if models is None else listed(models))]
-        sets = self.data
-        if data is not None or ax is not None:
-            sets = [choose(data, self.data, "data set")]
-        if len(sets) == 1:
-            return page.draw_set(self, measure, sets[0], names, window, ax or own_axes())
+        if data is not None or ax is not None or len(self.data) == 1:
+            one = choose(data, self.data, "data set")
+            return page.draw_set(self, measure, one, names, window, ax or own_axes())
         figure = own_axes().figure  # which a notebook shows
         figure.clear()
-        return page.draw_sets(self, measure, names, figure, 2, window)
+        axes = page.panels(self.data, figure, 2)
+        for one, ax in zip(self.data, axes, strict=True):
+            page.draw_set(self, measure, one, names, window, ax)
+        return axes
 
     def plot_differences(
         self,
@@ -476,6 +439,11 @@ class Study:
 def in_file_order(run: Run, values: Any) -> Any:
     """Return values that came in the order of a run, in the order of the file."""
     return values[np.argsort(run.stream_rows)]
+
+
+def answers(result: PrequentialResult) -> Floats:
+    """Return scores and decisions of a run, of shape (n, 2, K)."""
+    return np.stack([result.scores, result.decisions], axis=1)
 
 
 def listed(names: Names) -> tuple[str, ...]:

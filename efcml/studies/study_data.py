@@ -100,28 +100,24 @@ def read_one(one: Any, name: str | None = None) -> StudyData:
         return StudyData(name or ds.name, ds, redrawn)
     if isinstance(one, Dataset):
         return StudyData(str(name or one.name), one)
-    if is_pair(one):
-        return read_pair(one[0], one[1], str(name or "data"))
     if hasattr(one, "shape"):
         raise TypeError(
             "a table alone does not say which columns are labels: give (X, Y), or"
             " datasets.from_frame(table, labels)."
         )
-    raise TypeError(f"{one!r:.60} is no data set: give names, datasets, or pairs (X, Y).")
-
-
-def is_pair(one: Any) -> bool:
-    """Tell whether something is a pair of features and labels: tables, or lists of rows."""
-    pair = isinstance(one, tuple) and len(one) == 2
-    return pair and all(hasattr(part, "shape") or isinstance(part, list) for part in one)
-
-
-def read_pair(X: Any, Y: Any, name: str) -> StudyData:
-    """Return a data set of features and labels; data frames and sparse rows stay what they are."""
-    X = X.tocsr() if is_sparse(X) else X
+    if not is_pair(one):
+        raise TypeError(f"{one!r:.60} is no data set: give names, datasets, or pairs (X, Y).")
+    X, Y = one  # data frames and sparse rows stay what they are
+    X, name = X.tocsr() if is_sparse(X) else X, str(name or "data")
     frame = X if hasattr(X, "iloc") or is_sparse(X) else None
     if is_sparse(X) or (
         hasattr(X, "iloc") and X.select_dtypes(exclude=["number", "bool"]).shape[1]
     ):
         X = np.arange(X.shape[0], dtype=float)[:, None]  # numbers of rows: nobody learns them
     return StudyData(name, datasets.from_arrays(X, Y, name=name), frame=frame)
+
+
+def is_pair(one: Any) -> bool:
+    """Tell whether something is a pair of features and labels: tables, or lists of rows."""
+    pair = isinstance(one, tuple) and len(one) == 2
+    return pair and all(hasattr(part, "shape") or isinstance(part, list) for part in one)

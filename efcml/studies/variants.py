@@ -137,8 +137,15 @@ def in_words(axis: str, value: Any) -> str:
     return f"{100 * value.budget:g} % of {value.unit}{criteria}"
 
 
-def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
-    """Return copies of a model with every combination of values, by names that say them."""
+def vary(model: Any, /, **axes: Iterable[Any]) -> dict[str, Any]:
+    """Return copies of a model with every combination of values, by names that say them.
+
+    Examples
+    --------
+    >>> from efcml import EFCMLClassifier, Study
+    >>> list(Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0]))[:2]
+    ['correlation=shift, beta=0', 'correlation=shift, beta=1']
+    """
     if not hasattr(model, "set_params") or isinstance(model, type):
         raise TypeError(f"Study.vary needs a model with set_params; got {model!r}.")
     known = list(model.get_params())

@@ -44,13 +44,7 @@ class RunsInterrupted(KeyboardInterrupt):
 
 
 def complete(
-    cache: RunCache,
-    runs: Sequence[Run],
-    title: str,
-    *,
-    jobs: int = 1,
-    dask: Any = None,
-    progress: Progress = None,
+    cache: RunCache, runs: Sequence[Run], title: str, jobs: int, dask: Any, progress: Progress
 ) -> None:
     """Do the runs that are missing and keep each as soon as it is done.
 
@@ -185,7 +179,10 @@ def run_dask(runs: Sequence[Run], address: Any) -> Iterator[Any]:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 tables = {run.table.key: run.table for run in runs}
-                shared = {key: client.submit(as_it_is, tables[key], pure=False) for key in tables}
+                shared = {
+                    key: client.submit(Table, one.X, one.Y, pure=False)
+                    for key, one in tables.items()
+                }
                 for run in runs:
                     given = replace(run, table=nothing), shared[run.table.key], run.key, __version__
                     futures.append(client.submit(run_on_worker, *given, pure=False))
@@ -229,11 +226,6 @@ def open_client(kind: Any, address: Any) -> Any:
             f"no Dask scheduler answers at {address!r} ({reason}): start one with"
             " `dask scheduler` and give the address that it prints."
         ) from None
-
-
-def as_it_is(value: Any) -> Any:
-    """Return the value; what a worker keeps for all of its tasks."""
-    return value
 
 
 def run_on_worker(run: Run, table: Table, key: str, version: str) -> Any:

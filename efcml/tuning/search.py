@@ -143,7 +143,7 @@ def tune(
     runs = [fold_runs(model, point, table, held_out) for point in points]
     cache = RunCache(checkpoint)
     every = list(itertools.chain(*runs))
-    complete(cache, every, "tuning", jobs=jobs, dask=dask, progress=progress)
+    complete(cache, every, "tuning", jobs, dask, progress)
     lines, tallies = [], []
     for point, own in zip(points, runs, strict=True):
         results = [cache.result(run) for run in own]
