@@ -19,7 +19,6 @@ from efcml.evaluation import blocks
 from efcml.measures import MEASURES, average_precision_rows, trend
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
-from efcml.support import pacing
 from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 with warnings.catch_warnings():
@@ -43,9 +42,9 @@ def start(name, how, X, Y):
 
 
 def in_blocks_of(monkeypatch, size):
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
-    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
+    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
 
 
 # -- models of efcml ------------------------------------------------------------------------
@@ -218,7 +217,7 @@ def test_block_sizes_follow_the_time(seconds, copying, sizes, monkeypatch):
         def copy(self):
             now[0] += copying
 
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", 4)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
     monkeypatch.setattr(blocks.time, "perf_counter", lambda: now[0])
     trace = Trace.for_rows(60, 1)
     blocks.in_blocks(60, run, trace, found.append, learner=Learner())

@@ -34,7 +34,6 @@ from efcml import (
 from efcml.studies import Variant, intervals, provenance, runs, workers
 from efcml.studies.provenance import digest
 from efcml.studies.workers import RunsInterrupted
-from efcml.support import progress
 
 X, Y = rows()
 
@@ -42,7 +41,7 @@ X, Y = rows()
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Let intervals take fewer draws."""
-    monkeypatch.setattr(workers, "compile_before", lambda *given: None)
+    monkeypatch.setattr(workers, "warmup", lambda **given: None)
     monkeypatch.setattr(intervals, "RESAMPLES", 1000)
     intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
     yield
@@ -444,7 +443,7 @@ def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
 
 def test_progress_is_a_bar_that_goes_on_or_lines_in_a_log(monkeypatch, capsys):
     said, stream = [], runs.stream
-    monkeypatch.setattr(progress, "TICK", 0.01)
+    monkeypatch.setattr(workers, "TICK", 0.01)
     monkeypatch.setattr(workers, "LINE_EVERY", 0.05)
     monkeypatch.setattr(runs, "stream", lambda *given: (time.sleep(0.1), stream(*given))[1])
     make().run(progress=said.append)

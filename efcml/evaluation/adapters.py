@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from efcml.estimators.targets import as_array, read_labels
 from efcml.evaluation.pipelines import is_not_fitted, take_rows
-from efcml.support.dense import densify, is_sparse
-from efcml.support.masks import is_missing, refuse_mask
+from efcml.support.masks import densify, is_sparse, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.model.trace import Trace
@@ -57,10 +57,9 @@ class Stream:
 
     def row(self, t: int) -> dict[Any, Any]:
         """Return the features of one row as a dictionary, None where one is missing."""
-        rows = densify(take_rows(self.X, slice(t, t + 1)))
-        (values,) = np.asarray(rows, dtype=object).tolist()
-        values = [None if is_missing(value) else value for value in values]
-        return dict(zip(self.feature_names, values, strict=True))
+        values = np.array(densify(take_rows(self.X, slice(t, t + 1))), dtype=object)
+        values[pd.isna(values)] = None
+        return dict(zip(self.feature_names, values[0].tolist(), strict=True))
 
 
 class PartialFitModel:

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from efcml.support.pacing import Pace
-
 if TYPE_CHECKING:
     from efcml.model.trace import Trace
 
 AfterBlock: TypeAlias = Callable[[int], object]  # gets the number of rows of the block
 
+FIRST_BLOCK = 32  # rows
+MOST_GROWTH = 4  # of a block over the one before
+SECONDS_PER_BLOCK = 0.5  # so a bar moves, and an interrupt or a checkpoint need not wait for long
 COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
 
 
@@ -31,9 +32,9 @@ def in_blocks(
     changes is put back to where it was before that block. ``after_block(rows)`` may break off, too:
     no row is lost then.
     """
-    low, pace = 0, Pace()
+    low, size = 0, FIRST_BLOCK
     while low < n:
-        high = min(low + pace.size, border if low < border else n)
+        high = min(low + size, border if low < border else n)
         start = time.perf_counter()
         before = None if learner is None else learner.copy()
         begin = time.perf_counter()
@@ -45,6 +46,12 @@ def in_blocks(
             raise
         spent = time.perf_counter() - begin
         trace.seconds += spent
-        pace.follow(high - low, spent, least=COPIES_PER_BLOCK * (begin - start))
+        size = next_size(size, high - low, spent, COPIES_PER_BLOCK * (begin - start))
         after_block(high - low)
         low = high
+
+
+def next_size(size: int, rows: int, seconds: float, least: float) -> int:
+    """Return how many rows come next, after a block; they are to take at least so many seconds."""
+    wanted = max(SECONDS_PER_BLOCK, least) * rows / max(seconds, 1e-9)
+    return max(1, int(min(wanted, MOST_GROWTH * size)))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from multiprocessing import current_process
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -20,12 +21,12 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from efcml import __version__
 from efcml.evaluation.pipelines import last_step
+from efcml.model.warm import warmup
 from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_run, forget_fitted, write_record
-from efcml.support.blas import blas_pools
-from efcml.support.checks import check_backend
-from efcml.support.extras import extra_for
-from efcml.support.progress import busy, in_words, progress_bar, repeated, ticking
+from efcml.support.guard import blas_pools
+from efcml.support.imports import extra_for
+from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Progress: TypeAlias = bool | Callable[[str], object] | None
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
+TICK = 0.5  # seconds between two looks at what is done
 LOOK_EVERY = 0.5  # seconds between two looks at the process that started this one
 LINE_EVERY = 30.0  # seconds between two lines in a log
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
@@ -64,8 +66,9 @@ def complete(
     places = {key: place for place, key in enumerate(dict.fromkeys(r.fit_key for r in missing))}
     missing.sort(key=lambda run: places[run.fit_key])  # neighbours share a fitted model
     try:
-        if dask is None:
-            compile_before(missing, False if callable(progress) else progress)
+        ours = any(hasattr(last_step(run.model), "begin_stream") for run in missing)
+        if dask is None and ours:  # once, not in every process
+            warmup(asks=any(run.active is not None for run in missing), rare=False)
         with followed(title, len(missing), done, progress):
             if dask is not None:
                 for facts, result in run_dask(missing, dask):
@@ -81,30 +84,45 @@ def complete(
         forget_fitted()
 
 
-def compile_before(runs: Sequence[Run], show: bool | None) -> None:
-    """Compile once, not in every process."""
-    if any(hasattr(last_step(run.model), "begin_stream") for run in runs):
-        from efcml.model.warm import warmup
-
-        with busy("compiling, if it is the first time", show):
-            warmup(asks=any(run.active is not None for run in runs), rare=False)
+def check_backend(jobs: Any, dask: Any) -> None:
+    """Refuse numbers of processes that make no sense, and two backends at once."""
+    if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
+        raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
+    if dask is not None and jobs != 1:
+        raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
 
 
 @contextmanager
 def followed(title: str, total: int, done: Callable[[], int], progress: Progress) -> Iterator[None]:
     """Show how far runs are while the block runs: by a bar, or by a line now and then."""
-    if callable(progress):
-        say, begin = progress, time.monotonic()
+    begin, ended, lines = time.monotonic(), threading.Event(), callable(progress)
+    show = False if callable(progress) else progress
+    bar = progress_bar(total, title, unit="run", show=show, bar_format=BAR, smoothing=0)
 
-        def tell() -> None:
-            say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
+    def follow() -> None:
+        while not ended.wait(LINE_EVERY if lines else TICK):
+            if callable(progress):
+                spent = in_words(time.monotonic() - begin)
+                progress(f"{title}: {done()} of {total} runs after {spent}")
+            else:
+                bar.n = done()
+                bar.refresh()
 
-        with repeated(tell, LINE_EVERY):
+    thread = threading.Thread(target=follow, daemon=True)
+    with bar:
+        thread.start()
+        try:
             yield
-        return
-    bar = progress_bar(total, title, unit="run", show=progress, bar_format=BAR, smoothing=0)
-    with bar, ticking(bar, done):
-        yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+def in_words(seconds: float) -> str:
+    """Return a time for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 # -- processes of this machine --------------------------------------------------------------
