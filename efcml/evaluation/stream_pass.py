@@ -55,7 +55,7 @@ def prequential(
       lack a label are not learned;
     - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
       of labels. A label that is missing in an answer gets the score 0; unknown labels are left out
-      when a row is learned. In front of a pipeline of river X may hold anything;
+      when a row is learned. Features that are missing are None;
     - a fitted scikit-learn ``Pipeline`` that ends in one of the first two. Each row is transformed
       by what the steps have learned before it, then those that have ``partial_fit`` learn its
       features, without labels. Other steps stay as they were fitted.
