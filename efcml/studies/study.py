@@ -15,8 +15,7 @@ from efcml.measures import MEASURES, find
 from efcml.studies import notes
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
 from efcml.studies.runs import Run, RunCache
-from efcml.studies.study_data import MOST_ORDERS, read_data
-from efcml.studies.variants import read_variants, vary
+from efcml.studies.variants import MOST_ORDERS, read_data, read_variants, vary
 from efcml.studies.workers import RunsInterrupted, complete
 from efcml.support.checks import check_whole
 

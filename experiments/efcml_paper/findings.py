@@ -4,7 +4,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from efcml.studies.study_data import BLOCK
+from efcml.studies.variants import BLOCK
 from efcml_paper.means import interval_of, resampled_means, shares_ahead, summarise
 from efcml_paper.plan import IDS, Plan
 from efcml_paper.run_records import unpack, unpack_shares
