@@ -372,7 +372,7 @@ def test_an_explanation_says_whether_rows_and_other_rules_matter(several):
 def answer(**changes):
     usual = {"kind": "hamming", "score": np.array([0.6, 0.3, 0.7]), "known": np.full(3, NO)}
     usual |= {"alone": np.zeros(3, int), "without_cases": np.zeros(3, int)}
-    usual |= {"decision": np.array([1, 0, 1]), "thresholds": np.full(3, 0.5)}
+    usual |= {"decision": np.array([1, 0, 1]), "thresholds": np.full(3, 0.5), "added": {}}
     return LabelAnswer(**usual | changes)
 
 

@@ -145,8 +145,9 @@ def draw_cells(
     alone do not show the sign in grey. NaN cells get a cross, infinite ones are left empty.
     """
     rows, columns = values.shape
-    sizes = np.clip([columns * CELL[0] + SIDES[0], rows * CELL[1] + SIDES[1]], SMALLEST, LARGEST)
-    ax = style.clear_frame(ax, *sizes.tolist(), grid=None)
+    sizes = [columns * CELL[0] + SIDES[0], rows * CELL[1] + SIDES[1]]
+    width, height = np.clip(sizes, SMALLEST, LARGEST).tolist()
+    ax = style.clear_frame(ax, width, height, grid=None)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     if not values.size:
@@ -163,9 +164,10 @@ def draw_cells(
     if rows <= MOST_NAMES and columns <= MOST_NAMES:  # white lines between cells
         ax.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", linewidth=0.8)
         ax.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", linewidth=0.8)
-    light = image.cmap(image.norm(table))[..., :3] @ [0.299, 0.587, 0.114]
+    colored: Any = image.cmap(image.norm(table))
+    light = colored[..., :3] @ [0.299, 0.587, 0.114]
     inks = np.where(light > 0.5, "black", "white")  # what can be read on each cell
-    marks = []
+    marks: list[tuple[str, str, Any, Any]] = []
     few = table.count() <= MOST_NUMBERS and columns <= MOST_ACROSS
     if few and READABLE[0] <= top < READABLE[1]:
         decimals = int(np.clip(2 - np.ceil(np.log10(top)), 0, 3))
@@ -180,7 +182,8 @@ def draw_cells(
     if np.isnan(values).any():
         marks.append(("cross: unknown", "x", np.isnan(values), style.GREY))
     for _, sign, where, ink in marks:
-        ax.scatter(*np.nonzero(where)[::-1], marker=sign, s=16, c=ink, linewidths=0.9)
+        y, x = np.nonzero(where)
+        ax.scatter(x, y, marker=sign, s=16, c=ink, linewidths=0.9)
     bar: Any = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label(words + (f" ({', '.join(mark[0] for mark in marks)})" if marks else ""))

@@ -85,8 +85,9 @@ def draw_ellipses(
         there = as_array(given, len(points), name="present").astype(bool)
         rings: Any = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
         dots: Any = {"color": PRESENT, "linewidths": 0}
-        ax.scatter(*points[~there].T, s=10, label="label absent", **rings)
-        ax.scatter(*points[there].T, s=9, label="label present", **dots)
+        x, y = points.T
+        ax.scatter(x[~there], y[~there], s=10, label="label absent", **rings)
+        ax.scatter(x[there], y[there], s=9, label="label present", **dots)
     looks = (
         (used, "rule, one standard deviation", "black", "-"),
         (~used, "rule that decides none of these rows", GREY, ":"),
@@ -97,7 +98,7 @@ def draw_ellipses(
             look: Any = {"edgecolors": color, "linestyles": dash, "linewidths": 1.4}
             ax.add_collection(PolyCollection(corners, facecolors="none", **look))
             ax.plot([], [], color=color, linestyle=dash, linewidth=1.4, label=name)
-    ax.scatter(*centers[used].T, marker="+", s=22, color="black", linewidths=1)
+    ax.scatter(centers[used, 0], centers[used, 1], marker="+", s=22, color="black", linewidths=1)
     ax.set_box_aspect(1)
     names = names_for(feature_names, 2, "x")
     ax.set(xlabel=names[0], ylabel=names[1])
@@ -179,7 +180,7 @@ def draw_memberships(
                 curve = HEIGHT * np.exp(-0.5 * ((x - positions[r, j]) / width) ** 2)
                 ax.plot(x, base + curve, lw=1.5, **look)
     ax.hlines(np.arange(p), -REACH, REACH, color=GREY, linewidth=0.6, zorder=0.2)
-    for j in np.flatnonzero(~flags):
+    for j in np.flatnonzero(~flags).tolist():
         ax.vlines(CUTS, p - 1 - j, p - j, color=PALE, linewidth=0.9, zorder=0)
     ends = (-REACH, *CUTS, REACH)
     for low, high, word in zip(ends, ends[1:], LEVELS, strict=False) if numbers else ():
@@ -223,7 +224,7 @@ def draw_rule_card(
     labels, lines = names_for(label_names, n, "label"), [title]
     for i, condition in enumerate(conditions):
         start = "AND " if i else "" if condition.isupper() else "IF "
-        indents = {"initial_indent": "  ", "subsequent_indent": "      "}
+        indents: Any = {"initial_indent": "  ", "subsequent_indent": "      "}
         lines += textwrap.wrap(f"{start}{condition}", LETTERS, **indents)
     ax = clear_frame(ax, 6.4, 1.1 + LINE * (len(lines) - 1) + LABEL * max(n, 2), grid="x")
     words = "\n".join(lines).replace("$", r"\$")

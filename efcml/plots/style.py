@@ -122,9 +122,7 @@ def own_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     return pyplot.figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def clear_frame(
-    ax: Axes | None, width: float = 7.5, height: float = 3.8, grid: str | None = "y"
-) -> Axes:
+def clear_frame(ax: Axes | None, width: float = 7.5, height: float = 3.8, grid: Any = "y") -> Axes:
     """Keep only the left and the lower border, and pale lines across one axis or none.
 
     Without Axes they are made, with a figure of this size.
