@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from efcml.explain import words as say
 from efcml.explain.rules import RuleList, read_in_order
 from efcml.explain.trust import find_addends, remembered_by
-from efcml.explain.words import (
-    Bar,
-    Block,
-    Push,
-    Table,
-    as_html,
-    as_text,
-    count,
-    percent,
-    plain_number,
-    short,
-    signed,
-)
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import one_at_a_time
 
@@ -130,10 +118,10 @@ class Explanation:
         turned = self.labels.without_cases != self.decision
         return bool(turned.any() or np.abs(self.by_cases).max(initial=0.0) >= LEAST_CORRECTION)
 
-    def top(self, label: int | str, n: int = 5) -> list[Push]:
+    def top(self, label: int | str, n: int = 5) -> list[say.Push]:
         """Return the features that moved a label most, as (feature, effect)."""
         effects = self.by_feature[:, self.background.label_index(label)]
-        return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
+        return [say.Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame of all contributions, which sum to the score of each label.
@@ -162,49 +150,49 @@ class Explanation:
         ]
         return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
 
-    # -- words ------------------------------------------------------------------------------
-
     @property
     def title(self) -> str:
         """How many rules stand behind the answer, in one line."""
         if not len(self.rules):
             return self.rules.title
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
-        return f"{few} of {len(self.rules)} rules make up {percent(NEARLY_ALL)} of the answer"
+        return f"{few} of {len(self.rules)} rules make up {say.percent(NEARLY_ALL)} of the answer"
 
-    def blocks(self) -> list[Block | Table]:
+    def blocks(self) -> list[say.Block | say.Table]:
         """Return the explanation as it is read: labels, rules, and what else there is to know."""
         shown = np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
         if len(self.score) <= MOST_LABELS:
             shown.sort()
-        parts: list[Block | Table] = [Block(self.title), self._label_table(shown)]
+        parts: list[say.Block | say.Table] = [say.Block(self.title), self._label_table(shown)]
         pairs = zip(self.rules, self.activation, self.by_rule, strict=True)
         for rule, activation, by_rule in list(pairs)[:MOST_RULES]:
             if activation >= LEAST_ACTIVATION:
-                adds = ", ".join(f"{self.label_names[k]} {signed(by_rule[k])}" for k in shown)
-                title = Bar(f"rule {rule.uid}, activation {percent(activation)}", activation)
-                parts.append(Block(title, [(1, rule.condition), (1, f"adds {adds}")]))
+                adds = ", ".join(f"{self.label_names[k]} {say.signed(by_rule[k])}" for k in shown)
+                title = say.Bar(
+                    f"rule {rule.uid}, activation {say.percent(activation)}", activation
+                )
+                parts.append(say.Block(title, [(1, rule.condition), (1, f"adds {adds}")]))
         notes = [(0, note) for note in self.notes]
-        return [*parts, Block("", notes)] if notes else parts
+        return [*parts, say.Block("", notes)] if notes else parts
 
-    def _label_table(self, shown: list[int]) -> Table:
+    def _label_table(self, shown: list[int]) -> say.Table:
         """Return score, decision, and what moved it most, of each label shown."""
         with_cases, things = bool(len(self.case_rows)), self.background.columns.variables
         rows = []
         for k in shown:
             effects = self.by_variable[:, k]
             moved = ", ".join(
-                f"{self.value_of(things[i])} {signed(effects[i])}"
+                f"{self.value_of(things[i])} {say.signed(effects[i])}"
                 for i in strongest(effects, MOST_FEATURES)
             )
             known = ", known" if self.labels.is_known[k] else ""
             decision = f"{'yes' if self.decision[k] else 'no'}{known}"
-            score, cases = short(self.score[k]), [signed(self.by_cases[k])] * with_cases
-            name, bar = self.label_names[k], Bar(score, self.score[k])
-            rows.append([name, bar, decision, short(self.base[k]), *cases, moved])
+            score, cases = say.short(self.score[k]), [say.signed(self.by_cases[k])] * with_cases
+            name, bar = self.label_names[k], say.Bar(score, self.score[k])
+            rows.append([name, bar, decision, say.short(self.base[k]), *cases, moved])
         head = ["label", "score", "", "base", *["cases"] * with_cases, "moved most by"]
         left = len(self.score) - len(shown)
-        return Table(head, rows, f"and {left} labels with lower scores" if left else "")
+        return say.Table(head, rows, f"and {left} labels with lower scores" if left else "")
 
     def value_of(self, thing: Variable) -> str:
         """Return a thing with its value in the row."""
@@ -212,9 +200,9 @@ class Explanation:
         expected = self.taken[thing.columns[0]]
         if np.isnan(values).any():
             given = thing.kind != "number" or np.isnan(expected)
-            words = "not given" + ("" if given else f"; taken as {plain_number(expected)}")
+            words = "not given" + ("" if given else f"; taken as {say.plain_number(expected)}")
         elif thing.kind == "number":
-            words = plain_number(values[0])
+            words = say.plain_number(values[0])
         elif thing.kind == "flag":
             words = "yes" if values[0] >= 0.5 else "no"
         else:
@@ -244,19 +232,19 @@ class Explanation:
             return notes
         largest = int(np.abs(self.by_cases).argmax())
         if not self.cases_matter:
-            size = short(abs(self.by_cases[largest]))
+            size = say.short(abs(self.by_cases[largest]))
             return [*notes, f"remembered rows change no decision, and no score by more than {size}"]
         named: dict[object, str] = {}  # each once, and not the row itself
         for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
             if likeness < THE_SAME:
                 name, key = (f"row {row}", int(row)) if row >= 0 else ("an earlier row", -1 - i)
-                named.setdefault(key, f"{name} ({percent(likeness)})")
+                named.setdefault(key, f"{name} ({say.percent(likeness)})")
         similar = ", ".join([*named.values()][:MOST_CASES])
         return [
             *notes,
             f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
             f"remembered rows move {self.label_names[largest]} most, by "
-            f"{signed(self.by_cases[largest])}"
+            f"{say.signed(self.by_cases[largest])}"
             + (f"; the most similar: {similar}" * bool(similar)),
         ]
 
@@ -267,17 +255,17 @@ class Explanation:
             return "the same"
         names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
         more = ", ..." if len(other) > MOST_LABELS else ""
-        return f"otherwise for {count(len(other), 'label')}: {names}{more}"
+        return f"otherwise for {say.count(len(other), 'label')}: {names}{more}"
 
     def __str__(self) -> str:
-        return as_text(self.blocks())
+        return say.as_text(self.blocks())
 
     def __repr__(self) -> str:
         sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
         return f"Explanation({sizes})"
 
     def _repr_html_(self) -> str:
-        return as_html(self.blocks())
+        return say.as_html(self.blocks())
 
 
 def strongest(effects: Floats, n: int) -> list[int]:
@@ -291,7 +279,7 @@ def added_notes(addends: Mapping[str, Floats], label_names: Sequence[str]) -> li
     notes = []
     for name, added in addends.items():
         k = int(np.abs(added).argmax())
-        label, size = label_names[k], signed(added[k])
+        label, size = label_names[k], say.signed(added[k])
         words = f"{name} move {label} most, by {size}"
         if name == FREQUENCIES:
             words = "the model has left the label frequencies too far of late: "
@@ -310,7 +298,7 @@ def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
         other = others[np.abs(added[others]).argmax()]
         there = "there" if answer.known[k] else "not there"
         words = f"knowing that {label_names[k]} is {there} moves {label_names[other]} most, by "
-        moves.append((abs(added[other]), f"{words}{signed(added[other])}"))
+        moves.append((abs(added[other]), f"{words}{say.signed(added[other])}"))
     moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
     notes = [words for size, words in moves if size >= LEAST_ADDED]
     return notes or ["what is known says next to nothing of the other labels"]
@@ -325,12 +313,9 @@ def turned_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
         if answer.kind == "subset":
             notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")
         else:
-            only, threshold = "" if yes else "only ", short(answer.thresholds[k])
+            only, threshold = "" if yes else "only ", say.short(answer.thresholds[k])
             notes.append(f"{name} is said {only}from {threshold} on")
     return notes
-
-
-# -- from a learner -------------------------------------------------------------------------
 
 
 @one_at_a_time

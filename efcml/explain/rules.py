@@ -5,30 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml.explain import words as say
 from efcml.explain.background import Background, ColumnKinds, name_all
 from efcml.explain.choosing import Landscape, SparsePlanes, thin_out
 from efcml.explain.trust import Trust, measure_trust
-from efcml.explain.words import (
-    NARROW,
-    NONE_OF_IT,
-    Bar,
-    Block,
-    Push,
-    Tendency,
-    Term,
-    as_html,
-    as_text,
-    count,
-    distinctness,
-    flag_term,
-    group_term,
-    level,
-    percent,
-)
 from efcml.support.blas import one_blas_thread
 from efcml.support.guard import one_at_a_time
 from efcml.support.label_means import label_means
@@ -126,7 +110,7 @@ class Rule:
         self.weights = np.column_stack([slopes, intercepts])
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
         self.position = z, self.scaled_sigma / usual.feature_spreads
-        self.distinctness = distinctness(*self.position)
+        self.distinctness = say.distinctness(*self.position)
 
     @cached_property
     def sparse(self) -> SparsePlanes:
@@ -134,10 +118,8 @@ class Rule:
         blocks = [thing.columns for thing in self.background.columns.variables]
         return thin_out(self.slopes, self.scaled_covariance, blocks, MOST_FEATURES)
 
-    # -- words ------------------------------------------------------------------------------
-
     @cached_property
-    def terms(self) -> list[Term]:
+    def terms(self) -> list[say.Term]:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
@@ -152,22 +134,24 @@ class Rule:
         allowed = visible >= min(VISIBLE, visible.max())
         chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
         z, width = self.position
-        middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > NARROW)
+        middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > say.NARROW)
         unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
         plain = len(chosen) - int(unusual[chosen].sum())
         if lost < SET_APART and (plain > 1 or plain == len(chosen)):
             chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
-    def _term(self, thing: Variable) -> Term:
+    def _term(self, thing: Variable) -> say.Term:
         columns, (z, width) = list(thing.columns), self.position
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
-            return flag_term(thing.name, float(shares[0]))
+            return say.flag_term(thing.name, float(shares[0]))
         if thing.kind == "group":
             usual = self.background.usual_center[columns]
-            return group_term(thing.name, thing.values, shares, usual)
-        return Term(thing.name, level(z[j], width[j]), float(self.center[j]), float(self.sigma[j]))
+            return say.group_term(thing.name, thing.values, shares, usual)
+        return say.Term(
+            thing.name, say.level(z[j], width[j]), float(self.center[j]), float(self.sigma[j])
+        )
 
     @property
     def antecedent(self) -> str:
@@ -182,7 +166,7 @@ class Rule:
         return f"IF {self.antecedent}" if self.terms else self.antecedent.upper()
 
     @property
-    def label_tendencies(self) -> list[Tendency]:
+    def label_tendencies(self) -> list[say.Tendency]:
         """Labels whose share in the rows of late is not the usual one, at most 5.
 
         Not the answer at the center: rules are formed by features and labels together, so the
@@ -193,7 +177,7 @@ class Rule:
         low, high = wilson(answer, self.label_rows)
         unlike = (gap >= LEAST_GAP) & ((usual < low) | (usual > high))
         return [
-            Tendency(
+            say.Tendency(
                 self.background.label_names[k], *(float(v[k]) for v in (answer, usual, low, high))
             )
             for k in np.argsort(-gap, kind="stable")
@@ -214,14 +198,14 @@ class Rule:
         """Return the rule as one IF-THEN sentence."""
         return f"{self.condition} THEN {self.consequent}"
 
-    def important(self, label: int | str, n: int = MOST_PUSHES) -> list[Push]:
+    def important(self, label: int | str, n: int = MOST_PUSHES) -> list[say.Push]:
         """Return the features that move a label most inside the rule, as (feature, effect).
 
         By the change of the score per standard deviation in the rule; weak ones are left out.
         """
         effects = self.effects[self.background.label_index(label)]
         pairs = zip(self.background.columns.names, effects.tolist(), strict=True)
-        return keep_strong([Push(*pair) for pair in pairs])[:n]
+        return keep_strong([say.Push(*pair) for pair in pairs])[:n]
 
     @cached_property
     def trends(self) -> list[str]:
@@ -244,10 +228,10 @@ class Rule:
             if parts:
                 sentences.append(f"{label} {' and '.join(parts)}")
         n = len(self.sparse.blocks)
-        kept = f"{count(n, 'feature')} keep{'s' * (n == 1)} {percent(self.sparse.kept)}"
+        kept = f"{say.count(n, 'feature')} keep{'s' * (n == 1)} {say.percent(self.sparse.kept)}"
         return [*sentences, f"{kept} of the variance of its answers"] if sentences else []
 
-    def _pushes(self, thing: Variable, slopes: Floats) -> list[Push]:
+    def _pushes(self, thing: Variable, slopes: Floats) -> list[say.Push]:
         """Return what a thing does to a score.
 
         A number by a standard deviation in the rule, a flag from no to yes, a value of a group in
@@ -255,15 +239,15 @@ class Rule:
         """
         columns = list(thing.columns)
         if thing.kind == "number":
-            return [Push(thing.name, float(slopes[columns[0]] * self.scaled_sigma[columns[0]]))]
+            return [say.Push(thing.name, float(slopes[columns[0]] * self.scaled_sigma[columns[0]]))]
         steps = slopes[columns] / self.background.unit[columns]
         shares = np.clip(self.mean[columns], 0.0, 1.0)
-        varies = (shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT)
+        varies = (shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT)
         if thing.kind == "group":
             steps = steps - shares @ steps
         names = [f"{thing.name} {value}" for value in thing.values] or [thing.name]
         return [
-            Push(name, float(step))
+            say.Push(name, float(step))
             for name, step, free in zip(names, steps, varies, strict=True)
             if free
         ]
@@ -291,24 +275,24 @@ class Rule:
     def title(self) -> str:
         """Name, what it decides, and support in one line."""
         return (
-            f"rule {self.uid}: decides {percent(self.decides)} of the rows, "
-            f"learned from {count(round(self.weight), 'row')}, born in row {self.born}"
+            f"rule {self.uid}: decides {say.percent(self.decides)} of the rows, "
+            f"learned from {say.count(round(self.weight), 'row')}, born in row {self.born}"
         )
 
-    def block(self, widest: float = 1.0) -> Block:
+    def block(self, widest: float = 1.0) -> say.Block:
         """Return the rule as it is read; ``widest`` is the share of rows that fills the bar."""
-        title = Bar(self.title, self.decides / (widest or 1.0))
+        title = say.Bar(self.title, self.decides / (widest or 1.0))
         lines = [(1, self.condition), (1, f"THEN {self.consequent}")]
-        return Block(title, lines + [(2, trend) for trend in self.trends])
+        return say.Block(title, lines + [(2, trend) for trend in self.trends])
 
     def __str__(self) -> str:
-        return as_text([self.block()])
+        return say.as_text([self.block()])
 
     def __repr__(self) -> str:
         return f"Rule({self.uid}, {self.sentence()!r})"
 
 
-def keep_strong(pushes: list[Push]) -> list[Push]:
+def keep_strong(pushes: list[say.Push]) -> list[say.Push]:
     """Return pushes by their size, without those that are weak beside the strongest."""
     ranked = sorted(pushes, key=lambda push: -abs(push.effect))
     least = max(LEAST_PUSH, PUSH_SHARE * abs(ranked[0].effect)) if ranked else 0.0
@@ -332,13 +316,7 @@ class RuleList(Sequence[Rule]):
     def __len__(self) -> int:
         return len(self._rules)
 
-    @overload
-    def __getitem__(self, index: int) -> Rule: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> RuleList: ...
-
-    def __getitem__(self, index: int | slice) -> Rule | RuleList:
+    def __getitem__(self, index: int | slice) -> Any:  # a Rule, or a RuleList of a slice
         if isinstance(index, slice):
             return RuleList(self._rules[index], self.background, self.trust)
         return self._rules[index]
@@ -380,7 +358,7 @@ class RuleList(Sequence[Rule]):
             for place, term in enumerate(rule.terms):
                 counts[list(places[term.feature])] += (rule.decides + 1e-9) / (1.0 + place)
         order = np.argsort(-counts, kind="stable")[:most]
-        return [int(column) for column in order if counts[column] > 0.0]
+        return order[counts[order] > 0.0].tolist()
 
     def memberships(self, most: int = 6) -> dict[str, Any]:
         """Return what `efcml.plots.draw_memberships` draws, by the names of its arguments.
@@ -426,19 +404,19 @@ class RuleList(Sequence[Rule]):
         rows, n_rules = self.background.rows, self.background.n_rules
         if n_rules == 0:
             similar = self.background.similar
-            besides = f", and similar ones among them by {percent(similar)}" if similar else ""
-            return f"no rules yet: label frequencies of {count(rows, 'row')} answer{besides}"
+            besides = f", and similar ones among them by {say.percent(similar)}" if similar else ""
+            return f"no rules yet: label frequencies of {say.count(rows, 'row')} answer{besides}"
         part = "" if len(self) == n_rules else f"{len(self)} of "
-        return f"{part}{count(n_rules, 'rule')} after {count(rows, 'row')}"
+        return f"{part}{say.count(n_rules, 'rule')} after {say.count(rows, 'row')}"
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[say.Block]:
         """Return the rules as they are read, with how far to trust them."""
         widest = max((rule.decides for rule in self), default=0.0)
         trust = [] if self.trust is None else [self.trust.block]
-        return [Block(self.title), *(rule.block(widest) for rule in self), *trust]
+        return [say.Block(self.title), *(rule.block(widest) for rule in self), *trust]
 
     def __str__(self) -> str:
-        return as_text(self.blocks())
+        return say.as_text(self.blocks())
 
     def __repr__(self) -> str:
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
@@ -446,13 +424,10 @@ class RuleList(Sequence[Rule]):
 
     def to_html(self, most: int | None = None) -> str:
         """Return all rules, or the first ``most``, as HTML."""
-        return as_html(self[:most].blocks())
+        return say.as_html(self[:most].blocks())
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-
-# -- from a learner -------------------------------------------------------------------------
 
 
 @one_at_a_time
@@ -592,6 +567,6 @@ def find_background(usual: Background, land: Landscape) -> int:
         return int(land.shares.argmax())
     z = (land.centers - usual.feature_means) / usual.feature_spreads
     widths = np.sqrt(np.diagonal(land.covariances, axis1=1, axis2=2)) / usual.feature_spreads
-    covering = np.flatnonzero(distinctness(z, widths).max(axis=1) < DISTINCT)
+    covering = np.flatnonzero(say.distinctness(z, widths).max(axis=1) < DISTINCT)
     volumes = [np.linalg.slogdet(land.covariances[r])[1] for r in covering]
     return int(covering[np.argmax(volumes)]) if len(covering) else -1

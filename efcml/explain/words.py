@@ -154,9 +154,6 @@ def count(number: float, thing: str) -> str:
     return f"{number:.0f} {thing}{'' if number == 1 else 's'}"
 
 
-# -- documents ------------------------------------------------------------------------------
-
-
 class Bar(str):
     """Words in front of a bar of this share of their width."""
 

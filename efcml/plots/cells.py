@@ -44,12 +44,6 @@ def draw_consequents(
 
     ``most`` features are drawn, those with the largest absolute slopes over all labels. Use slopes
     per standard deviation if the units of features differ.
-
-    Examples
-    --------
-    >>> ax = draw_consequents([[0.1, -0.2, 0.0]], ["size", "age", "other"], ["sold"], most=2)
-    >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
-    (['age', 'size'], 'strongest 2 of 3 features')
     """
     values = as_array(slopes, None, None, name="slopes").T
     return _draw_features(values, feature_names, label_names, ax, most, SIGNED, "slope")

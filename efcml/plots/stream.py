@@ -49,13 +49,6 @@ def draw_trends(
     (orders, n): then the line is their mean and a band reaches from the lowest to the highest. NaN
     values are left out. ``marks`` are rows with names, such as a drift: one row, or the first and
     the last of a band.
-
-    Examples
-    --------
-    >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])}, marks={"drift": 2})
-    >>> print(ax.get_xlabel())
-    row
-    lines: mean of 2 orders, bands: lowest to highest
     """
     if not isinstance(curves, Mapping):
         raise ValueError('Give curves with their names, as in {"mine": result}.')
@@ -114,12 +107,6 @@ def draw_rule_counts(
     ``events`` are (row, kind, ...), rows from 0 on, kinds as in a result; of several models they
     belong to the first. ``cap``, the largest number of rules allowed, is drawn if it was reached.
     With ``log`` the axis is logarithmic, for models that differ tenfold.
-
-    Examples
-    --------
-    >>> ax = draw_rule_counts([1, 2, 2], [(1, "birth", 7)])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['births (1)']
     """
     models: Any = rules if isinstance(rules, Mapping) else {"": rules}
     if events is None:

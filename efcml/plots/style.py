@@ -36,9 +36,6 @@ STYLE = matplotlib.rc_params_from_file(
 styled = matplotlib.rc_context(STYLE)  # decorates what makes parts of pictures
 
 
-# -- names ----------------------------------------------------------------------------------
-
-
 def plain(name: object, longest: int = LONGEST) -> str:
     """Return a name as one short line of plain text, without its middle if it is long.
 
@@ -56,13 +53,7 @@ def plain(name: object, longest: int = LONGEST) -> str:
 
 
 def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[str]:
-    """Return ``count`` different names as short text; without names as rules number them.
-
-    Examples
-    --------
-    >>> names_for(None, 2, "label")
-    ['label0', 'label1']
-    """
+    """Return ``count`` different names as short text; without names as rules number them."""
     if names is None or not count:
         return [f"{prefix}{i}" for i in range(count)]
     short = [plain(name) for name in names]
@@ -88,9 +79,6 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
         elif not name.endswith("_end"):
             named[f"{name.replace('_', ' ')}\ndrift"] = row
     return named
-
-
-# -- figures --------------------------------------------------------------------------------
 
 
 def line_looks(count: int) -> list[dict[str, Any]]:
@@ -159,12 +147,9 @@ def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
 
 @styled
 def write_beside(ax: Axes, words: str, place: Any, data: str, shift: Any, **look: Any) -> None:
-    """Write grey words so many points from a place, of which ``data`` ("x" or "y") is in data.
-
-    The other coordinate is a share of the Axes.
-    """
+    """Write grey words so many points from a place; but for ``data`` it is a share of the Axes."""
     frame = ax.get_xaxis_transform() if data == "x" else ax.get_yaxis_transform()
-    usual: dict[str, Any] = {"color": GREY, "fontsize": SMALL, "xycoords": frame}
+    usual: Any = {"color": GREY, "fontsize": SMALL, "xycoords": frame}
     ax.annotate(words, place, xytext=shift, textcoords="offset points", **usual | look)
 
 
@@ -228,19 +213,10 @@ def as_bytes(figure: Figure, kind: str) -> bytes:
     return file.getvalue()
 
 
-# -- arrays ---------------------------------------------------------------------------------
-
-
 def as_array(values: Any, *shape: int | None, name: str) -> Floats:
     """Return an array of floats of the given shape; None stands for any length.
 
     Something empty fits every shape that starts with None.
-
-    Examples
-    --------
-    >>> as_array([1, 2], None, 2, name="centers")
-    Traceback (most recent call last):
-    ValueError: centers must be an array of shape (any, 2), not (2,).
     """
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
     wanted = f"{name} must be an array of shape ({lengths}{',' * (len(shape) == 1)})"
@@ -250,9 +226,7 @@ def as_array(values: Any, *shape: int | None, name: str) -> Floats:
         raise ValueError(f"{wanted}, not a {type(values).__name__}.") from None
     if not array.size and shape[0] is None:
         return np.zeros([length or 0 for length in shape])
-    fits = array.ndim == len(shape) and all(
-        length in (None, real) for length, real in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
+    pairs = zip(shape, array.shape, strict=False)
+    if array.ndim != len(shape) or not all(length in (None, real) for length, real in pairs):
         raise ValueError(f"{wanted}, not {array.shape}.")
     return array

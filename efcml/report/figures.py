@@ -192,13 +192,7 @@ def draw_reading(rules: RuleList) -> dict[str, Figure]:
 
 
 def choose_window(n_rows: int) -> int:
-    """Return how many rows the line of the last rows averages over.
-
-    Examples
-    --------
-    >>> choose_window(6000), choose_window(202), choose_window(3)
-    (500, 50, 1)
-    """
+    """Return how many rows the line of the last rows averages over."""
     return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
 
 

@@ -79,11 +79,10 @@ def write_report(
         first_row = 0 if dataset is None else dataset.n_initial
         options: Any = {"dataset": dataset, "first_row": first_row, "X": X}
         figures = draw_run(result, classifier, active, **options)
-    captions, name = captions or {}, model_title(facts["model"])
+    captions, name, moment = captions or {}, model_title(facts["model"]), datetime.now(UTC)
     models = facts.get("models", {})
     lines = {key: [one.get("name", key), *cells(one, COMPARED)] for key, one in models.items()}
     columns = dataset.table.columns if dataset and dataset.table else ()
-    told = {one.name: [one.name, Cell(one.kind, one.said)] for one in columns}
     versions = {"efcml": facts["version"], "Python": platform.python_version()}
     versions |= {package: version(package) for package in PACKAGES}
     parameters, changed = list_parameters(facts["parameters"], classifier)
@@ -103,20 +102,14 @@ def write_report(
         pictures=[picture(one, key, captions.get(key, "")) for key, one in figures.items()],
         labels=list_labels(result, model, dataset),
         rules=getattr(model, "rules_", None) if rules is None else rules,
-        columns=Table("columns-table", "What became of each column", ["column", "it is"], told),
+        columns={one.name: Cell(one.kind, one.said) for one in columns},
         numbers=list_numbers(facts),
         parameters=parameters,
         changed=changed,
         unranked=int(np.isnan(average_precision_rows(Y, result.scores)).sum()),
         unknown=int(np.isnan(Y).sum()),
-        versions=Table(
-            "versions",
-            "Versions",
-            ["package", "version"],
-            {package: [package, number] for package, number in versions.items()},
-        ),
-        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {platform.system()} "
-        f"{platform.machine()}",
+        versions=versions,
+        written=f"{moment:%Y-%m-%d %H:%M} UTC on {platform.system()} {platform.machine()}",
     )
 
 
