@@ -15,7 +15,7 @@ from sklearn import config_context
 from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
-from efcml.explain.words import percent as share
+from efcml.explain.trust import share
 from efcml.support.reading import wilson
 
 RULES = """2 rules after 40 rows
@@ -24,13 +24,13 @@ rule 0: decides 50 % of the rows, learned from 20 rows, born in row 0
   IF x0 is low (0.2 ± 1.3)
   THEN label0 .00 (.00 to .16, usual .50)
     label1 rises with x1 +.33
-    1 feature keeps 99.6 % of the variance of its answers
+    1 feature keeps 100 % of the variance of its answers
 
 rule 1: decides 50 % of the rows, learned from 20 rows, born in row 20
   IF x0 is high (20.0 ± 1.6)
   THEN label0 1.00 (.84 to 1.00, usual .50)
     label1 rises with x1 +.37
-    1 feature keeps 99.7 % of the variance of its answers
+    1 feature keeps 100 % of the variance of its answers
 
 how far to trust the reading
   by the last 40 rows that it has learned: 100 % of all decisions are those of the strongest \
@@ -143,6 +143,7 @@ def test_numbers_in_words():
         assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
     assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
     assert (phrases.with_spread(5.0, 0.0), share(0.5)) == ("5 ± 0", "50 %")
+    assert (share(1.0), share(0.9999), share(4e-5)) == ("100 %", "99.9 %", "0.004 %")
     for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
         expected = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
         assert wilson(part, rows) == pytest.approx((expected.low, expected.high), abs=1e-4)

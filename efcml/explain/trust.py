@@ -43,10 +43,10 @@ class Trust:
         rows = f"the last {rows} that it has learned" if self.source == "learned row" else rows
         after = "cases and what errors taught turn" if self.taught else "cases turn"
         sentences = [
-            f"by {rows}: {percent(self.strongest)} of all decisions "
-            f"are those of the strongest rule alone, {percent(self.sparse)} by what is printed of "
+            f"by {rows}: {share(self.strongest)} of all decisions "
+            f"are those of the strongest rule alone, {share(self.sparse)} by what is printed of "
             f"its slopes",
-            f"{percent(self.rules)} are those of all rules without cases; {after} the rest, and "
+            f"{share(self.rules)} are those of all rules without cases; {after} the rest, and "
             f"move a score by {short(self.correction)} on average",
             f"half of the rows are decided by at most {self.effective:.1f} effective rules",
         ]
@@ -54,6 +54,11 @@ class Trust:
 
     def __str__(self) -> str:
         return as_text([self.block])
+
+
+def share(value: float) -> str:
+    """Return a share in percent that says 100 % only if nothing is missing."""
+    return "99.9 %" if 0.995 < value < 1.0 else percent(value)
 
 
 def count_effective(activations: Floats) -> Floats:

@@ -23,7 +23,6 @@ PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
 NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
-NEXT_TO_NOTHING = 1e-9  # rounding
 FREQUENT = 0.15  # ... that is frequent elsewhere
 
 
@@ -137,15 +136,7 @@ def signed(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share in percent that says 100 % only if nothing is missing, and 0 % if all is.
-
-    Examples
-    --------
-    >>> percent(1.0), percent(0.9961), percent(0.23), percent(0.0), percent(0.00004)
-    ('100 %', '99.6 %', '23 %', '0 %', '0.004 %')
-    """
-    if 0.995 < value < 1.0 - NEXT_TO_NOTHING:
-        return f"{math.floor(1000.0 * value) / 10.0:.1f} %"
+    """Return a share in percent, such as "23 %" or "0.04 %"."""
     return f"{100.0 * value:.0f} %" if value >= 0.01 or value == 0.0 else f"{100.0 * value:.1g} %"
 
 
