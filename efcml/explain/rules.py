@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,6 +46,9 @@ PUSH_SHARE = 1 / 3  # of the strongest push of a label
 NEARLY_ALL_ROWS = 0.8  # share that the background decides
 MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
 LEAST_SPREAD = 1e-9  # of a scaled feature; below it is constant
+
+# The order of reading of each learner, and for which state: to find it takes longer than a row.
+_orders: WeakKeyDictionary[Learner, tuple[Any, list[int]]] = WeakKeyDictionary()
 
 
 @dataclass(eq=False, repr=False)
@@ -453,7 +457,11 @@ def read_rules(
 @one_blas_thread()
 def read_activations(learner: Learner, X: Floats) -> Floats:
     """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
-    order = reading_order(read_in_order(learner, None, None)[1])
+    stamp = learner.rows_seen, learner.rules.uid.tobytes()
+    known, order = _orders.get(learner, (None, []))
+    if known != stamp:
+        order = reading_order(read_in_order(learner, None, None)[1])
+        _orders[learner] = stamp, order
     return learner.activations(learner.scaler.transform(X))[:, order]
 
 
