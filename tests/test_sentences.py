@@ -16,7 +16,7 @@ from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
 from efcml.explain.trust import share
-from efcml.support.reading import wilson
+from efcml.support.statistics import wilson
 
 RULES = """2 rules after 40 rows
 

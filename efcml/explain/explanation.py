@@ -11,8 +11,7 @@ import numpy as np
 from efcml.explain import words as say
 from efcml.explain.rules import RuleList, read_in_order
 from efcml.explain.trust import find_addends, remembered_by
-from efcml.support.blas import one_blas_thread
-from efcml.support.guard import one_at_a_time
+from efcml.support.guard import one_at_a_time, one_blas_thread
 
 if TYPE_CHECKING:
     from pandas import DataFrame

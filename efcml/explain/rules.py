@@ -14,10 +14,8 @@ from efcml.explain import words as say
 from efcml.explain.background import Background, ColumnKinds, name_all
 from efcml.explain.choosing import Landscape, SparsePlanes, thin_out
 from efcml.explain.trust import Trust, measure_trust
-from efcml.support.blas import one_blas_thread
-from efcml.support.guard import one_at_a_time
-from efcml.support.label_means import label_means
-from efcml.support.reading import CUTS, wilson
+from efcml.support.guard import one_at_a_time, one_blas_thread
+from efcml.support.statistics import CUTS, label_means, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

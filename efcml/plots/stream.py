@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from efcml.plots import style
 from efcml.plots.style import GREY, as_array, clear_frame, line_looks, plain, styled
-from efcml.support.reading import wilson
+from efcml.support.statistics import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
