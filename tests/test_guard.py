@@ -16,7 +16,7 @@ from helpers.streams import assert_identical, make_params, random_rows, state_of
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
-from efcml.explain import reading
+from efcml.explain import explanation as reading
 from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
