@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS
 from efcml.support.checks import check_backend
 from efcml.support.folders import make_folder, whole_files
 
@@ -31,8 +31,7 @@ OF_TABLES = {  # metavar and meaning of the options about tables
     "decimal": ("SIGN", "the decimal sign of a table, . or , (found if not given)"),
     "yes": ("WORD", "the word by which a label is there; all others are no"),
 }
-OFFERED = {name: model for name, model in MODELS.items() if model.offered}
-TITLES = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:
