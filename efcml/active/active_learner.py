@@ -388,20 +388,22 @@ class ActiveLearner:
         at = block.start
         while at < block.stop:
             ahead = X[at : min(at + CHUNK, block.stop)]
-            for reasons, labels, *rest, scores in self._decide_rows(learner, ahead, self.state):
-                row, at = slice(at, at + 1), at + 1
-                trace.take_answer(learner.answer_scores(scores[None]), row)
-                trace.add_clipped(learner.scaler.count_clipped(X[row]))
-                if reasons:
-                    queried[row] = labels if queried.ndim == 2 else True
-                    part = Trace.for_rows(1, Y.shape[1])
-                    learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
-                    part.clipped = None  # counted above
-                    trace.take_events(part, row.start)
-                    self._note(reasons, labels, *rest)
-                else:
-                    learner.pass_rows(1)
+            decided = [*self._decide_rows(learner, ahead, self.state)]
+            reasons, labels, thresholds, _ = decided[-1]
+            at, looked = at + len(decided), slice(at, at + len(decided))
+            scores = np.array([row[-1] for row in decided])
+            trace.take_answer(learner.answer_scores(scores), looked)
+            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
+            trace.rules[looked] = learner.n_rules
+            learner.pass_rows(len(decided) - bool(reasons))
+            if reasons:
+                row, part = slice(at - 1, at), Trace.for_rows(1, Y.shape[1])
+                queried[row] = labels if queried.ndim == 2 else True
+                learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
+                part.clipped = None  # counted above
+                trace.take_events(part, row.start)
+                self._note(reasons, labels, thresholds)
 
     def _note(self, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]) -> None:
         """Add a question to the log, which the state has counted."""
