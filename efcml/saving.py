@@ -193,9 +193,9 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
         "table": None if table is None else table.facts(),
     }
     facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
-    if name not in PER_LABEL:
-        return facts, [model.learner_]
-    return facts | {"order": model.learner_.order.tolist()}, model.learner_.models
+    if name == "ChainEFC":
+        facts["order"] = model.learner_.order.tolist()
+    return facts, getattr(model.learner_, "models", [model.learner_])
 
 
 def plain_parameters(params: Facts) -> Facts:
@@ -236,7 +236,7 @@ def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
         raise ValueError(f"the parameters are not those of {name}")
     if name in PER_LABEL and learners:
         kind: Any = resolve_name("efcml.rivals.per_label:PerLabelLearner")
-        learner = kind.join(learners, facts["order"], chained=name == "ChainEFC")
+        learner = kind.join(learners, facts["order"] if name == "ChainEFC" else None)
     if learner is not None:
         give_learner(model, facts, learner)
     return model

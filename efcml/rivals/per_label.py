@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.classifier import SEED, UNUSED_SEED, MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
@@ -39,8 +39,6 @@ class PerLabelLearner(Guarded):
         params: Params,
         n_features: int,
         n_labels: int,
-        *,
-        chained: bool = False,
         order: "Ints | None" = None,
     ) -> None:
         if params.decision != "hamming":
@@ -48,15 +46,11 @@ class PerLabelLearner(Guarded):
                 f"decision={params.decision!r} needs a model that learns all labels together; "
                 "models with one learner per label decide each alone."
             )
-        self.n_features, self.n_labels, self.chained = n_features, n_labels, chained
+        self.params, self.n_features, self.n_labels = params, n_features, n_labels
+        self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
-        sizes = [n_features + chained * i for i in range(n_labels)]
+        sizes = [n_features + self.chained * i for i in range(n_labels)]
         self.models = [Learner(params, size, 1, layered=False) for size in sizes]
-
-    @property
-    def params(self) -> Params:
-        """Those of every learner."""
-        return self.models[0].params
 
     @property
     def fitted(self) -> bool:
@@ -67,11 +61,6 @@ class PerLabelLearner(Guarded):
     def n_rules(self) -> int:
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
-
-    @property
-    def rows_seen(self) -> int:
-        """Rows learned so far, by the label that has seen most."""
-        return max(model.rows_seen for model in self.models)
 
     # -- learning and answers ---------------------------------------------------------------
 
@@ -178,12 +167,12 @@ class PerLabelLearner(Guarded):
         return other
 
     @classmethod
-    def join(cls, models: list[Learner], order: list[int], *, chained: bool) -> Self:
+    def join(cls, models: list[Learner], order: list[int] | None) -> Self:
         """Return a learner of those of all labels, as they come from a file, or refuse them."""
-        n, p = len(models), models[0].n_features
-        if {*map(type, order)} != {int} or sorted(order) != list(range(n)):
+        n, chain = len(models), None if order is None else np.array(order)
+        if order is not None and ({*map(type, order)} != {int} or sorted(order) != [*range(n)]):
             raise ValueError(f"the order of {n} labels must name each once")
-        learner = cls(models[0].params, p, n, chained=chained, order=np.array(order))
+        learner = cls(models[0].params, models[0].n_features, n, chain)
         for model, new in zip(models, learner.models, strict=True):
             if (model.n_features, model.n_labels) != (new.n_features, 1):
                 raise ValueError(f"the model of a label must have {new.n_features} features")
@@ -215,8 +204,7 @@ class PerLabelFace(MultiLabelFace, Parameters):
 
         In a chain, the labels before a label are features of its rules.
         """
-        check_is_fitted(self, "learner_")
-        learner = self.learner_
+        learner = self._learned
         labels = name_all(names_of_labels(self), "label", learner.n_labels)
         columns = self._column_kinds()
         inputs = columns.names + tuple(labels[c] for c in learner.order)
@@ -287,9 +275,8 @@ class ChainEFC(PerLabelFace):
     random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
-        params = self._params()
         order = read_order(self.order, n_labels, self.random_state)
-        return PerLabelLearner(params, n_features, n_labels, chained=True, order=order)
+        return PerLabelLearner(self._params(), n_features, n_labels, order)
 
 
 def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":

@@ -150,7 +150,7 @@ minutes-as-hundredths tables/columns.py
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
 groups-not-restored saving.py
-    tuple(columns) for group, columns in facts["groups"]} => () for group, columns in facts["groups"]}
+    group: tuple(columns) for => group: () for
 sizes-not-checked saving.py
     if asked > size: => if asked < 0:
 events-of-a-resumed-run cli/stream.py
