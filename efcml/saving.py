@@ -31,9 +31,8 @@ import efcml
 from efcml.model.params import Parameters
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
-from efcml.support.facts import shorten, take
-from efcml.support.folders import replacing
-from efcml.support.states import nest, pick, to_plain
+from efcml.support.files import replacing
+from efcml.support.states import nest, pick, shorten, take, to_plain
 from efcml.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
@@ -177,6 +176,8 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     fits = True
     if table is None:  # its own, if it has not been fitted to other columns since
         table, fits = getattr(model, "table_", None), False
+    if table is not None and not hasattr(table, "feature_names"):
+        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
     if table is not None:
         names = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
         if names != table.feature_names or len(names) != model.n_features_in_:

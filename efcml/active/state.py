@@ -11,8 +11,7 @@ import numpy as np
 
 from efcml.active.active_learner import ActiveLearner
 from efcml.active.questions import Query, Question, Spending
-from efcml.support.facts import WHOLE, check_all, take
-from efcml.support.states import to_plain
+from efcml.support.states import WHOLE, check_all, take, to_plain
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes, State

@@ -15,10 +15,8 @@ from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
-from efcml.support.extras import extra_for
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.masks import is_missing
+from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.imports import extra_for
 
 with extra_for("RiverEFCML"):
     from river import base
@@ -286,6 +284,13 @@ def read_dictionary(
             if not is_good(values[name]):
                 raise ValueError(must.format(name=name, value=value))
     return values
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
