@@ -225,7 +225,7 @@ def test_rows_of_any_kind_and_nothing_is_changed():
         (np.zeros((0, 4)), None, "x must be one row; got 0 rows"),
         (np.zeros(3), None, "3 features"),
         ([0.0, np.inf, 0.0, 0.0], None, "infinity"),
-        (np.zeros(4), np.zeros(3), r"known must have the shape \(1, 2\)"),
+        (np.zeros(4), np.zeros(3), "known has 3 labels, but 2 are expected"),
         (np.zeros(4), np.zeros((2, 2)), "known must be one row; got 2 rows"),
         (np.zeros(4), [0.5, 0.5], "known must"),
     ],

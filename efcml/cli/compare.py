@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from efcml import __version__
 from efcml.cli import shared
 from efcml.cli.shared import format_table
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS, make_model
 from efcml.support.files import to_text
 
 if TYPE_CHECKING:
@@ -190,8 +190,8 @@ def study(options: Namespace) -> None:
 def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     for name in names:
-        if name not in shared.OFFERED:
-            known = ", ".join(shared.OFFERED)
+        if name not in MODELS:
+            known = ", ".join(MODELS)
             raise ValueError(f"there is no model {name!r}: choose from {known}.")
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
@@ -213,7 +213,6 @@ def make_study(
     options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
 ) -> Study:
     """Return the study that the arguments describe; wrong values are refused before any work."""
-    from efcml.rivals import make_model
     from efcml.studies import Study, Variant
 
     models: dict[str, Variant] = {}

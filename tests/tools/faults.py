@@ -112,11 +112,11 @@ labels-in-any-order estimators/classifier.py
 weight-zero-counts estimators/targets.py
     Y[weights == 0.0] = np.nan => pass
 learns-what-was-not-asked active/active_learner.py
-    np.where(labels, Y[at], np.nan)[None] => Y[at : at + 1].copy()
+    np.where(labels, Y[row], np.nan) => Y[row].copy()
 ask-changes-the-state active/active_learner.py
-    state, rows = replace(self.state), => state, rows = self.state,
+    read_row(model, learner, x), replace(self.state), => read_row(model, learner, x), self.state,
 log-a-row-late active/active_learner.py
-    self._note(self.rows - 1, => self._note(self.rows,
+    row = self.rows - 1 => row = self.rows
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
 foreign-learned-before-scored evaluation/adapters.py
@@ -150,7 +150,7 @@ minutes-as-hundredths tables/columns.py
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
 groups-not-restored saving.py
-    tuple(columns) for name, columns in facts["groups"]} => () for name, columns in facts["groups"]}
+    group: tuple(columns) for => group: () for
 sizes-not-checked saving.py
     if asked > size: => if asked < 0:
 events-of-a-resumed-run cli/stream.py
