@@ -189,7 +189,7 @@ def test_an_interrupt_leaves_whole_blocks(name, how, error, monkeypatch):
 
     def breaks(self, X, Y, *given, **more):
         """The third block breaks off half-way, for the models per label in the second of them."""
-        calls.append(len(X))
+        calls.extend([1] * (len(X) == 7))  # not what is compiled before
         if len(calls) == 2 * per_block + 1 + (per_block > 1):
             real(self, X[:4], Y[:4])
             raise error("in the middle")
