@@ -13,8 +13,7 @@ from scipy.stats import entropy
 from efcml import EFCMLClassifier
 from efcml.kernels.linalg import whole
 from efcml.model.cases import CaseStage, RecentStage
-from efcml.model.stages import ArrayStage
-from efcml.model.tables import Table
+from efcml.model.stages import Stage
 
 NAMES = ("calm", "quiet", "loud", "rare")
 NO = np.nan
@@ -150,10 +149,8 @@ def test_remembered_rows_add_what_the_formula_says_and_are_named():
     assert "cases" not in str(why) and "cases" not in why._repr_html_()
 
 
-class Lift(ArrayStage):
+class Lift(Stage):
     """A stage of one's own: it adds a tenth to the first label."""
-
-    table, arrays = Table("nothing f8 1: no memory"), ()
 
     def __init__(self, n_features, n_labels):
         self.step = 0.1 * np.eye(n_labels)[0]
@@ -228,7 +225,7 @@ def test_rows_of_any_kind_and_nothing_is_changed():
         (np.zeros((0, 4)), None, "x must be one row; got 0 rows"),
         (np.zeros(3), None, "3 features"),
         ([0.0, np.inf, 0.0, 0.0], None, "infinity"),
-        (np.zeros(4), np.zeros(3), r"known must have the shape \(1, 2\)"),
+        (np.zeros(4), np.zeros(3), "known has 3 labels, but 2 are expected"),
         (np.zeros(4), np.zeros((2, 2)), "known must be one row; got 2 rows"),
         (np.zeros(4), [0.5, 0.5], "known must"),
     ],

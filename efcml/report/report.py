@@ -17,7 +17,7 @@ from efcml.explain import name_all
 from efcml.measures import MEASURES, average_precision_rows
 from efcml.report.figures import constant_scores, draw_run, split
 from efcml.report.page import MEASURED, Cell, Table, picture, shown, write_page
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
