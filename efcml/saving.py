@@ -32,6 +32,7 @@ from efcml.model.params import Parameters
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
+from efcml.support.guard import lock_of
 from efcml.support.states import nest, pick, shorten, take, to_plain
 from efcml.tables.encoder import TableEncoder
 
@@ -107,9 +108,10 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     name = type(model).__name__
     if name not in FACES or type(model).__module__ != FACES[name].partition(":")[0]:
         raise TypeError(f"only {', '.join(FACES)} can be saved; got {name}.")
-    face, learners = pack_face(name, model, table)
     kind = learner_class(name)
-    states = [kind.state(learner) for learner in learners]
+    with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
+        face, learners = pack_face(name, model, table)
+        states = [kind.state(learner) for learner in learners]
     facts: Facts = {"class": name, "face": face, "learners": [own for own, _ in states]}
     try:  # what could not be read is not written
         expected(facts)

@@ -497,7 +497,11 @@ LIES = {
     "chain learners.0.n_features": ("another type or shape", 4),
     "table face.table": ("", [], {}, {"columns": 3, "labels": []}, {"columns": [], "labels": []}),
     "active learners.0.open_questions": ("more questions are open", 2),
-    "active learner/story": ("out of order", lambda a: backwards(a)),
+    "active learner/story": (
+        "question",
+        lambda a: backwards(a),
+        lambda a: np.frombuffer(a.tobytes().replace(b"novelty", b"curious"), np.uint8),
+    ),
 }
 
 
