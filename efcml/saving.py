@@ -175,19 +175,18 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
-    fits = True
-    if table is None:  # its own, if it has not been fitted to other columns since
-        table, fits = getattr(model, "table_", None), False
-    if table is not None and not hasattr(table, "feature_names"):
-        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
+    given, table = table, getattr(model, "table_", None) if table is None else table
     if table is not None:
-        names = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
-        if names != table.feature_names or len(names) != model.n_features_in_:
-            if fits:
+        if not hasattr(table, "feature_names"):
+            kind = type(table).__name__
+            raise TypeError(f"table must be that of a data set, ds.table; got {kind}.")
+        known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
+        if known != table.feature_names or len(known) != model.n_features_in_:
+            if given is not None:
                 raise ValueError(
                     "the table has other features than the model: give that of its data set."
                 )
-            table = None
+            table = None  # its own: it has been fitted to other columns since
     pair, encoding = model._pair, getattr(model, "_encoding", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
