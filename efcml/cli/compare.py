@@ -13,7 +13,6 @@ from efcml import __version__
 from efcml.cli import shared
 from efcml.cli.shared import format_table
 from efcml.rivals import MODELS, make_model
-from efcml.studies import USUAL
 from efcml.support.files import to_text
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def add_study(commands: Any) -> None:
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     add("--orders", type=int, default=10, metavar="N", help=what)
     add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
-    add("--measures", default=",".join(USUAL), metavar="A,B", help="what is measured")
+    add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
     shared.add_backend(parser)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     add("--out", type=Path, metavar="DIR", help=what)
@@ -166,7 +165,7 @@ def add_study(commands: Any) -> None:
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
-    from efcml.measures.measures import find
+    from efcml.measures import find
 
     where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]

@@ -423,8 +423,12 @@ def flags_of(learner: Any) -> "Bools":
         return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
     rows = model.latest[0]
     zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
-    either = (np.isclose(rows, zero) | np.isclose(rows, one) | np.isnan(rows)).all(axis=0)
-    return (either & (zero != one))[:p]  # ignored features are always 0
+    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
+    mean, scale = model.scaler.mean, model.scaler.scale
+    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
+    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
+    either = (zeros | ones | np.isnan(rows)).all(axis=0)
+    return (either & both & (zero != one))[:p]  # ignored features are always 0
 
 
 def find_groups(

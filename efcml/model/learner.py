@@ -187,8 +187,7 @@ class Learner(Guarded):
         start = 0 if self.fitted else self._hold(X, Y, trace)
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
-            if hasattr(stage, "come_late"):
-                stage.come_late(delay, gone_by=late is not None)
+            stage.come_late(delay, gone_by=late is not None)
         weights = np.ones(len(X)) if weights is None else weights
         clipped = np.zeros(self.n_features)
 
@@ -377,8 +376,7 @@ class Learner(Guarded):
             self.waiting += count
             return
         for stage in self.stages:
-            if hasattr(stage, "pass_rows"):
-                stage.pass_rows(count)
+            stage.pass_rows(count)
 
     @one_at_a_time
     def add_labels(self, count: int) -> None:

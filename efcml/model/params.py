@@ -1,13 +1,14 @@
 """Parameters of the learner: names, defaults, allowed ranges."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from efcml import seams
 from efcml.support.declared import (
     check_parameters,
     choice,
+    facts_of,
     flag,
     number,
     other,
@@ -188,7 +189,7 @@ class Params(Parameters):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the parameter names in order."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(facts_of(cls))
 
     def input_bandwidth(self, n_features: int) -> float:
         """Return tau for the input space."""

@@ -11,7 +11,7 @@ import pytest
 
 from efcml import ActiveLearner, EFCMLClassifier, datasets
 from efcml.datasets import DatasetNotFound
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def learn_late(model, X, Y, delay):
 
 def freeze(value):
     """Return a comparable deep copy of a state; two are equal only if equal bit for bit."""
-    if isinstance(value, ArrayStage):
+    if isinstance(value, Stage):
         return type(value).__name__, freeze(value.state())
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()

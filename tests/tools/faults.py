@@ -126,16 +126,16 @@ foreign-learned-before-scored evaluation/adapters.py
 +         if t >= delay:
 +             adapter.learn(t - delay)
 +         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
-events-by-block evaluation/blocks.py
-    trace.take_events(part, low) => trace.take_events(part, 0)
+events-by-block evaluation/stream_pass.py
+    trace.take_events(part, block.start) => trace.take_events(part, 0)
 step-learned-before-passed evaluation/pipelines.py
 -             passed.append(step.transform(row))
 -             step.partial_fit(row)
 +             step.partial_fit(row)
 +             passed.append(step.transform(row))
-one-error-forgives-ties measures/measures.py
+one-error-forgives-ties measures/__init__.py
     (worse >= best) => (worse > best)
-unknown-counts-as-said measures/measures.py
+unknown-counts-as-said measures/__init__.py
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
 weakest-rules-first explain/learner_rules.py
     covers_all, -rules[r].decides, => covers_all, rules[r].decides,
@@ -160,8 +160,8 @@ predictions-misnumbered cli/run.py
 orders-sorted-backwards studies/study.py
     return values[np.argsort(run.stream_rows)] => return values[run.stream_rows.argsort().argsort()]
 orders-share-a-model studies/runs.py
-    fitted = model if one is runs[-1] else copy_fitted(model) => fitted = model
-winner-among-ties tuning/result.py
+    twin = copy(model)  # our => return model, *others  # our
+winner-among-ties tuning/search.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
 unknown-counts-in-frequency report/labels.py
     float(Y[known].mean()) => float(np.nan_to_num(Y).mean())
