@@ -112,7 +112,7 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
         face, learners = pack_face(name, model, table)
         states = [kind.state(learner) for learner in learners]
-    facts: Facts = {"class": name, "face": face, "learners": [own for own, _ in states]}
+    facts: Facts = {"class": name, "face": face, "learners": [part for part, _ in states]}
     try:  # what could not be read is not written
         expected(facts)
         unpack_face(name, face, learners)
@@ -131,16 +131,16 @@ def expected(facts: Any) -> Shapes:
         raise ValueError("it holds no model of a known class")
     kind, parts = learner_class(facts["class"]), places_of(facts)
     pairs = zip(parts, facts["learners"], strict=True)
-    return nest(**{place: kind.state_shapes(own) for place, own in pairs})
+    return nest(**{place: kind.state_shapes(part) for place, part in pairs})
 
 
 def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
     kind, learners = learner_class(facts["class"]), []
-    for place, own in zip(places_of(facts), facts["learners"], strict=True):
-        part = pick(arrays, place)
-        kind.check_state(own, part)
-        learners.append(kind.from_state(own, part))
+    for place, part in zip(places_of(facts), facts["learners"], strict=True):
+        state = part, pick(arrays, place)
+        kind.check_state(*state)
+        learners.append(kind.from_state(*state))
     return unpack_face(facts["class"], facts["face"], learners)
 
 

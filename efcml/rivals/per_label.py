@@ -62,20 +62,26 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
+    @property
+    def rows_seen(self) -> int:
+        """Rows learned so far, by the label that has seen most."""
+        return max(model.rows_seen for model in self.models)
+
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
-        true = own = X
+        true = answered = X  # with the labels before, and with the chain's decisions
         for i, label in enumerate(self.order):
             old, y = self.models[i], Y[:, [label]]
             self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:
-                decided = decide(model.score(own))
-                own, true = np.hstack([own, decided]), np.hstack([true, fill_in(y, decided)])
+                decided = decide(model.score(answered))
+                answered = np.hstack([answered, decided])
+                true = np.hstack([true, fill_in(y, decided)])
         return self
 
     @one_at_a_time
