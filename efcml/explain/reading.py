@@ -148,7 +148,7 @@ def read_in_order(
         return Background(columns, names, *nothing, usual, held, 0, None, share), []
     from efcml.model.reshape import label_correlation
 
-    rules, scaler, (given, Y) = learner.rules, learner.scaler, learner.latest
+    rules, scaler, (given, Y, _) = learner.rules, learner.scaler, learner.latest
     rows = learner.fill(given)
     winners = rules.activations(rows).argmax(axis=1)
     decided = np.bincount(winners, minlength=rules.n_rules)

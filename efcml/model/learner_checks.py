@@ -13,10 +13,11 @@ from efcml.kernels import cases, temporal, watch
 from efcml.model.cases import RECENT
 from efcml.model.labels import LabelLayer
 from efcml.model.params import Params
+from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
-from efcml.model.tables import CASES, LABELS, TEMPORAL, WATCH
+from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
 from efcml.model.temporal import TemporalStage
 from efcml.model.warm_start import EVIDENCE
 from efcml.support.facts import WHOLE, check_all, check_numbers, take
@@ -54,7 +55,7 @@ def check_facts(facts: Facts) -> Params:
         **counts,
     )
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
-    take(facts["params"], "params", **kinds | {"stages": list})
+    take(facts["params"], "params", **kinds | {"stages": list, "relevance": (str, list)})
     params = params_of(facts)
     fitted, sizes = facts["fitted"], facts["sizes"]
     most = {"n_held": 0 if fitted else params.warmup_rows - 1}
@@ -63,10 +64,11 @@ def check_facts(facts: Facts) -> Params:
         if facts[name] > limit or (name == "n_rules" and fitted and facts[name] < 1):
             raise ValueError(f"the learner cannot have {name}={facts[name]}")
     memories, groups = (1 + params.follows, range(1, facts["n_labels"] + 1)) if fitted else (0, ())
-    good = len(sizes) == 2 and sizes[0] == memories and sizes[1] in groups
-    good = good and {*map(type, sizes)} == {int}
+    good = len(sizes) == 4 and {*map(type, sizes)} == {int}
+    good = good and sizes[0] == memories and sizes[1] in groups
+    good = good and 1 <= sizes[3] <= sizes[2] <= facts["n_features"]
     if not good and (fitted or sizes):
-        raise ValueError(f"rules cannot have {sizes} memories and groups of labels")
+        raise ValueError(f"rules cannot have {sizes} memories, groups of labels, features and axes")
     return params
 
 
@@ -76,16 +78,18 @@ def shapes_of_state(facts: Facts) -> Shapes:
     shapes: Shapes = {
         "held": ("<f8", (facts["n_held"], p + K)),
         "evidence": ("<f8", (EVIDENCE,)),
-        "latest": ("<f8", (facts["n_latest"], p + K)),
+        "latest": ("<f8", (facts["n_latest"], p + K + 1)),
     }
     if not facts["fitted"]:
         return shapes
     parts = {"scaler": Scaler.state_shapes(p)}
-    parts |= {"rules": RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])}
+    memories, groups, used, axes = facts["sizes"]
+    parts |= {"rules": RuleBase.state_shapes(used, axes, K, facts["n_rules"], memories, groups)}
+    parts |= {"relevance": RELEVANCE.shapes(RelevanceWatch.sizes_of(p))}
     if params.cases > 0:
-        parts["cases"] = CASES.shapes({"m": params.cases, "p": p, "K": K})
+        parts["cases"] = CASES.shapes({"m": params.cases, "p": used, "K": K})
         if params.follows:
-            parts["recent"] = CASES.shapes({"m": RECENT, "p": p, "K": K})
+            parts["recent"] = CASES.shapes({"m": RECENT, "p": used, "K": K})
     if params.time:
         parts["temporal"] = TEMPORAL.shapes(TemporalStage.sizes_of(K))
     if facts["layered"]:
@@ -109,6 +113,11 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
         raise ValueError("two rules have one uid, or one is newer than the next")
     if not np.array_equal(np.unique(arrays["rules/group"]), np.arange(groups)):
         raise ValueError("labels are in groups that there are not")
+    used, axes = arrays["relevance/used"], arrays["relevance/axes"]
+    if [used.sum(), axes.sum()] != facts["sizes"][2:] or (axes & ~used).any():
+        raise ValueError("the features that count are others than rules have")
+    if arrays["relevance/count"].min() < 0:
+        raise ValueError("it looks at features at no time that can be")
     for part in ("cases", "recent"):
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])

@@ -85,9 +85,9 @@ def choice(
     return _declare(default, kind, meaning, check, paper, seam)
 
 
-def other(kind: str, meaning: str, *, default: Any) -> Any:
+def other(kind: str, meaning: str, *, default: Any, paper: Any = UNSET) -> Any:
     """Declare a value that its user checks."""
-    return _declare(default, kind, meaning)
+    return _declare(default, kind, meaning, paper=paper)
 
 
 @dataclass_transform(
