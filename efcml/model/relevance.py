@@ -23,8 +23,8 @@ LEAST_ROWS = 200  # fewer tell too little of single features: all count, until t
 MOST_ROWS = 1000  # the newest are enough
 SHADOWS = 300  # columns, at least, that tell how far a feature without meaning would come
 DRAWS = 3, 30  # least and most shadows of a feature
-MARGIN = 1.1  # times the best shadow
-LIKELY = 0.95  # of the shadows tell less: weak features that may help together
+UNLIKELY = 0.05  # share of the shadows that tell so much: weak features that may help together
+MISTAKES = 0.02  # share of the features that are found, by mistake
 BINS = 8  # of equal numbers of rows
 FOLDS = 5
 STRENGTHS = (0.3, 3.0, 30.0, 300.0, 3000.0)  # of the prior of a plane
@@ -35,9 +35,10 @@ LOST = 0.2  # of the loss: what the likely features cost if something is missing
 NEW = 0.1  # of what all features tell, that others must have come to tell, to begin anew with them
 GAIN = 0.05  # of the loss, that these must save
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
-LOOK, LOOK_BY_FEATURE = 200, 4  # rows between two looks, at least, and for each feature
+LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
+LATER, LATEST = 1.5, 3.0  # times as many before the next one, and at most, if nothing changes
 COURSE = 100  # looks that are remembered
-LOOKS, DUE, FOUND, RENEWALS = range(4)  # entries of `count`
+LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
 TINY = 1e-9
 
 
@@ -123,9 +124,12 @@ class RelevanceWatch(ArrayStage):
         size = min(int(self.arrays.count[LOOKS]), COURSE)
         return self.arrays.course_row[:size].copy(), self.arrays.course[:size].copy()
 
-    def _wait(self):
-        p = len(self.arrays.axes)
-        self.arrays.count[DUE] = max(LOOK, LOOK_BY_FEATURE * p) if self.found else LOOK
+    def _wait(self, times=1.0):
+        """Set when the next look is due: soon, or so many times as late as the last one was."""
+        count, least = self.arrays.count, max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
+        least = least if self.found else LOOK
+        count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
+        count[DUE] = count[STEP]
 
     def note_rows(self, count):
         """Count learned rows."""
@@ -140,46 +144,41 @@ class RelevanceWatch(ArrayStage):
     def look(self, rows, Y, weights, rows_seen):
         """Look at the last rows; return whether other features count from now on."""
         before = self.features
+        self._wait(LATER)
         self._choose(rows, Y, weights, rows_seen)
-        now = self.features
-        return not all(map(np.array_equal, before, now))
+        return not all(map(np.array_equal, before, self.features))
 
     def _choose(self, rows, Y, weights, rows_seen):
         """Find what tells something, and decide what counts."""
-        a = self.arrays
-        self._wait()
         if len(rows) < LEAST_ROWS:
             return
+        a, young = self.arrays, rows_seen == len(rows)
         rows, Y, weights = rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
         Z = np.nan_to_num(rows)
         U, shares = center_labels(Y, weights)
-        told, shadows = screen(Z, U, shares, np.random.default_rng(0))
-        best = np.maximum(shadows.max(axis=1, keepdims=True), TINY)
-        strength = (told / (MARGIN * best)).max(axis=0)
-        self._remember(strength, rows_seen)
-        excess = np.maximum(told - MARGIN * best, 0.0)
-        excess = (excess / np.maximum(excess.sum(axis=1, keepdims=True), TINY)).sum(axis=0)
-        likely = (told > np.quantile(shadows, LIKELY, axis=1, keepdims=True)).any(axis=0)
-        likely |= excess > 0.0
-        a.idle[:] = np.where(likely, 0, a.idle + 1)
+        told = surprise_of(*screen(Z, U, shares, np.random.default_rng(0)))
+        line = least_surprise(told)
+        self._remember(told / line, rows_seen)
+        excess, likely = np.maximum(told - line, 0.0), told > -np.log(UNLIKELY)
         axes = excess > 0.0
+        a.idle[:] = np.where(likely, 0, a.idle + 1)
         E = np.nan_to_num(Y - label_means(Y, weights))
-        if not axes.any():
+        if self.found and not young:
+            axes = self._judge(axes, likely, excess, Z, E)
+        if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
             return
-        if self.found:
-            axes = self._judge(axes, excess, Z, E)
-            if axes is None:
-                return
+        if self.found and young and loss_of(Z[:, axes], E) >= loss_of(Z[:, a.axes], E):
+            return
         self._settle(axes, likely, Z, E)
 
-    def _judge(self, axes, excess, Z, E):
-        """Return the features that rules are to be formed over from now on, None if as before."""
+    def _judge(self, axes, likely, excess, Z, E):
+        """Return the features that rules are to be formed over from now on."""
         a = self.arrays
-        new = excess[~a.axes].sum() >= NEW * excess.sum()
+        axes = axes | (a.axes & likely)
+        new = excess[~a.axes].sum() >= NEW * excess.sum() > 0.0
         if new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN:
             return axes
-        gone = a.axes & (a.idle >= GONE)
-        return a.axes & ~gone if gone.any() and not gone[a.axes].all() else None
+        return a.axes & (a.idle < GONE)
 
     def _settle(self, axes, likely, Z, E):
         """Let rules be formed over some features, and find what planes and cases use."""
@@ -193,8 +192,8 @@ class RelevanceWatch(ArrayStage):
             return
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
-        a.count[RENEWALS] += 1
-        self._wait()
+        a.count[CHANGES] += 1
+        self._wait(0.0)
 
     def _remember(self, strength, rows_seen):
         a = self.arrays
@@ -239,28 +238,61 @@ def screen(Z, U, shares, rng):
     n, p = Z.shape
     ranks = rankdata(Z, axis=0)
     Z = standard(ranks)
-    place = np.floor((ranks - 0.5) / n * BINS).astype(np.int64)
     draws = int(np.clip(-(-SHADOWS // p), *DRAWS))
     orders = [np.arange(n), *(rng.permutation(n) for _ in range(draws))]
-    F = np.hstack([Z[order] for order in orders])
-    alone = (F.T @ U) ** 2
-    inside = np.hstack([place[order] for order in orders])
-    binned = np.zeros_like(alone)
+    back = np.hstack([U[np.argsort(order)] for order in orders])  # as good as shuffled features
+    place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
+    binned = np.zeros((p, back.shape[1]))
     for b in range(BINS):
-        there = (inside == b).astype(float)
-        binned += (there.T @ U) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+        there = (place == b).astype(float)
+        binned += (there.T @ back) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+    alone, binned = (
+        by_feature.reshape(p, len(orders), -1).swapaxes(0, 1).reshape(-1, U.shape[1])
+        for by_feature in ((Z.T @ back) ** 2, binned)
+    )
+    F = np.hstack([Z[order] for order in orders])
     variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
     variance = np.where(variance > 1e-6, variance, np.inf)
     for own in range(0, F.shape[1], p):
         np.fill_diagonal(variance[:, own : own + p], np.inf)
     together, best = 0.0, np.zeros(F.shape[1])
     for u, share in zip(U.T, shares, strict=True):
-        pairs = ((Z * u[:, None]).T @ F) ** 2 / variance
-        together = together + share * pairs
+        pairs = (Z * u[:, None]).T @ F
+        pairs *= pairs
+        pairs /= variance
         np.maximum(best, pairs.max(axis=0), out=best)
+        together = together + share * pairs
     told = np.stack([alone @ shares, binned @ shares, together.max(axis=0),
                      alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
     return told[:, :p], told[:, p:]
+
+
+def surprise_of(told, shadows):
+    """Return how far what features tell is beyond shadows (p,): -log of the chance, in nats.
+
+    Beyond the most telling shadows their chance falls exponentially. The best kind counts, and is
+    compared with the best kinds of shadows.
+    """
+    own, best = (rise(each, shadows).max(axis=0, keepdims=True) for each in (told, shadows))
+    return rise(own, best)[0]
+
+
+def rise(told, shadows):
+    """Return -log of the chance that a shadow of the same kind tells so much (kinds, n)."""
+    usual = np.quantile(shadows, 1.0 - UNLIKELY, axis=1, keepdims=True)
+    beyond = np.maximum(shadows - usual, 0.0).mean(axis=1, keepdims=True) / UNLIKELY
+    return (told - usual) / np.maximum(beyond, TINY) - np.log(UNLIKELY)
+
+
+def least_surprise(told):
+    """Return from which surprise on features are found, so that few are by mistake.
+
+    By Benjamini and Hochberg (1995): of p features the k-th is found at a chance of k/p MISTAKES.
+    """
+    p, ordered = len(told), np.sort(told)[::-1]
+    lines = np.log(p / MISTAKES / np.arange(1, p + 1))
+    found = np.flatnonzero(ordered > lines)
+    return lines[found[-1] if len(found) else 0]
 
 
 def loss_of(Z, E):
