@@ -289,18 +289,19 @@ class ActiveLearner:
 
     def _look(self, learner: Learner, rows: Floats) -> tuple[list[bool], list[float]]:
         """Return which rows no rule covers, by the birth test of the rules, and the instability."""
-        n, p = rows.shape
+        n = len(rows)
         likeliest, distance, instability = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
         novelty, unstable = "novelty" in self.criteria, "instability" in self.criteria
         rules, settings, novel = learner.rules, learner.rules.settings, [False] * n
         if novelty or unstable:
             floor = settings.activation_floor if unstable else np.inf
             kind, out = self.instability == "determinant", (likeliest, distance, instability)
+            rows = rules.features.take(rows)
             look_at_rows(rows, rules.n_rules, floor, kind, rules.arrays, settings, *out)
         if novelty:
             pairs = zip(distance.tolist(), rules.support[likeliest].tolist(), strict=True)
             radius = settings.vigilance
-            novel = [bool(rules.birth_test(far, float(p), k, radius)) for far, k in pairs]
+            novel = [bool(rules.birth_test(far, float(rules.a), k, radius)) for far, k in pairs]
         return novel, instability.tolist()
 
     def _decide(self, row: Row, state: Spending) -> tuple[tuple[str, ...], Bools]:

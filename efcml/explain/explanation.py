@@ -279,6 +279,7 @@ class Explanation(Named):
             *known_notes(self.labels, self.label_names),
             *turned_notes(self.labels, self.label_names),
             *far,
+            *filter(None, [self.background.left_out_words]),
         ]
 
     def _trust_notes(self) -> list[str]:

@@ -173,9 +173,10 @@ def read_in_order(
         learner.rows_seen,
         rules.n_rules,
         land,
+        relevant=np.isin(np.arange(p), rules.features.numbers),
     )
     covering, shares = find_background(land, decides, means, spreads), normalise(rules.weight)
-    made = []
+    made, planes = [], rules.whole_planes()
     for r in range(rules.n_rules):
         center, labels, counted = land.centers[r], label_shares[r], weights[r].copy()
         if decided[r] >= FEW_ROWS:
@@ -195,7 +196,7 @@ def read_in_order(
             scaled_center=land.centers[r],
             scaled_mean=center,
             scaled_covariance=land.covariances[r],
-            scaled_weights=rules.planes[r],
+            scaled_weights=planes[r],
             label_means=label_shares[r],
             label_weights=weights[r].copy(),
             label_shares=labels,
@@ -212,11 +213,8 @@ def survey(learner: Learner, decides: Floats, rows: Floats, winners: Ints) -> La
 
     These are the last that it decided, or draws from the Gaussian of the rule if they are few.
     """
-    from efcml.kernels.linalg import invert, whole
-
     rules, density, samples = learner.rules, learner.params.activation == "density", []
-    centers = rules.center[:, : learner.n_features].copy()
-    covariances = np.array([invert(precision) for precision in rules.marginal])
+    centers, covariances, precisions = rules.whole_gaussians()
     for r in range(rules.n_rules):
         own = rows[winners == r][-MOST_SAMPLES:]
         drawn = draw_rows(centers[r], covariances[r], FEW_SAMPLES)
@@ -224,7 +222,7 @@ def survey(learner: Learner, decides: Floats, rows: Floats, winners: Ints) -> La
     return Landscape(
         centers,
         covariances,
-        np.array([whole(precision.copy()) for precision in rules.marginal]),
+        precisions,
         rules.log_det_x * float(density),
         decides,
         tuple(samples),
@@ -308,7 +306,7 @@ def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
             similar.append(stage.similarity(x)[0])
             adds.append(stage.share * similar[-1][:, None] * stage.arrays.weights[:n])
             rows += [row.tobytes() for row in stage.arrays.rows[:n]]
-    late = np.clip(learner.latest[0], -FAR, FAR)  # as a case would hold them
+    late = learner.rules.features.take(np.clip(learner.latest[0], -FAR, FAR))  # as a case would hold them
     numbers = {row.tobytes(): learner.rows_seen - len(late) + i for i, row in enumerate(late)}
     known = np.array([numbers.get(row, OLDER) for row in rows], dtype=int)
     likeness = np.concatenate(similar)

@@ -150,7 +150,7 @@ class Rule(Named):
         nothing. So are several features in which the rule is in the middle, unless these few terms
         really set it apart.
         """
-        land, things = self.background.landscape, self.background.columns.variables
+        land, things = self.background.landscape, self.background.variables
         if land is None or self.covers_all:
             return []
         blocks, distinct = [thing.columns for thing in things], self.distinctness
@@ -213,7 +213,7 @@ class Rule(Named):
     @cached_property
     def sparse(self) -> SparsePlanes:
         """The planes by at most five features, for reading."""
-        blocks = [variable.columns for variable in self.background.columns.variables]
+        blocks = [variable.columns for variable in self.background.variables]
         return thin_out(self.slopes, self.scaled_covariance, blocks, MOST_FEATURES)
 
     @property
@@ -253,7 +253,7 @@ class Rule(Named):
 
     def _trend(self, label: str) -> str:
         slopes = self.sparse.slopes[self.background.label_index(label)]
-        variables = self.background.columns.variables
+        variables = self.background.variables
         pushes = keep_strong(
             [push for i in self.sparse.blocks for push in self._pushes(variables[i], slopes)]
         )[:MOST_PUSHES]

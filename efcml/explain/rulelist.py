@@ -143,7 +143,9 @@ class RuleList(Named, Sequence[Rule]):
         """Return the rules as they are read, with how far to trust them."""
         widest = max((rule.decides for rule in self), default=0.0)
         trust = [] if self.trust is None else [self.trust.block]
-        return [Block(self.title), *(rule.block(widest) for rule in self), *trust]
+        out = self.background.left_out_words
+        head = Block(self.title, [(1, out)] if out else [])
+        return [head, *(rule.block(widest) for rule in self), *trust]
 
     def __str__(self) -> str:
         return as_text(self.blocks())

@@ -9,7 +9,7 @@ from efcml import seams
 from efcml._jit import check_compiled
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
-from efcml.kernels.linalg import whole
+from efcml.kernels.linalg import invert, whole
 from efcml.kernels.missing import fill_row
 from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
 from efcml.kernels.proximal import step_planes
@@ -72,7 +72,7 @@ class RuleBase(ArrayStage):
     table = RULES
 
     def __init__(self, params, n_features, n_labels, features=None):
-        self.params, self.K = params, n_labels
+        self.params, self.K, self.n_features = params, n_labels, n_features
         self.features = features = features or Features.all(n_features)
         self.p, self.a = len(features.used), len(features.axes)
         self.n_rules = self.next_uid = 0
@@ -124,6 +124,39 @@ class RuleBase(ArrayStage):
         shares = np.array([share_of(trial, HELD, 0.0) for trial in self.trial])
         slow, fast = self.W[:, SLOW], self.W[:, -1]
         return slow + shares.reshape(-1, 1, 1) * (fast - slow)
+
+    def whole_planes(self):
+        """Return the planes (rules, K, n_features + 1); of features that are not used they are 0."""
+        planes = np.zeros((self.n_rules, self.K, self.n_features + 1))
+        planes[..., np.append(self.features.used, self.n_features)] = self.planes
+        return planes
+
+    def whole_gaussians(self):
+        """Return centers, covariances and precisions of the rules over all features.
+
+        Those that rules are not formed over have no precision: they decide nothing. Where they lie
+        is what the rows of a rule tell of them, by a regression on those that it is formed over.
+        """
+        n, p, (used, axes) = self.n_rules, self.n_features, self.features
+        center, precision = np.zeros((n, p)), np.zeros((n, p, p))
+        covariance = np.tile(np.eye(p), (n, 1, 1))
+        at, others = self.features.numbers, np.delete(np.arange(self.p), axes)
+        for i in range(n):
+            S, group = invert(self.marginal[i]), self.G[i, SLOW, :, -1, -1].argmax()
+            G = whole(self.G[i, SLOW, group].copy())
+            rows = max(G[-1, -1], 1.0)
+            mean = G[-1, :-1] / rows
+            C = G[:-1, :-1] / rows - np.outer(mean, mean) + np.eye(self.p) / rows
+            slopes = np.linalg.solve(C[np.ix_(axes, axes)], C[np.ix_(axes, others)]).T
+            center[i, at] = self.center[i, : self.a]
+            center[i, used[others]] = mean[others] + slopes @ (center[i, at] - mean[axes])
+            precision[i][np.ix_(at, at)] = whole(self.marginal[i].copy())
+            left = C[np.ix_(others, others)] - slopes @ C[np.ix_(axes, others)]
+            covariance[i][np.ix_(at, at)] = S
+            covariance[i][np.ix_(used[others], at)] = slopes @ S
+            covariance[i][np.ix_(at, used[others])] = S @ slopes.T
+            covariance[i][np.ix_(used[others], used[others])] = slopes @ S @ slopes.T + left
+        return center, covariance, precision
 
     # Batch
 
