@@ -24,9 +24,7 @@ class CaseStage(ArrayStage):
     fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
     hears = False  # whether errors that follow each other are no evidence
 
-    def __init__(
-        self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None
-    ):
+    def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None):
         self.width, self.noise = float(width), float(noise)
         self.features = features or Features.all(n_features)
         sizes = {"m": capacity, "p": len(self.features.used), "K": n_labels}

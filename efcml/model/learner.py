@@ -167,7 +167,7 @@ class Learner(Guarded):
         """Return rows with what rules that are formed from them expect of missing features."""
         whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.n_features, self.n_labels)
         for _ in range(2):
-            rules.try_rules(whole, Y, weights)
+            rules.form(whole, Y, weights)
             whole = self.fill(rows, rules)
         return whole
 

@@ -218,7 +218,9 @@ def center_labels(Y, weights):
     """Return centred labels of length 1, 0 where unknown, and the share of each in the variance."""
     U = np.nan_to_num(Y - label_means(Y, weights)) * weights[:, None]
     squares = (U * U).sum(axis=0)
-    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), squares / max(squares.sum(), TINY)
+    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), squares / max(
+        squares.sum(), TINY
+    )
 
 
 def standard(A):

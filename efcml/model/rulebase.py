@@ -126,7 +126,7 @@ class RuleBase(ArrayStage):
         return slow + shares.reshape(-1, 1, 1) * (fast - slow)
 
     def whole_planes(self):
-        """Return the planes (rules, K, n_features + 1); of features that are not used they are 0."""
+        """Return the planes (rules, K, n_features + 1); 0 for features that are not used."""
         planes = np.zeros((self.n_rules, self.K, self.n_features + 1))
         planes[..., np.append(self.features.used, self.n_features)] = self.planes
         return planes
@@ -163,55 +163,40 @@ class RuleBase(ArrayStage):
     def begin(self, rows, scores, Y, weights):
         """Form rules from a batch and solve for their planes; ``scores`` are not looked at."""
         params, rows = self.params, self.features.take(rows)
+
+        def form(rows, Y, weights, share):
+            self.form(rows, Y, weights, share)
+            return self.fire
+
         self.S_0 = self._start_variances(rows)
-        self.prior, self.split_share = choose_prior(self._try_rules, rows, Y, weights, params)
-        self._form(rows, Y, weights, memories=2 if params.follows else 1)
-        fires = self.activations(rows)
-        psi = np.where(fires < params.activation_floor, 0.0, fires) * weights[:, None]
+        self.prior, share = choose_prior(form, rows, Y, weights, params)
+        self.form(rows, Y, weights, share)
+        psi = self.fire(rows) * weights[:, None]
         for i in fit_planes(self.arrays, self.n_rules, rows, Y, psi, self.prior, params):
             self._stop(i)
         if self.prior.shared is not None:
             reshape.set_renewal(self.arrays)
-        self.settings = self._settings()
         self.counts = Counter(dict.fromkeys(EVENTS, 0)) | Counter(birth=self.n_rules)
-        return held_out_scores(self.arrays, rows, Y, psi, fires, self.prior)
+        return held_out_scores(self.arrays, rows, Y, psi, self.activations(rows), self.prior)
 
     def _start_variances(self, rows):
-        return reshape.start_variances(
-            rows[:, self.features.axes], self.K, self.params.birth_width
-        )
+        rows, width = rows[:, self.features.axes], self.params.birth_width
+        return reshape.start_variances(rows, self.K, width)
 
-    def _form(self, rows, Y, weights, memories):
-        """One pass for the antecedents."""
-        room = self.params.max_rules + 1
+    def form(self, rows, Y, weights, share=COARSE):
+        """Form rules, without planes, in one pass; those above this share of the rows are split."""
+        params, memories = self.params, 2 if self.params.follows else 1
+        if self.S_0 is None:
+            self.S_0 = self._start_variances(rows)
+        room = params.max_rules + 1
         self.arrays = reshape.allocate(self.p, self.a, self.K, room, memories)
-        self.settings, self.n_rules, self.next_uid = self._settings(), 0, 0
+        self.split_share, self.n_rules, self.next_uid = share, 0, 0
+        self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
         known = ~np.isnan(Y)
         patterns = np.unique(known, axis=0)
         for pattern in patterns if not known.all() else ():
             self.arrays = reshape.split_groups(self.arrays, self.n_rules, pattern)
-
-    def try_rules(self, rows, Y, weights, share=COARSE):
-        """Form rules from rows, without planes: only to know where rows are."""
-        if self.S_0 is None:
-            self.S_0 = self._start_variances(rows)
-        self.split_share = share
-        self._form(rows, Y, weights, memories=1)
-
-    def _try_rules(self, rows, Y, weights, share):
-        """Return the activations, as a function, of rules that these rows would form."""
-        axes = self.features.axes
-        trial = RuleBase(self.params, self.p, self.K, Features(np.arange(self.p), axes))
-        trial.S_0 = self.S_0
-        trial.try_rules(rows, Y, weights, share)
-        floor = self.params.activation_floor
-
-        def activate(X):
-            psi = trial.activations(X)
-            return np.where(psi < floor, 0.0, psi)
-
-        return activate
 
     def _settings(self):
         p, sizes = self.params, (self.a, self.K)
@@ -255,8 +240,8 @@ class RuleBase(ArrayStage):
         out = np.empty(unknown.shape)
         with_planes, first = True, (0, -1)
         self.driver(
-            self.features.take(rows), unknown, nothing, *first, self.n_rules, with_planes, self.arrays, self.settings,
-            out, np.ones(len(rows)),
+            self.features.take(rows), unknown, nothing, *first, self.n_rules, with_planes,
+            self.arrays, self.settings, out, np.ones(len(rows)),
         )  # fmt: skip
         return out
 
@@ -276,6 +261,11 @@ class RuleBase(ArrayStage):
         logs = -0.5 / self.settings.bandwidth * logs
         psi = np.exp(logs - logs.max(axis=1, keepdims=True))
         return psi / psi.sum(axis=1, keepdims=True)
+
+    def fire(self, rows):
+        """Return Psi (n, rules) of the rules that learn from rows, 0 below the floor."""
+        psi = self.activations(rows)
+        return np.where(psi < self.params.activation_floor, 0.0, psi)
 
     def fill(self, row):
         """Put what the rules expect of missing features (NaN) into a scaled row.
