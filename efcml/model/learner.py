@@ -260,7 +260,7 @@ class Learner(Guarded):
         cuts = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
         if trace.rows is not None:  # others are answered in between
             cuts = list(range(len(rows)))
-        known = ~np.isnan(Y).all(axis=1)
+        known: Any = ~np.isnan(Y).all(axis=1)
         edges, first = sorted({*cuts, len(rows)} - {0}), 0
         while first < len(rows):
             last = next(edge for edge in edges if edge > first)

@@ -36,7 +36,7 @@ NEW = 0.1  # of what all features tell, that others must have come to tell, to b
 GAIN = 0.05  # of the loss, that these must save
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
-LATER, LATEST = 1.5, 3.0  # times as many before the next one, and at most, if nothing changes
+LATER, LATEST = 1.5, 2.0  # times as many before the next one, and at most, if nothing changes
 COURSE = 100  # looks that are remembered
 LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
 TINY = 1e-9
@@ -276,7 +276,9 @@ def surprise_of(told, shadows):
     compared with the best kinds of shadows.
     """
     own, best = (rise(each, shadows).max(axis=0, keepdims=True) for each in (told, shadows))
-    return rise(own, best)[0]
+    above = len(best[0]) - np.searchsorted(np.sort(best[0]), own[0])
+    chance = (1.0 + above) / (1.0 + len(best[0]))
+    return np.where(chance > UNLIKELY, -np.log(chance), rise(own, best)[0])
 
 
 def rise(told, shadows):
@@ -290,11 +292,13 @@ def least_surprise(told):
     """Return from which surprise on features are found, so that few are by mistake.
 
     By Benjamini and Hochberg (1995): of p features the k-th is found at a chance of k/p MISTAKES.
+    Where few are as dull as half of the shadows, few can be found by mistake (Storey 2002).
     """
     p, ordered = len(told), np.sort(told)[::-1]
-    lines = np.log(p / MISTAKES / np.arange(1, p + 1))
+    dull = min(1.0, 2.0 * (1 + (told < np.log(2.0)).sum()) / p)
+    lines = np.log(p * dull / MISTAKES / np.arange(1, p + 1))
     found = np.flatnonzero(ordered > lines)
-    return lines[found[-1] if len(found) else 0]
+    return max(lines[found[-1] if len(found) else 0], np.log(2.0))
 
 
 def loss_of(Z, E):

@@ -47,6 +47,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "warmup_rows": 20,
     "cases": 0,
     "time": False,
+    "relevance": "off",
 }
 
 
