@@ -1,6 +1,7 @@
 """OneVsRestEFC and ChainEFC: one single-label learner per label, on the engine of EFC-ML."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -55,8 +56,13 @@ class PerLabelLearner(Guarded):
         self.models = self._new_models()
 
     def _new_models(self) -> list[Learner]:
-        sizes = [self.n_features + self.chained * i for i in range(self.n_labels)]
-        return [Learner(self.params, size, 1, layered=False) for size in sizes]
+        models, given = [], self.params.relevance
+        for i in range(self.n_labels):
+            more, params = self.chained * i, self.params
+            if more and isinstance(given, tuple):  # labels that come before are features, too
+                params = replace(params, relevance=given[: self.n_features] + (1,) * more)
+            models.append(Learner(params, self.n_features + more, 1, layered=False))
+        return models
 
     @property
     def fitted(self) -> bool:
