@@ -10,6 +10,8 @@ from efcml.kernels.linalg import whole
 from efcml.model import relevance
 from efcml.model.cases import CaseStage
 from efcml.model.relevance import Features
+from efcml.report import draw_run
+from efcml.report.report import CAPTIONS
 
 QUICK = {"prior": 1.0, "max_rules": 6}
 
@@ -250,3 +252,10 @@ def test_pictures(rng):
     assert len(lines) == 8  # seven features, and chance
     plots.draw_relevance([])
     plots.draw_relevance_course([], [])
+
+
+def test_a_run_shows_it(rng):
+    X, Y = moving_stream(rng, 500)
+    clf = EFCMLClassifier(**QUICK).fit(X[:250], Y[:250])
+    figures = draw_run(prequential(clf, X[250:], Y[250:]), clf)
+    assert len(figures["relevance"].axes) == 2 and "relevance" in CAPTIONS

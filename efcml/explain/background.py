@@ -132,12 +132,7 @@ class Background:
     @property
     def left_out_words(self) -> str:
         """Which things are in no condition of any rule, in words; empty if all may be."""
-        names = [thing.name for thing in self.left_out]
-        if not names:
-            return ""
-        more = len(names) - MOST_NAMES
-        named = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        return f"in no condition, since the labels do not depend on them: {named}"
+        return left_out_words([thing.name for thing in self.left_out])
 
     @cached_property
     def _split_variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
@@ -178,6 +173,21 @@ class Named:
     def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.background.label_names
+
+
+def left_out_words(names: Sequence[str]) -> str:
+    """Return which things are in no condition of any rule, in words; empty if there are none.
+
+    Examples
+    --------
+    >>> left_out_words(["weekday", "note"])
+    'in no condition, since the labels do not depend on them: weekday, note'
+    """
+    if not names:
+        return ""
+    more = len(names) - MOST_NAMES
+    named = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"in no condition, since the labels do not depend on them: {named}"
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ CAPTIONS = {
     "Beyond the line a label is more likely than not.",
     "importance": "How much the features move the score of each label: per standard deviation of "
     "the feature inside a rule, over all rules by their share of the activation.",
+    "relevance": "What every feature tells of the labels, alone or with a partner, beside features "
+    "with shuffled rows: beyond the line it is more than chance. Rules are formed over these "
+    "features; the others are in no condition. Below: the same along the stream.",
     "reliability": "Whether probabilities are what they say: how often labels were true that were "
     "predicted with such a probability. On the diagonal both are the same. Bars: 95 % intervals.",
     "spending": "Share asked so far, and the budget. Ticks: the criterion that asked.",
