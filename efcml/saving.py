@@ -32,9 +32,8 @@ import efcml
 from efcml.model.params import Parameters, read_relevance
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
-from efcml.support.facts import shorten, take
-from efcml.support.folders import replacing
-from efcml.support.states import from_plain, nest, pick, to_plain
+from efcml.support.files import replacing
+from efcml.support.states import nest, pick, shorten, take, to_plain
 from efcml.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ def unpack_face(kind: str, facts: Facts, learner: Any) -> Any:
     """Return the model of a class with these facts and this learner."""
     if kind == "ActiveLearner":
         return learner
-    params = {name: from_plain(value) for name, value in facts["params"].items()}
+    params = dict(facts["params"])
     params |= {"stages": tuple(params["stages"])} if "stages" in params else {}
     if kind == "RiverEFCML":
         from efcml.compat.river import RiverEFCML  # not above: it needs river

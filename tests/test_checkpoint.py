@@ -16,7 +16,6 @@ from helpers.mixed_tables import write_mixed
 import efcml
 from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
-from efcml.support import pacing
 
 OPTIONS = {
     "clipped": ["--set", "clip=0.9", "--set", "scaling=frozen"],
@@ -125,13 +124,14 @@ def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
         else:
             save(file, **arrays)
 
-    def follow(pace, *arguments, **options):
+    def next_size(size, *given):
         clock[0] += 1.0
+        return size
 
     monkeypatch.setattr(stream.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(np, "savez", savez)
     small_blocks(monkeypatch, 4)
-    monkeypatch.setattr(pacing.Pace, "follow", follow)
+    monkeypatch.setattr(blocks, "next_size", next_size)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
     assert written == expected
 
@@ -139,8 +139,8 @@ def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
 EAGER = """
 import sys
 from efcml.cli import main, run, stream
-from efcml.support import pacing
-stream.SECONDS_BETWEEN, stream.WRITES_BETWEEN, pacing.MOST_GROWTH = 0.0, 0, 1
+from efcml.evaluation import blocks
+stream.SECONDS_BETWEEN, stream.WRITES_BETWEEN, blocks.MOST_GROWTH = 0.0, 0, 1
 run.write_pages = lambda *given, **how: []
 sys.exit(main())
 """

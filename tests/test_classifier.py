@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, hamming_loss
 from efcml import EFCMLClassifier, OneVsRestEFC, register
 from efcml.model.params import Params
 from efcml.model.temporal import TemporalStage
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 X, Y = stream()
 WORDS = np.where(Y[:, 0] == 1.0, "yes", "no")

@@ -18,11 +18,11 @@ from numpy.testing import assert_array_equal
 
 import efcml
 from efcml.cli import build_parser, compare, main, predict
+from efcml.cli.shared import format_table
 from efcml.datasets import published as catalog
 from efcml.studies import page as study_page
 from efcml.studies import runs as study_runs
-from efcml.support.probability import squash
-from efcml.support.tables import format_table
+from efcml.support.statistics import squash
 from efcml.tables import reading
 from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
 

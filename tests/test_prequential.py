@@ -20,7 +20,6 @@ from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, preque
 from efcml.evaluation import blocks
 from efcml.measures import MEASURES, average_precision_rows, trend
 from efcml.model.learner import Learner
-from efcml.support import pacing
 from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 with warnings.catch_warnings():
@@ -44,9 +43,9 @@ def start(name, how, X, Y):
 
 
 def in_blocks_of(monkeypatch, size):
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
-    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
+    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
 
 
 # -- models of efcml ------------------------------------------------------------------------
@@ -222,7 +221,7 @@ def test_an_interrupt_leaves_whole_blocks(name, how, error, monkeypatch):
 def test_block_sizes_follow_the_time(monkeypatch):
     X, Y = problem(n=60)
     sizes, spent = [], iter([1e-3, *[100.0] * 60])
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", 4)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
 
     def note(learner, X, Y, block, delay, trace):
         sizes.append(block.stop - block.start)

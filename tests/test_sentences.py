@@ -16,7 +16,7 @@ from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, phrases, read_rules
 from efcml.explain.background import common_beginnings
 from efcml.explain.trust import share
-from efcml.support.reading import wilson
+from efcml.support.statistics import wilson
 
 RULES = """2 rules after 40 rows
 

@@ -34,7 +34,6 @@ from efcml import (
 from efcml.studies import Variant, intervals, notes, provenance, runs, workers
 from efcml.studies.provenance import digest
 from efcml.studies.workers import RunsInterrupted, in_batches
-from efcml.support import progress
 
 X, Y = rows()
 
@@ -452,7 +451,7 @@ def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
 
 def test_progress_is_a_bar_that_goes_on_or_lines_in_a_log(monkeypatch, capsys):
     said, stream = [], runs.stream
-    monkeypatch.setattr(progress, "TICK", 0.01)
+    monkeypatch.setattr(workers, "TICK", 0.01)
     monkeypatch.setattr(workers, "LINE_EVERY", 0.05)
     monkeypatch.setattr(runs, "stream", lambda *given: (time.sleep(0.1), stream(*given))[1])
     make().run(progress=said.append)

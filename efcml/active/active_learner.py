@@ -27,8 +27,7 @@ from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
 from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held, one_at_a_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

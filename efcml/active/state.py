@@ -11,8 +11,7 @@ import numpy as np
 from efcml.active.active_learner import ActiveLearner
 from efcml.active.criteria import ADAPTED, CRITERIA
 from efcml.active.questions import Query, Question, Spending
-from efcml.support.facts import WHOLE, check_all, check_numbers, take
-from efcml.support.states import to_plain
+from efcml.support.states import WHOLE, check_all, check_numbers, take, to_plain
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, Floats, Shapes, State

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
 from efcml.cli import shared
+from efcml.cli.shared import format_table
 from efcml.rivals.model_list import MODELS
 from efcml.studies import USUAL
-from efcml.support.json_text import to_text
-from efcml.support.tables import format_table
+from efcml.support.files import to_text
 
 if TYPE_CHECKING:
     from efcml.studies import Study
@@ -266,7 +266,7 @@ def add_reproduce(commands: Any) -> None:
 
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
-    from efcml.support.progress import in_words
+    from efcml.studies.workers import in_words
     from efcml_paper.plan import IDS, choose_ids
     from efcml_paper.scale import FULL, QUICK
 
@@ -340,7 +340,7 @@ def show_info(options: Namespace) -> None:
     import numpy as np
 
     from efcml import datasets
-    from efcml.support.label_means import label_means
+    from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
     facts = {

@@ -12,13 +12,12 @@ from efcml import __version__
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
+from efcml.cli.shared import format_table
 from efcml.explain.background import left_out_words
 from efcml.model.params import DECISIONS
 from efcml.rivals.model_list import MODELS
-from efcml.support.folders import make_folder, whole_files
-from efcml.support.json_text import to_text, without_nan
+from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
-from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
     from argparse import Namespace

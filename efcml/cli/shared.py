@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from efcml.rivals.model_list import MODELS
-from efcml.support.checks import check_backend
-from efcml.support.folders import make_folder, whole_files
+from efcml.support.files import make_folder, whole_files
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from efcml.datasets import Dataset
 
@@ -152,6 +151,8 @@ def add_backend(parser: ArgumentParser) -> None:
 
 def read_backend(options: Namespace) -> dict[str, Any]:
     """Return ``jobs``, -1 for a process on every core, and ``dask``."""
+    from efcml.studies.workers import check_backend  # not above: what is loaded for it takes long
+
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
     check_backend(jobs, options.dask)
     return {"jobs": jobs, "dask": options.dask}
@@ -170,3 +171,37 @@ def write_target(path: Path, content: TextIO) -> None:
     with whole_files(path.parent) as place:
         with (place / path.name).open("w", encoding="utf-8", newline="") as file:
             shutil.copyfileobj(content, file)
+
+
+def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return lines of columns; numbers to the right, text to the left.
+
+    Examples
+    --------
+    >>> for line in format_table(["set", "rows"], [["emotions", "593"], ["yeast", "2417"]]):
+    ...     print(line)
+    set       rows
+    emotions   593
+    yeast     2417
+    """
+    cells = [[str(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [all(_is_number(row[i]) for row in cells[1:]) for i in range(len(header))]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a cell counts as a number: also "-", and counts with strokes between them."""
+    try:
+        for part in text.split("/"):
+            float(part)
+    except ValueError:
+        return text in ("", "-")
+    return True

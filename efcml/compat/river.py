@@ -15,10 +15,8 @@ from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
-from efcml.support.extras import extra_for
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.masks import is_missing
+from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.imports import extra_for
 
 with extra_for("RiverEFCML"):
     from river import base
@@ -306,6 +304,13 @@ def read_dictionary(given: Any, name: str, content: str) -> dict[Any, Any]:
     if not isinstance(given, Mapping):
         raise TypeError(f"{name} must be a dictionary of {content}; got {type(given).__name__}.")
     return {key: value for key, value in given.items() if not is_missing(value)}
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:

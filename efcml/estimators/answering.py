@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer

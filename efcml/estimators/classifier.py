@@ -37,8 +37,7 @@ from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held, one_at_a_time
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -10,8 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
-from efcml.support.dense import densify
-from efcml.support.masks import fill_mask, refuse_mask
+from efcml.support.masks import densify, fill_mask, refuse_mask
 from efcml.tables.encoder import TableEncoder
 from efcml.tables.fields import Fields
 

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from efcml.model.trace import Trace
-from efcml.support.pacing import Pace
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats
 
 AfterBlock: TypeAlias = Callable[[int], object]  # is told how many rows the block had
 
+FIRST_BLOCK = 32  # rows
+MOST_GROWTH = 4  # of a block over the one before
+SECONDS_PER_BLOCK = 0.5  # so a bar moves, and an interrupt or a checkpoint need not wait for long
 COPIES_PER_BLOCK = 10  # at least as long as so many copies of the learner take
 
 
@@ -85,19 +87,25 @@ def in_blocks(
     No block crosses the border. If ``run`` raises, the learner that it changes is put back to where
     it was before that block. ``after_block(rows)`` may break off, too: no row is lost then.
     """
-    low, pace = 0, Pace()
+    low, size = 0, FIRST_BLOCK
     while low < n:
         end = border if low < border else n
-        high = min(low + pace.size, end)
+        high = min(low + size, end)
         begin = time.perf_counter()
         before = None if learner is None else learner.copy()
         copying = time.perf_counter() - begin
         with put_back_if_it_fails(learner, before):
             spent = run(slice(low, high))
         trace.seconds += spent
-        pace.follow(high - low, spent, least=COPIES_PER_BLOCK * copying)
+        size = next_size(size, high - low, spent, COPIES_PER_BLOCK * copying)
         after_block(high - low)
         low = high
+
+
+def next_size(size: int, rows: int, seconds: float, least: float) -> int:
+    """Return how many rows come next, after a block; they are to take at least so many seconds."""
+    wanted = max(SECONDS_PER_BLOCK, least) * rows / max(seconds, 1e-9)
+    return max(1, int(min(wanted, MOST_GROWTH * size)))
 
 
 def run_block(learner: Any, X: Floats, Y: Floats, block: slice, delay: int, trace: Trace) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml import measures
 from efcml.support.checks import check_choice
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

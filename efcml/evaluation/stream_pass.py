@@ -23,8 +23,8 @@ from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.trace import Trace
 from efcml.model.warm import warmup
 from efcml.support.checks import check_whole
-from efcml.support.probability import squash
 from efcml.support.progress import progress_bar
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.support.blas import one_blas_thread
+from efcml.support.guard import one_blas_thread
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from efcml.support.reading import CUTS, LEVELS
+from efcml.support.statistics import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

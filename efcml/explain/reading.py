@@ -15,9 +15,8 @@ from efcml.explain.phrases import distinctness
 from efcml.explain.rule import DISTINCT, FEW_ROWS, Rule
 from efcml.explain.rulelist import RuleList
 from efcml.explain.trust import Trust, count_effective
-from efcml.support.blas import one_blas_thread
-from efcml.support.guard import one_at_a_time
-from efcml.support.label_means import label_means
+from efcml.support.guard import one_at_a_time, one_blas_thread
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.model.learner import Learner

@@ -24,7 +24,7 @@ from efcml.explain.phrases import (
     level,
     percent,
 )
-from efcml.support.reading import CUTS, wilson
+from efcml.support.statistics import CUTS, wilson
 
 if TYPE_CHECKING:
     from efcml.explain.background import Variable

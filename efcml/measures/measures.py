@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from efcml.support.checks import check_number, check_whole
-from efcml.support.dense import densify
-from efcml.support.masks import fill_mask, refuse_mask
-from efcml.support.probability import squash
+from efcml.support.masks import densify, fill_mask, refuse_mask
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

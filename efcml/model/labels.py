@@ -26,7 +26,7 @@ from efcml.kernels.linalg import invert
 from efcml.kernels.planes import ERROR, GAIN, HELD, SPREAD, WEIGHT, share_of
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import LABELS, Labels
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 GROWTH = 0.03  # of the rows that are remembered, after which the matrices are derived anew
 MORE = 2.0  # rows that the prior of E counts beyond one for each label

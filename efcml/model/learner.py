@@ -29,13 +29,11 @@ from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.model.warnings_of import warn_of_clipping, warn_of_divergence
-from efcml.support.blas import one_blas_thread
 from efcml.support.declared import facts_of
-from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.label_means import label_means
+from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
 from efcml.support.progress import tell
 from efcml.support.states import nest, pick, to_plain
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer

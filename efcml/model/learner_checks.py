@@ -20,8 +20,7 @@ from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
 from efcml.model.temporal import TemporalStage
 from efcml.model.warm_start import EVIDENCE
-from efcml.support.facts import WHOLE, check_all, check_numbers, take
-from efcml.support.states import from_plain, nest
+from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes
@@ -34,7 +33,7 @@ LATEST = 500  # rows that are remembered for readers
 
 def params_of(facts: Facts) -> Params:
     """Return the parameters of a learner."""
-    params = {name: from_plain(value) for name, value in facts["params"].items()}
+    params = facts["params"]
     return Params(**params | {"stages": tuple(params["stages"])})
 
 

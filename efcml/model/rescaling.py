@@ -37,7 +37,7 @@ from efcml.model.reshape import labels_by_group, set_gaussian
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.stages import ArrayStage
 from efcml.model.tables import WATCH, Watch
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 MOST_HELD = 40  # rows
 MOVED, KEPT = 3, 4  # entries of `count`: changes so far, by how they were read

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from efcml.model.labels import plain_answer
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer

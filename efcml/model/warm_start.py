@@ -17,7 +17,7 @@ from efcml.kernels.cases import FAR
 from efcml.kernels.linalg import factor
 from efcml.kernels.linalg import solve as solve_factored
 from efcml.model.scaler import Scaler
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 from efcml.plots import style
 from efcml.plots.style import GREY, PALE, SMALL, as_array, names_for, styled
-from efcml.support.reading import CUTS, LEVELS
+from efcml.support.statistics import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

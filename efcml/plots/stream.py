@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from efcml.plots import style
 from efcml.plots.style import GREY, PALE, as_array, plain, styled
-from efcml.support.reading import wilson
+from efcml.support.statistics import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import numpy as np
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, reliability, trend
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

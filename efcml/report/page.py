@@ -14,8 +14,7 @@ from jinja2 import Environment, PackageLoader
 
 from efcml import __version__
 from efcml.plots.style import UNDATED, styled
-from efcml.support.folders import replacing
-from efcml.support.json_text import without_nan
+from efcml.support.files import replacing, without_nan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

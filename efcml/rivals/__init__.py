@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from efcml.rivals.model_list import MODELS, make_model
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.rivals.per_label import ChainEFC, OneVsRestEFC

@@ -16,9 +16,8 @@ from efcml.model.params import Parameters, Params
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals.model_list import LEAST_SQUARES
 from efcml.support.declared import other, with_parameters
-from efcml.support.facts import take
 from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.states import nest, pick_numbered
+from efcml.support.states import nest, take
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Floats, Ints, Shapes, State
@@ -207,7 +206,11 @@ class PerLabelLearner(Guarded):
 
 def parts_of(facts: "Facts", arrays: "Arrays") -> "list[Arrays]":
     """Return the arrays of every label's learner."""
-    return pick_numbered(arrays, len(facts["models"]))
+    parts: list[Arrays] = [{} for _ in facts["models"]]  # one pass: there may be many labels
+    for name, array in arrays.items():
+        number, _, rest = name.partition("/")
+        parts[int(number)][rest] = array
+    return parts
 
 
 def decide(scores: "Floats") -> "Floats":

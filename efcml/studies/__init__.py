@@ -6,7 +6,7 @@ and kept by their content (`runs`); tables, differences, pictures and pages come
 
 from typing import TYPE_CHECKING
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.studies.study import Study

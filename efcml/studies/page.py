@@ -14,8 +14,7 @@ from efcml import plots
 from efcml.report.page import Section, Table, picture, write_page
 from efcml.studies import pictures, provenance
 from efcml.studies.notes import counted, title
-from efcml.support.folders import make_folder, whole_files
-from efcml.support.json_text import to_text
+from efcml.support.files import make_folder, to_text, whole_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

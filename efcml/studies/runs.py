@@ -30,9 +30,8 @@ from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.pipelines import last_step, take_rows
 from efcml.studies import provenance
 from efcml.studies.provenance import digest
-from efcml.support.blas import one_blas_thread
-from efcml.support.folders import make_folder
-from efcml.support.guard import Guarded
+from efcml.support.files import make_folder
+from efcml.support.guard import Guarded, one_blas_thread
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, Ints, PathLike

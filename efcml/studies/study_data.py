@@ -12,7 +12,7 @@ from efcml import datasets
 from efcml.datasets import CATALOG, Dataset
 from efcml.studies.runs import Table
 from efcml.studies.variants import is_share, refuse_twice
-from efcml.support.dense import is_sparse
+from efcml.support.masks import is_sparse
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Ints

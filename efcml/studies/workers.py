@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from multiprocessing import current_process
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -24,10 +25,9 @@ from efcml import __version__
 from efcml.evaluation.pipelines import last_step
 from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_runs, write_record
-from efcml.support.blas import blas_pools
-from efcml.support.checks import check_backend
-from efcml.support.extras import extra_for
-from efcml.support.progress import busy, in_words, progress_bar, repeated, ticking
+from efcml.support.guard import blas_pools
+from efcml.support.imports import extra_for
+from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
 LOOK_EVERY = 0.5  # seconds between two looks at a cluster, or at the process that started this one
+TICK = 0.5  # seconds between two looks at what is done
 LINE_EVERY = 30.0  # seconds between two lines in a log
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds without any worker of a cluster before giving up
@@ -74,10 +75,7 @@ def complete(
     batches = in_batches(missing, effective_n_jobs(jobs) if dask is None else 1)
     try:
         if dask is None:
-            with busy(
-                "compiling, if it is the first time", False if callable(progress) else progress
-            ):
-                compile_before(missing)
+            compile_before(missing)
         with followed(title, len(missing), done, progress):
             if dask is None:
                 run_local(batches, cache.folder, jobs)
@@ -86,6 +84,14 @@ def complete(
                     write_record(cache.folder, facts, result)
     except KeyboardInterrupt:
         raise RunsInterrupted(f"after {done()} of {len(missing)} runs") from None
+
+
+def check_backend(jobs: Any, dask: Any) -> None:
+    """Refuse numbers of processes that make no sense, and two backends at once."""
+    if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
+        raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
+    if dask is not None and jobs != 1:
+        raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
 
 
 def in_batches(runs: Sequence[Run], workers: int) -> list[list[Run]]:
@@ -118,18 +124,40 @@ def compile_before(runs: Sequence[Run]) -> None:
 @contextmanager
 def followed(title: str, total: int, done: Callable[[], int], progress: Progress) -> Iterator[None]:
     """Show how far runs are while the block runs: by a bar, or by a line now and then."""
-    if not callable(progress):
-        bar = progress_bar(total, title, unit="run", show=progress, bar_format=BAR, smoothing=0)
-        with bar, ticking(bar, done):
+    begin, ended, lines = time.monotonic(), threading.Event(), callable(progress)
+    bar = progress_bar(
+        total,
+        title,
+        unit="run",
+        show=False if callable(progress) else progress,
+        bar_format=BAR,
+        smoothing=0,
+    )
+
+    def show() -> None:
+        while not ended.wait(LINE_EVERY if lines else TICK):
+            if callable(progress):
+                spent = in_words(time.monotonic() - begin)
+                progress(f"{title}: {done()} of {total} runs after {spent}")
+            else:
+                bar.n = done()
+                bar.refresh()
+
+    thread = threading.Thread(target=show, daemon=True)
+    with bar:
+        thread.start()
+        try:
             yield
-        return
-    say, begin = progress, time.monotonic()
+        finally:
+            ended.set()
+            thread.join()
 
-    def tell() -> None:
-        say(f"{title}: {done()} of {total} runs after {in_words(time.monotonic() - begin)}")
 
-    with repeated(tell, LINE_EVERY):
-        yield
+def in_words(seconds: float) -> str:
+    """Return a time for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 # -- processes of this machine --------------------------------------------------------------

@@ -16,7 +16,6 @@ from efcml.measures import MEASURES, find
 from efcml.studies.runs import Run, RunCache, Table
 from efcml.studies.workers import complete
 from efcml.support.checks import check_choice, check_whole
-from efcml.support.folds import contiguous_folds
 from efcml.tuning.result import TuningResult, compare, in_words
 
 if TYPE_CHECKING:
@@ -180,6 +179,18 @@ def fold_runs(model: Any, point: Facts, table: Table, held_out: Sequence[slice])
         )
         for fold in held_out
     ]
+
+
+def contiguous_folds(n_rows: int, folds: int) -> list[slice]:
+    """Return slices of rows that are held out in turn; neighbours in a stream are often related.
+
+    Examples
+    --------
+    >>> contiguous_folds(5, 2)
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    edges = [fold * n_rows // folds for fold in range(folds + 1)]
+    return [slice(low, high) for low, high in itertools.pairwise(edges)]
 
 
 def check_rows(X: Any, Y: Any, folds: int) -> int:

@@ -17,10 +17,9 @@ from efcml.model.reshape import precision
 from efcml.model.scaler import Scaler
 from efcml.rivals.model_list import CLASSIFIER, Rival
 from efcml.support.checks import check_number, check_whole
-from efcml.support.folds import contiguous_folds, without
-from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.label_means import label_means
+from efcml.support.guard import Guarded, interrupts_held, one_at_a_time
+from efcml.support.statistics import label_means
+from efcml.tuning.search import contiguous_folds
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5
@@ -320,7 +319,8 @@ def choose_ridge(X, Y):
     filled = np.where(known, Y, label_means(Y))
     losses = np.zeros(len(RIDGES))
     for fold in contiguous_folds(len(X), folds):
-        errors = fold_errors(without(X, fold), without(filled, fold), X[fold], filled[fold])
+        rest = np.delete(np.arange(len(X)), fold)
+        errors = fold_errors(X[rest], filled[rest], X[fold], filled[fold])
         losses += (errors**2 * known[fold]).sum(axis=(1, 2))
     return RIDGES[int(np.argmin(losses))]
 
