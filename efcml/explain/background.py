@@ -137,7 +137,7 @@ class Background:
     @cached_property
     def _split_variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
         things = self.columns.variables
-        if self.relevant is None:
+        if self.relevant is None or self.relevant.all():
             return things, ()
         matters = [bool(self.relevant[list(thing.columns)].any()) for thing in things]
         pairs = list(zip(things, matters, strict=True))
