@@ -38,7 +38,8 @@ NEW = 0.1  # of what all features tell, that others must have come to tell, to b
 GAIN = 0.05  # of the loss, that these must save
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
-LATER, LATEST = 1.5, 2.0  # times as many before the next one, and at most, if nothing changes
+RARELY = 5  # times as many where all features count
+LATER, LATEST = 1.5, 2  # times as many before the next one, and at most, if nothing changes
 COURSE = 100  # looks that are remembered
 LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
 TINY = 1e-9
@@ -127,10 +128,17 @@ class RelevanceWatch(ArrayStage):
         return self.arrays.course_row[:size].copy(), self.arrays.course[:size].copy()
 
     def _wait(self, times=1.0):
-        """Set when the next look is due: soon, or so many times as late as the last one was."""
+        """Set when the next look is due: soon, or so many times as late as the last one was.
+
+        Where all features count, none can join: it is not soon.
+        """
         count, least = self.arrays.count, max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        least = least if self.found else LOOK
-        count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
+        if not self.found:
+            count[STEP] = LOOK
+        elif self.arrays.axes.all():
+            count[STEP] = RARELY * least
+        else:
+            count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
         count[DUE] = count[STEP]
 
     def note_rows(self, count):
