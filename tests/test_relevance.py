@@ -11,7 +11,6 @@ from efcml.model import relevance
 from efcml.model.cases import CaseStage
 from efcml.model.relevance import Features
 from efcml.report import draw_run
-from efcml.report.report import CAPTIONS
 
 QUICK = {"prior": 1.0, "max_rules": 6}
 
@@ -258,4 +257,4 @@ def test_a_run_shows_it(rng):
     X, Y = moving_stream(rng, 500)
     clf = EFCMLClassifier(**QUICK).fit(X[:250], Y[:250])
     figures = draw_run(prequential(clf, X[250:], Y[250:]), clf)
-    assert len(figures["relevance"].axes) == 2 and "relevance" in CAPTIONS
+    assert len(figures["relevance"].axes) == 2

@@ -15,7 +15,7 @@ from efcml.cli.predict import answer_frame
 from efcml.cli.shared import format_table
 from efcml.explain.background import left_out_words
 from efcml.model.params import DECISIONS
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS, make_model
 from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
 
@@ -41,9 +41,7 @@ def add_commands(commands: Any) -> None:
     )
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
-    add(
-        "--model", choices=shared.OFFERED, default="efcml", help=f"{shared.TITLES} (default: efcml)"
-    )
+    add("--model", choices=MODELS, default="efcml", help=f"{shared.TITLES} (default: efcml)")
     shared.add_set(parser, of="the model")
     what = "what decisions are to be good at: each label by itself (hamming, the default), rare"
     what += " labels too (f1), the whole set (subset); short for --set decision=..."
@@ -79,7 +77,6 @@ def run(options: Namespace) -> None:
     check_parts(ds, options)
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
     from efcml.model.warnings_of import warn_of_clipping
-    from efcml.rivals import make_model
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options, given)
@@ -146,7 +143,7 @@ def read_parameters(options: Namespace) -> dict[str, Any]:
 
 def check_asking(options: Namespace) -> None:
     """Refuse options of an active learner that do not fit the others."""
-    asking = [name for name, model in shared.OFFERED.items() if model.asks]
+    asking = [name for name, model in MODELS.items() if model.asks]
     if options.budget is None:
         for name in ("unit", "criteria"):
             if getattr(options, name) is not None:

@@ -2,7 +2,7 @@
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from efcml import seams
 from efcml.support.declared import (
     check_parameters,
     choice,
+    facts_of,
     flag,
     number,
     other,
@@ -211,7 +212,7 @@ class Params(Parameters):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the parameter names in order."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(facts_of(cls))
 
     def input_bandwidth(self, n_features: int) -> float:
         """Return tau for the input space."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from efcml.kernels.linalg import add_diagonal, invert
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
 
 LEAST_ROWS = 200  # fewer tell too little of single features: all count, until there are as many
@@ -72,7 +72,7 @@ class Features(NamedTuple):
         return rows if whole else np.take(rows, self.used, axis=1)
 
 
-class RelevanceWatch(ArrayStage):
+class RelevanceWatch(Stage):
     """Which features count now, what they told at every look, and when the next one is due."""
 
     table = RELEVANCE

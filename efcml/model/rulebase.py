@@ -19,7 +19,7 @@ from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_sc
 from efcml.model.params import LEAST
 from efcml.model.relevance import Features
 from efcml.model.rescaling import re_express
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
 
 BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH, kernel_rows.GROUPS)
@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     axes: np.ndarray
 
 
-class RuleBase(ArrayStage):
+class RuleBase(Stage):
     """Gaussian rules in the product space with a plane per label.
 
     ``events`` and ``n_rules_by_row`` tell what happened in the last call of ``follow``.
@@ -517,9 +517,7 @@ class RuleBase(ArrayStage):
         that never varied: S_0/k and what the floor would have kept.
         """
         p, K, n, old = self.a, self.K, self.n_rules, self.arrays
-        R, M, groups = old.G.shape[:3]
-        sizes = reshape.sizes_of(self.p, p, K + count, R, M, groups)
-        rules = self.arrays = RULES.grown(old, sizes)
+        rules = self.arrays = RULES.grown(old, K=count, q=count)
         best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
         rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))

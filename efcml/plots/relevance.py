@@ -96,9 +96,8 @@ def draw_relevance_course(
     names = names_for(feature_names if course.size else None, course.shape[1], "x")
     shown = np.argsort(-course.max(axis=0, initial=0.0), kind="stable")[:most]
     ax = style.clear_frame(style.own_axes() if ax is None else ax)
-    for j, (color, dash) in zip(shown, style.line_looks(len(shown)), strict=True):
-        values = np.maximum(course[:, j], LEAST)
-        ax.plot(rows, values, color=color, linestyle=dash, marker=".", label=names[j])
+    for j, look in zip(shown, style.line_looks(len(shown)), strict=True):
+        ax.plot(rows, np.maximum(course[:, j], LEAST), marker=".", label=names[j], **look)
     ax.axhline(1.0, color=GREY, linestyle="--", linewidth=1.2, label=LINE)
     ax.set_yscale("log")
     ax.set(xlabel="row", ylabel="what it tells of the labels")
