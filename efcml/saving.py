@@ -32,6 +32,7 @@ from efcml.model.params import Parameters, read_relevance
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
+from efcml.support.guard import lock_of
 from efcml.support.states import nest, pick, shorten, take, to_plain
 from efcml.tables.encoder import TableEncoder
 
@@ -107,9 +108,10 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     name = type(model).__name__
     if name not in FACES or type(model).__module__ != FACES[name].partition(":")[0]:
         raise TypeError(f"only {', '.join(FACES)} can be saved; got {name}.")
-    face, learners = pack_face(name, model, table)
     kind = learner_class(name)
-    states = [kind.state(learner) for learner in learners]
+    with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
+        face, learners = pack_face(name, model, table)
+        states = [kind.state(learner) for learner in learners]
     facts: Facts = {"class": name, "face": face, "learners": [own for own, _ in states]}
     try:  # what could not be read is not written
         expected(facts)
@@ -173,19 +175,18 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
-    fits = True
-    if table is None:  # its own, if it has not been fitted to other columns since
-        table, fits = getattr(model, "table_", None), False
-    if table is not None and not hasattr(table, "feature_names"):
-        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
+    given, table = table, getattr(model, "table_", None) if table is None else table
     if table is not None:
-        names = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
-        if names != table.feature_names or len(names) != model.n_features_in_:
-            if fits:
+        if not hasattr(table, "feature_names"):
+            kind = type(table).__name__
+            raise TypeError(f"table must be that of a data set, ds.table; got {kind}.")
+        known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
+        if known != table.feature_names or len(known) != model.n_features_in_:
+            if given is not None:
                 raise ValueError(
                     "the table has other features than the model: give that of its data set."
                 )
-            table = None
+            table = None  # its own: it has been fitted to other columns since
     pair, encoding = model._pair, getattr(model, "_encoding", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},

@@ -300,7 +300,7 @@ def test_decisions_are_those_of_predict_and_what_turned_them_is_told(learned, de
             given = None if known is None else known[None]
             assert_array_equal(why.decision, clf.learner_.answer(X[[t]], given).decisions[0])
             if decision != "subset":
-                said, open_ = why.score >= why.labels.thresholds, ~why.labels.is_known
+                said, open_ = why.score >= why.labels.thresholds, np.isnan(why.labels.known)
                 assert_array_equal(why.decision[open_], said[open_])
             other = (why.decision != (why.score >= 0.5)).sum()
             reasons = ("because of the set as a whole", "said from", "said only from")

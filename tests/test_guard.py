@@ -131,7 +131,8 @@ def test_every_call_waits_for_other_threads(name):
 
 def test_saving_and_streams_wait_too(tmp_path):
     clf, active = make_face(), ActiveLearner()
-    assert_waits(clf.learner_, lambda: save(clf, tmp_path / "model.npz"))
+    for model in (clf, OneVsRestEFC(prior=1.0).fit(X, Y)):
+        assert_waits(model.learner_, lambda model=model: save(model, tmp_path / "model.npz"))
     assert_waits(active, lambda: prequential(clf, X, Y, active=active))
 
 

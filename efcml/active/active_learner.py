@@ -242,7 +242,7 @@ class ActiveLearner:
             )
         if question.x.shape != (1, learner.n_features) or len(question.labels) > learner.n_labels:
             raise ValueError(
-                f"{about} was asked for another model, with {question.x.shape[1]} features and "
+                f"{about} was asked for another model, with {question.x.size} features and "
                 f"{len(question.labels)} labels."
             )
 

@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.active.active_learner import ActiveLearner
+from efcml.active.criteria import ADAPTED
 from efcml.active.questions import Query, Question, Spending
 from efcml.support.states import WHOLE, check_all, take, to_plain
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes, State
 
+REAL = (WHOLE, float)
 OPTIONS = {
     **dict.fromkeys(("unit", "instability", "adaptation"), str),
-    **dict.fromkeys(("budget", "step"), (WHOLE, float)),
+    **dict.fromkeys(("budget", "step"), REAL),
     **dict.fromkeys(("window", "open_questions"), WHOLE),
     **{"criteria": list, "random_state": (int, NoneType)},
 }
-ARRAYS = {"labels": bool, "scores": np.float64, "x": np.float64}  # of questions
+SPENDING: Facts = {"rows": WHOLE, "room": WHOLE, "spent": WHOLE, "recent": REAL}
+SPENDING |= dict.fromkeys(ADAPTED, REAL)
+ASKED = {"row": WHOLE, "reasons": list, "labels": list, "thresholds": dict}
+QUERY = ASKED | {"spent": WHOLE, "share": REAL}
+QUESTION = ASKED | {"names": list, "scores": list, "x": list, "after": dict, "asker": NoneType}
+ARRAYS = {"labels": bool, "scores": np.float64, "x": np.float64}
 
 
 class ActiveState:
@@ -67,18 +74,26 @@ class ActiveState:
         """Build an active learner from what :meth:`state` returned."""
         story = json.loads(arrays["story"].tobytes())
         active = ActiveLearner(**{name: facts[name] for name in OPTIONS})
-        active.seed, active.state = facts["seed"], Spending(**story["state"])
+        active.seed = facts["seed"]
+        active.state = Spending(**take(story["state"], "the active learner", **SPENDING))
         active._expired.update(story["expired"])
 
-        def parts(one: Facts) -> dict[str, Any]:
-            arrays = {
-                name: np.array(one[name], kind) for name, kind in ARRAYS.items() if name in one
-            }
+        def parts(one: Any, kinds: Facts) -> dict[str, Any]:
+            take(one, "a question", **kinds)
+            take(one["thresholds"], "a question", **dict.fromkeys(ADAPTED, REAL))
+            check_all(
+                [word in active.criteria for word in one["reasons"]],
+                "a question has unknown reasons",
+            )
+            names = {*map(type, one.get("names", ()))}
+            check_all(names <= {str, int}, "a question names labels by other things than words")
+            arrays = {name: np.array(one[name], ARRAYS[name]) for name in ARRAYS if name in one}
             lists = {name: tuple(one[name]) for name in ("reasons", "names") if name in one}
             return one | arrays | lists
 
-        active._log.extend(Query(**parts(query)) for query in story["log"])
+        active._log.extend(Query(**parts(query, QUERY)) for query in story["log"])
         for one in story["waiting"]:
-            after = {"after": Spending(**one["after"]), "asker": active._asker}
-            active._open[one["row"]] = Question(**parts(one) | after)
+            after = Spending(**take(one["after"], "a question", **SPENDING))
+            own = {"after": after, "asker": active._asker}
+            active._open[one["row"]] = Question(**parts(one, QUESTION) | own)
         return active

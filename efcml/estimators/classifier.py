@@ -309,17 +309,18 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         learner, names = self._learned, getattr(self, "label_names_", None)
         if self._binary:
             raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        new: list[str] = []
         if names is None:
             check_whole("labels, for a model without names of labels,", labels, least=1)
-            learner.add_labels(labels)
-            return self
-        new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
-        words = all(isinstance(name, str) for name in new)
-        if not new or not words or len({*names, *new}) < len(names) + len(new):
-            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        else:
+            new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
+            words = all(isinstance(name, str) for name in new)
+            if not new or not words or len({*names, *new}) < len(names) + len(new):
+                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
-            learner.add_labels(len(new))
-            self.label_names_ = np.array([*names, *new], dtype=object)
+            learner.add_labels(len(new) or labels)
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
         return self
 
     # -- answers ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml.support.guard import one_blas_thread
 
@@ -83,6 +84,10 @@ class Exchange:
         own, other = rows - land.centers[rule], rows - land.centers[rival]
         self.pull = other @ land.precisions[rival] - own @ land.precisions[rule]  # half the slope
         self.curve = land.precisions[rival] - land.precisions[rule]
+        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
+        ones, shape = np.ones(len(pairs)), (len(self.curve), len(blocks))
+        self.inside = csr_array((ones, tuple(zip(*pairs, strict=True))), shape)
+        self.inner = (self.inside @ self.inside.T).multiply(self.curve).tocsr()  # within blocks
         distances = (other @ land.precisions[rival] * other).sum(axis=1)
         distances -= (own @ land.precisions[rule] * own).sum(axis=1)
         self.lead = distances + land.log_volumes[rival] - land.log_volumes[rule]
@@ -90,15 +95,7 @@ class Exchange:
 
     def changes(self) -> Floats:
         """Return what exchanging each block would add to the lead (rows, blocks)."""
-        single = self.gap * (2.0 * self.pull + np.diagonal(self.curve) * self.gap)
-        changes = single[:, [block[0] for block in self.blocks]]
-        for i, block in enumerate(self.blocks):
-            if len(block) > 1:
-                columns = list(block)
-                inner = self.gap[:, columns] @ self.curve[np.ix_(columns, columns)]
-                steps = self.gap[:, columns] * (2.0 * self.pull[:, columns] + inner)
-                changes[:, i] = steps.sum(axis=1)
-        return changes
+        return (self.gap * (2.0 * self.pull + self.gap @ self.inner)) @ self.inside
 
     def lost(self) -> Floats:
         """Return the share of the lead that is lost by each block beside those taken (blocks,)."""

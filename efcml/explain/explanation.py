@@ -46,11 +46,6 @@ class LabelAnswer:
     # What each known label adds to all, (K,), by its number; to itself, what it lacked.
     added: Mapping[int, Floats]
 
-    @property
-    def is_known(self) -> Bools:
-        """Which labels were given (K,)."""
-        return ~np.isnan(self.known)
-
 
 @dataclass(eq=False, repr=False)
 class Explanation:
@@ -132,19 +127,18 @@ class Explanation:
         """
         import pandas
 
-        parts: dict[tuple[int, str], Floats] = {}
+        names, parts = (TYPICAL, *self.feature_names), []
         for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
-            names, values = (TYPICAL, *self.feature_names), (typical, *own.T)
-            parts |= {(rule.uid, name): v for name, v in zip(names, values, strict=True)}
-        if not parts:
-            parts[NO_RULE, TYPICAL] = self.base
-        elif len(self.case_rows):
-            parts[NO_RULE, SIMILAR] = self.by_cases
-        parts |= {(NO_RULE, name): added for name, added in self.afterwards.items()}
-        parts |= {(NO_RULE, f"{KNOWING} {name}"): v for name, v in self.by_known.items()}
+            values = zip(names, (typical, *own.T), strict=True)
+            parts += [(rule.uid, name, added) for name, added in values]
+        first = (SIMILAR, self.by_cases) if parts else (TYPICAL, self.base)
+        known = [(f"{KNOWING} {name}", added) for name, added in self.by_known.items()]
+        if not parts or len(self.case_rows):
+            parts.append((NO_RULE, *first))
+        parts += [(NO_RULE, *pair) for pair in (*self.afterwards.items(), *known)]
         lines = [
             (uid, label, name, value)
-            for (uid, name), values in parts.items()
+            for uid, name, values in parts
             for label, value in zip(self.label_names, values.tolist(), strict=True)
         ]
         return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
@@ -184,7 +178,7 @@ class Explanation:
                 f"{self.value_of(things[i])} {say.signed(effects[i])}"
                 for i in strongest(effects, MOST_FEATURES)
             )
-            known = ", known" if self.labels.is_known[k] else ""
+            known = "" if np.isnan(self.labels.known[k]) else ", known"
             decision = f"{'yes' if self.decision[k] else 'no'}{known}"
             score, cases = say.short(self.score[k]), [say.signed(self.by_cases[k])] * with_cases
             name, bar = self.label_names[k], say.Bar(score, self.score[k])
@@ -290,7 +284,7 @@ def added_notes(addends: Mapping[str, Floats], label_names: Sequence[str]) -> li
 
 def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
     """Say what each known label moves most, the strongest first."""
-    others = np.flatnonzero(~answer.is_known)
+    others = np.flatnonzero(np.isnan(answer.known))
     if not answer.added or not len(others):
         return []
     moves = []
@@ -306,7 +300,7 @@ def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
 
 def turned_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
     """Say which labels are decided otherwise than from a score of .5 on, and why."""
-    turned = (answer.decision != (answer.score >= 0.5)) & ~answer.is_known
+    turned = (answer.decision != (answer.score >= 0.5)) & np.isnan(answer.known)
     notes = []
     for k in np.flatnonzero(turned)[:MOST_TURNED]:
         yes, name = answer.decision[k], label_names[k]

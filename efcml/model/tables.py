@@ -85,14 +85,6 @@ class Table:
             array[tuple(map(slice, old.shape))] = old
         return type(arrays)(**new)
 
-    def markdown(self) -> str:
-        """Return the table for the documentation."""
-        lines = ["| array | shape | meaning |", "|---|---|---|"]
-        for column in self.columns:
-            shape, meaning = " x ".join(column.dims), column.meaning.replace("|", "\\|")
-            lines.append(f"| `{column.name}` | {shape} | {meaning} |")
-        return "\n".join(lines)
-
 
 RULES = Table("""
 facts facts R: support, log-determinants, weight, age and other numbers of a rule

@@ -152,23 +152,21 @@ def list_labels(result: PrequentialResult, model: Any, dataset: Dataset | None) 
     """
     named = getattr(model, "label_names_", None) if dataset is None else dataset.label_names
     names = name_all(named, "label", result.Y.shape[1])
-    lines = []
-    for y, decided in zip(result.Y.T, result.decisions.T, strict=True):
-        there, decided = y[~np.isnan(y)] == 1.0, decided[~np.isnan(y)]
-        rows = len(there) or np.nan
-        own = there.sum() + decided.sum() or np.nan
-        constant = float(there.sum() / rows >= 0.5)
-        line = {
-            "frequency": there.sum() / rows,
-            "pa": (there == decided).sum() / rows,
-            "constant_pa": (there == constant).sum() / rows,
-            "f1": 2.0 * (there & decided).sum() / own,
+    Y, known, decided = result.Y, ~np.isnan(result.Y), result.decisions
+    there, rows = Y == 1.0, known.sum(axis=0)
+    ones, right = there.sum(axis=0), known & (there == decided)
+    with np.errstate(invalid="ignore"):
+        numbers = {
+            "frequency": ones / rows,
+            "pa": right.sum(axis=0) / rows,
+            "constant_pa": np.maximum(ones, rows - ones) / rows,
+            "f1": 2.0 * (there & decided).sum(axis=0) / (ones + (known & decided).sum(axis=0)),
         }
-        lines.append({key: float(value) for key, value in line.items()})
-    order = np.argsort([-np.nan_to_num(line["frequency"]) for line in lines], kind="stable")
-    shown_lines = {names[k]: [names[k], *cells(lines[k], LABELS)] for k in order}
+    order = np.argsort(-np.nan_to_num(numbers["frequency"]), kind="stable")
+    own = [{key: float(values[k]) for key, values in numbers.items()} for k in range(len(rows))]
+    lines = {names[k]: [names[k], *cells(own[k], LABELS)] for k in order}
     caption = "Every label by itself, the most frequent first"
-    return Table("labels", caption, ["label", *LABELS.values()], shown_lines, numbers=True)
+    return Table("labels", caption, ["label", *LABELS.values()], lines, numbers=True)
 
 
 def list_numbers(summary: Facts) -> Table:
