@@ -82,12 +82,8 @@ class RelevanceWatch(Stage):
         self.arrays = a = Relevance(**RELEVANCE.allocate(self.sizes_of(n_features)))
         a.used[:], a.axes[:], a.strength[:] = True, True, 1.0
         if not isinstance(given, str):
-            if len(given) != n_features:
-                raise ValueError(
-                    f"relevance must have one entry for each of {n_features} features; "
-                    f"got {len(given)}."
-                )
-            a.axes[:] = a.strength[:] = np.array(given) != 0
+            flags = np.array(given[:n_features]) != 0
+            a.axes[: len(flags)] = a.strength[: len(flags)] = flags
         self._wait()
 
     @staticmethod
@@ -148,6 +144,11 @@ class RelevanceWatch(Stage):
 
     def begin(self, rows, Y, weights):
         """Look at a batch."""
+        p = len(self.arrays.axes)
+        if not isinstance(self.given, str) and len(self.given) != p:
+            raise ValueError(
+                f"relevance must have one entry for each of {p} features; got {len(self.given)}."
+            )
         if self.looks:
             self._choose(rows, Y, weights, len(rows))
 
