@@ -28,7 +28,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 import efcml
-from efcml.model.params import Parameters
+from efcml.model.params import Parameters, read_relevance
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
@@ -44,7 +44,7 @@ __all__ = [
     "write_archive",
 ]
 
-FORMAT, FORMAT_VERSION = "efcml", 4
+FORMAT, FORMAT_VERSION = "efcml", 5
 MOST_HEADER = 2**24  # bytes
 HEADER, HASH = "header", "sha256"
 OLDER = (
@@ -210,7 +210,9 @@ def plain_parameters(params: Facts) -> Facts:
     for name, value in plain.items():
         listed = isinstance(value, list | tuple | np.ndarray) and name != "stages"
         unreal = isinstance(value, float) and not np.isfinite(value)
-        if listed and all(isinstance(one, Integral) for one in value):
+        if name == "relevance" and listed:
+            plain[name] = [*read_relevance(value)]
+        elif listed and all(isinstance(one, Integral) for one in value):
             plain[name] = [int(one) for one in value]  # the order of a chain
         elif name != "stages" and type(value) not in (NoneType, bool, int, float, str) or unreal:
             raise ValueError(

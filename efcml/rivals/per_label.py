@@ -1,6 +1,7 @@
 """OneVsRestEFC and ChainEFC: one single-label learner per label, on the engine of EFC-ML."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -49,8 +50,12 @@ class PerLabelLearner(Guarded):
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
-        sizes = [n_features + self.chained * i for i in range(n_labels)]
-        self.models = [Learner(params, size, 1, layered=False) for size in sizes]
+        self.models, given = [], params.relevance
+        for i in range(n_labels):
+            more, own = self.chained * i, params
+            if more and isinstance(given, tuple):  # labels that come before are features, too
+                own = replace(params, relevance=given[:n_features] + (1,) * more)
+            self.models.append(Learner(own, n_features + more, 1, layered=False))
 
     @property
     def fitted(self) -> bool:
