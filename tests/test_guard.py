@@ -16,7 +16,7 @@ from helpers.streams import assert_identical, make_params, random_rows, state_of
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
-from efcml.explain import reading
+from efcml.explain import explanation as reading
 from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
@@ -131,7 +131,8 @@ def test_every_call_waits_for_other_threads(name):
 
 def test_saving_and_streams_wait_too(tmp_path):
     clf, active = make_face(), ActiveLearner()
-    assert_waits(clf.learner_, lambda: save(clf, tmp_path / "model.npz"))
+    for model in (clf, OneVsRestEFC(prior=1.0).fit(X, Y)):
+        assert_waits(model.learner_, lambda model=model: save(model, tmp_path / "model.npz"))
     assert_waits(active, lambda: prequential(clf, X, Y, active=active))
 
 

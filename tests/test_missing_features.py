@@ -11,7 +11,7 @@ from helpers.study_files import model
 
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
-from efcml.explain.phrases import plain_number
+from efcml.explain.words import plain_number
 from efcml.support.masks import densify
 from efcml_paper.simple_models import GlobalRLS
 

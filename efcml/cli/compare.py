@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from efcml import __version__
 from efcml.cli import shared
 from efcml.cli.shared import format_table
-from efcml.rivals.model_list import MODELS
-from efcml.studies import USUAL
+from efcml.rivals import MODELS, make_model
 from efcml.support.files import to_text
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def add_study(commands: Any) -> None:
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     add("--orders", type=int, default=10, metavar="N", help=what)
     add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
-    add("--measures", default=",".join(USUAL), metavar="A,B", help="what is measured")
+    add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
     shared.add_backend(parser)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     add("--out", type=Path, metavar="DIR", help=what)
@@ -166,7 +165,7 @@ def add_study(commands: Any) -> None:
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
-    from efcml.measures.measures import find
+    from efcml.measures import find
 
     where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
@@ -191,8 +190,8 @@ def study(options: Namespace) -> None:
 def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     for name in names:
-        if name not in shared.OFFERED:
-            known = ", ".join(shared.OFFERED)
+        if name not in MODELS:
+            known = ", ".join(MODELS)
             raise ValueError(f"there is no model {name!r}: choose from {known}.")
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
@@ -214,7 +213,6 @@ def make_study(
     options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
 ) -> Study:
     """Return the study that the arguments describe; wrong values are refused before any work."""
-    from efcml.rivals import make_model
     from efcml.studies import Study, Variant
 
     models: dict[str, Variant] = {}

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from efcml.cli import shared
@@ -77,15 +76,14 @@ def predict(options: Namespace) -> None:
     """Predict all rows of the file; nothing is written before the last one is read."""
     check_files(options.model, options.file)
     shared.check_target(options.out)
-    from efcml.estimators.answering import answer_checked  # not above: it loads numpy
-    from efcml.saving import load_fitted
+    from efcml.saving import load  # not above: it loads numpy
 
-    # What the estimator has learned, without its class: that is there in half the time.
-    model = SimpleNamespace(**check_fitted(options.model, *load_fitted(options.model)))
+    model = load(options.model)
+    check_fitted(options.model, model)
     given = read_given(model, options)
     # The learner takes the rows as they are: they have been checked and put in its order.
     answers = (
-        answer_checked(model.learner_, rows.numbers, rows.known, flat=model._binary)
+        model.answer_checked(rows.numbers, rows.known)
         for rows in read_rows(model, options.file, given, options.decimal)
     )
     with TemporaryFile("w+", encoding="utf-8", newline="") as file:
@@ -147,8 +145,7 @@ def explain(options: Namespace) -> None:
     from efcml.saving import load
 
     model = load(options.model)
-    fitted = vars(model) if hasattr(model, "decision_function") else None
-    check_fitted(options.model, type(model).__name__, fitted)
+    check_fitted(options.model, model)
     if options.sample is not None:
         explain_rows(model, options)
         return
@@ -194,16 +191,16 @@ def check_files(*paths: Path) -> None:
             pass
 
 
-def check_fitted(path: Path, kind: str, fitted: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what was learned; refuse a file without an estimator, or one that is new."""
-    if fitted is None:
+def check_fitted(path: Path, model: Any) -> None:
+    """Refuse what is no estimator, or one that is new."""
+    kind = type(model).__name__
+    if not hasattr(model, "decision_function"):
         raise ValueError(
             f"the {kind} in {path} does not predict tables: give the file of an"
             " EFCMLClassifier, OneVsRestEFC or ChainEFC."
         )
-    if "learner_" not in fitted:
+    if not hasattr(model, "learner_"):
         raise ValueError(f"the {kind} in {path} has learned nothing yet.")
-    return fitted
 
 
 def label_names(model: Any) -> list[str]:

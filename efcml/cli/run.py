@@ -13,8 +13,9 @@ from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
 from efcml.cli.shared import format_table
+from efcml.explain.background import left_out_words
 from efcml.model.params import DECISIONS
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS, make_model
 from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
 
@@ -40,9 +41,7 @@ def add_commands(commands: Any) -> None:
     )
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
-    add(
-        "--model", choices=shared.OFFERED, default="efcml", help=f"{shared.TITLES} (default: efcml)"
-    )
+    add("--model", choices=MODELS, default="efcml", help=f"{shared.TITLES} (default: efcml)")
     shared.add_set(parser, of="the model")
     what = "what decisions are to be good at: each label by itself (hamming, the default), rare"
     what += " labels too (f1), the whole set (subset); short for --set decision=..."
@@ -78,7 +77,6 @@ def run(options: Namespace) -> None:
     check_parts(ds, options)
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
     from efcml.model.warnings_of import warn_of_clipping
-    from efcml.rivals import make_model
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options, given)
@@ -145,7 +143,7 @@ def read_parameters(options: Namespace) -> dict[str, Any]:
 
 def check_asking(options: Namespace) -> None:
     """Refuse options of an active learner that do not fit the others."""
-    asking = [name for name, model in shared.OFFERED.items() if model.asks]
+    asking = [name for name, model in MODELS.items() if model.asks]
     if options.budget is None:
         for name in ("unit", "criteria"):
             if getattr(options, name) is not None:
@@ -258,6 +256,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     from efcml.support.states import to_plain
 
     result, active = run.result(), run.active
+    background = getattr(getattr(run.model, "rules_", None), "background", None)
     given = result.queried.mean()
     if active is None:  # all labels that are known
         given *= 1.0 - np.isnan(result.Y).mean()
@@ -284,6 +283,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "seed": options.seed,
         "shuffled": options.shuffle,
         "quick": options.quick,
+        "left_out": [] if background is None else [thing.name for thing in background.left_out],
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
@@ -300,7 +300,8 @@ def describe(summary: Facts) -> list[str]:
     cells = [summary[name] for name in ("dataset", "model", "n_initial", "n_stream")]
     cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
     cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
-    return format_table([*titles, "asked", "ms/sample"], [cells])
+    lines, names = format_table([*titles, "asked", "ms/sample"], [cells]), summary["left_out"]
+    return lines + ([left_out_words(names)] if names else [])
 
 
 def write_pages(

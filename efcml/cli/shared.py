@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from efcml.rivals.model_list import MODELS
+from efcml.rivals import MODELS
 from efcml.support.files import make_folder, whole_files
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ OF_TABLES = {  # metavar and meaning of the options about tables
     "decimal": ("SIGN", "the decimal sign of a table, . or , (found if not given)"),
     "yes": ("WORD", "the word by which a label is there; all others are no"),
 }
-OFFERED = {name: model for name, model in MODELS.items() if model.offered}
-TITLES = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:

@@ -18,23 +18,19 @@ if TYPE_CHECKING:
 # `machine_A`, `machine=A`, `machine is A`: what stands before the last such sign names a group.
 VALUE = re.compile(r"^(?P<group>.+)(?:=|_| is |:)(?P<value>.+?)$", re.S)
 NEXT_TO_0 = 1e-9  # rounding
-
-
-class Group(NamedTuple):
-    """Columns of 0 and 1 of which one at most is 1: the values of one thing."""
-
-    name: str
-    columns: tuple[int, ...]
-    values: tuple[str, ...]
+MOST_NAMES = 8
 
 
 class Variable(NamedTuple):
-    """What a person takes for one thing: a column, or all columns of a group."""
+    """What a person takes for one thing: a column, or columns of 0 and 1 of which one is 1."""
 
     name: str
     columns: tuple[int, ...]
-    kind: str  # "number", "flag" or "group"
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # of a group
+    kind: str = "group"  # or "number" or "flag"
+
+
+Group = Variable  # the columns of a group, and the values that they stand for
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +44,16 @@ class ColumnKinds:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """All things in the order of their first columns; each column is in one of them."""
-        first = {group.columns[0]: group for group in self.groups}
-        inside = {column for group in self.groups for column in group.columns}
-        variables = []
-        for j, name in enumerate(self.names):
-            if j in first:
-                group = first[j]
-                # `genre is rock`, not `genre is genre=rock`
-                values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
-                variables.append(Variable(group.name, group.columns, "group", values))
-            elif j not in inside:
-                variables.append(Variable(name, (j,), "flag" if self.flags[j] else "number"))
-        return tuple(variables)
+        grouped = {column for group in self.groups for column in group.columns}
+        found = [
+            Variable(name, (j,), (), "flag" if self.flags[j] else "number")
+            for j, name in enumerate(self.names)
+            if j not in grouped
+        ]
+        for group in self.groups:  # `genre is rock`, not `genre is genre=rock`
+            values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
+            found.append(group._replace(values=values))
+        return tuple(sorted(found, key=lambda thing: thing.columns[0]))
 
     def with_found_groups(self, rows: Floats, zeros: Floats) -> ColumnKinds:
         """Return the same with groups of flags that share the beginning of their names.
@@ -68,28 +62,19 @@ class ColumnKinds:
         ``zeros`` (p,) stand for 0.
         """
         taken = {column for group in self.groups for column in group.columns}
+        starts: dict[str, dict[int, str]] = {}
+        for j, name in enumerate(self.names):
+            if parts := VALUE.match(name):
+                starts.setdefault(parts["group"], {})[j] = parts["value"]
         groups = list(self.groups)
-        for name, members in common_beginnings(self.names).items():
-            columns = [j for j in members if self.flags[j] and j not in taken]
-            if len(columns) == len(members) > 1 and is_partition(rows[:, columns] - zeros[columns]):
-                groups.append(Group(name, tuple(columns), tuple(members.values())))
+        for name, members in starts.items():
+            columns = list(members)
+            if len(columns) > 1 and self.flags[columns].all() and not taken & {*columns}:
+                known = rows[:, columns] - zeros[columns]
+                ones = (known[~np.isnan(known).any(axis=1)] > NEXT_TO_0).sum(axis=1)
+                if len(ones) and (ones == 1).all():
+                    groups.append(Group(name, tuple(columns), tuple(members.values())))
         return ColumnKinds(self.names, self.flags, tuple(groups))
-
-
-def common_beginnings(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Return the columns of each beginning that several names share, and the rest of the names."""
-    groups: dict[str, dict[int, str]] = {}
-    for j, name in enumerate(names):
-        parts = VALUE.match(name)
-        if parts:
-            groups.setdefault(parts["group"], {})[j] = parts["value"]
-    return {group: members for group, members in groups.items() if len(members) > 1}
-
-
-def is_partition(flags: Floats) -> bool:
-    """Tell whether exactly one flag is above 0 in every row, but for rows with gaps (NaN)."""
-    rows = flags[~np.isnan(flags).any(axis=1)]
-    return bool(len(rows) and ((rows > NEXT_TO_0).sum(axis=1) == 1).all())
 
 
 def find_flags(X: Floats) -> Bools:
@@ -116,6 +101,31 @@ class Background:
     n_rules: int  # of the whole model
     landscape: Landscape | None  # where all rules lie; None in the warm-up
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
+    relevant: Bools | None = None  # (p,), features that rules are formed over; None: all of them
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """All things that matter."""
+        return self._split_variables[0]
+
+    @property
+    def left_out(self) -> tuple[Variable, ...]:
+        """All things of which no column matters."""
+        return self._split_variables[1]
+
+    @property
+    def left_out_words(self) -> str:
+        """Which things are in no condition of any rule, in words; empty if all may be."""
+        return left_out_words([thing.name for thing in self.left_out])
+
+    @cached_property
+    def _split_variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+        things = self.columns.variables
+        if self.relevant is None or self.relevant.all():
+            return things, ()
+        matters = [bool(self.relevant[list(thing.columns)].any()) for thing in things]
+        pairs = list(zip(things, matters, strict=True))
+        return tuple(t for t, good in pairs if good), tuple(t for t, good in pairs if not good)
 
     @property
     def usual_center(self) -> Floats:
@@ -133,20 +143,19 @@ class Background:
         return self.label_names.index(label)
 
 
-class Named:
-    """What has a background, and with it names of features and labels."""
+def left_out_words(names: Sequence[str]) -> str:
+    """Return which things are in no condition of any rule, in words; empty if there are none.
 
-    background: Background
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.background.columns.names
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the labels."""
-        return self.background.label_names
+    Examples
+    --------
+    >>> left_out_words(["weekday", "note"])
+    'in no condition, since the labels do not depend on them: weekday, note'
+    """
+    if not names:
+        return ""
+    more = len(names) - MOST_NAMES
+    named = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"in no condition, since the labels do not depend on them: {named}"
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:
