@@ -1,6 +1,7 @@
 """EFCMLClassifier, and what all estimators share: they check and name what a learner gets."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -574,7 +575,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
             Labels that are known already, NaN where they are not, as in `predict`. The explanation
             then has what each of them adds to the others.
         """
-        row = self.check_features(targets.one_row(x, "x"))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            row = self.check_features(targets.one_row(x, "x"))
         given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
         names, columns = names_of_labels(self), self._column_kinds()
         return explain_row(self.learner_, row, None, names, columns, given)
