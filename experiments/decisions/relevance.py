@@ -106,7 +106,6 @@ def run(ds, part):
     finally:
         relevance.RelevanceWatch._settle, relevance.LOOK = settle, look
     watch = clf.learner_.relevance
-    parts = [np.flatnonzero(array).tolist() for array in (watch.arrays.axes, watch.arrays.used)]
     right = (result.decisions == (ds.Y[i:] == 1.0)).mean(axis=1)
     return {
         "pa": result.pa,
@@ -115,8 +114,8 @@ def run(ds, part):
         "fit_s": fitted - began,
         "row_ms": 1e3 * (ended - fitted) / len(right),
         "rules": clf.n_rules_,
-        "axes": parts[0],
-        "used": parts[1],
+        "axes": int(watch.arrays.axes.sum()),
+        "used": int(watch.arrays.used.sum()),
         "changes": int(watch.arrays.count[relevance.CHANGES]),
     }
 
