@@ -145,7 +145,10 @@ def print_table(records):
     rng = np.random.default_rng(0)
     for name, added, part in dict.fromkeys((k[0], k[2], k[3]) for k in runs):
         own = [k for k in runs if (k[0], *k[2:]) == (name, added, part)]
-        pa, ap, ms = (np.mean([runs[k][what] for k in own]) for what in ("pa", "ap", "row_ms"))
+        pa, ap, ms = (
+            np.nanmean([np.nan if runs[k][what] is None else runs[k][what] for k in own])
+            for what in ("pa", "ap", "row_ms")
+        )
         line = f"{name:21} {added:11} {part:10} {len(own)} {pa:.4f} {ap:.4f} {ms:5.2f} ms"
         for added_to, of in (("nothing", "off"), (added, "off")):
             pairs = [(runs[k], runs.get((name, k[1], added_to, of))) for k in own]
