@@ -377,7 +377,7 @@ BAD_FILES = {
     "another npz": (lambda good: numpy_file(W=np.zeros(3)), "not written by efcml"),
     "compressed": (lambda good: numpy_file(np.savez_compressed, **parts_of(good)), "compressed"),
     "older": (older, "an earlier efcml wrote it, in a format that this one does not read: train"),
-    "newer": (saying(format_version=5), "a newer efcml wrote it (format 5): upgrade efcml"),
+    "newer": (saying(format_version=6), "a newer efcml wrote it (format 6): upgrade efcml"),
     "a checkpoint": (saying(kind="checkpoint"), "it holds a checkpoint, not a model"),
     "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "no JSON"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),

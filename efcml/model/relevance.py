@@ -26,7 +26,6 @@ DRAWS = 3, 30  # least and most shadows of a feature
 UNLIKELY = 0.05  # share of the shadows that tell so much: weak features that may help together
 MISTAKES = 0.02  # share of the features that are found, by mistake
 SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
-MOST_AXES = 64  # the most telling, of more than twice as many: they take time, and are not better
 BINS = 8  # of equal numbers of rows
 FOLDS = 5
 STRENGTHS = (0.3, 3.0, 30.0, 300.0, 3000.0)  # of the prior of a plane
@@ -178,8 +177,6 @@ class RelevanceWatch(Stage):
             axes = self._judge(axes, likely, excess, Z, E)
         if axes.sum() > (1.0 - SPARED) * len(axes):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if axes.sum() > 2 * MOST_AXES:
-            axes = axes & (told >= np.sort(told[axes])[-MOST_AXES])
         if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
             return
         if self.found and young and loss_of(Z[:, axes], E) >= loss_of(Z[:, a.axes], E):

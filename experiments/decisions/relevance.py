@@ -106,7 +106,6 @@ def run(ds, part):
     finally:
         relevance.RelevanceWatch._settle, relevance.LOOK = settle, look
     watch = clf.learner_.relevance
-    parts = [np.flatnonzero(array).tolist() for array in (watch.arrays.axes, watch.arrays.used)]
     right = (result.decisions == (ds.Y[i:] == 1.0)).mean(axis=1)
     return {
         "pa": result.pa,
@@ -115,8 +114,8 @@ def run(ds, part):
         "fit_s": fitted - began,
         "row_ms": 1e3 * (ended - fitted) / len(right),
         "rules": clf.n_rules_,
-        "axes": parts[0],
-        "used": parts[1],
+        "axes": int(watch.arrays.axes.sum()),
+        "used": int(watch.arrays.used.sum()),
         "changes": int(watch.arrays.count[relevance.CHANGES]),
     }
 
@@ -146,7 +145,10 @@ def print_table(records):
     rng = np.random.default_rng(0)
     for name, added, part in dict.fromkeys((k[0], k[2], k[3]) for k in runs):
         own = [k for k in runs if (k[0], *k[2:]) == (name, added, part)]
-        pa, ap, ms = (np.mean([runs[k][what] for k in own]) for what in ("pa", "ap", "row_ms"))
+        pa, ap, ms = (
+            np.nanmean([np.nan if runs[k][what] is None else runs[k][what] for k in own])
+            for what in ("pa", "ap", "row_ms")
+        )
         line = f"{name:21} {added:11} {part:10} {len(own)} {pa:.4f} {ap:.4f} {ms:5.2f} ms"
         for added_to, of in (("nothing", "off"), (added, "off")):
             pairs = [(runs[k], runs.get((name, k[1], added_to, of))) for k in own]
