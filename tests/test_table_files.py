@@ -11,7 +11,7 @@ from helpers.mixed_tables import LABELS, WRITTEN, messy_frame, mixed_text, refus
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
-from efcml.datasets import tabular
+from efcml.datasets import dataset, tabular
 from efcml.tables import reading
 from efcml.tables.encoder import TableEncoder
 
@@ -37,16 +37,17 @@ def in_blocks(monkeypatch):
     """Return a function that calls another while files are large and chunks are small."""
 
     def call(function, *arguments, **options):
-        sizes, encode = [], TableEncoder.encode_both
+        sizes, encode = [], TableEncoder.encode_with_labels
 
         def noted(self, table, labels):
             sizes.append(len(table))
             return encode(self, table, labels)
 
         with monkeypatch.context() as patch:
-            patch.setattr(tabular, "LARGE", 0)
+            for module, name in ((tabular, "MOST_INITIAL"), (dataset, "MOST_INITIAL")):
+                patch.setattr(module, name, 110)
             patch.setattr(reading, "CHUNK", 110)
-            patch.setattr(TableEncoder, "encode_both", noted)
+            patch.setattr(TableEncoder, "encode_with_labels", noted)
             found = function(*arguments, **options)
         assert max(sizes) <= 110 and len(sizes) > 2
         return found
@@ -102,9 +103,9 @@ def test_delimiters_are_given_or_found(write, delimiter, ending):
         (" calm , happy ", ["calm", "happy"]),
         (np.int64(3), ["loud", "happy", "calm"]),
         (["happy", "sad", "mad"], "has no column 'sad', 'mad': choose the labels among 'tempo, "),
-        ([], "no label column is named: name at least one"),
-        (["calm", "calm"], "a label column is named twice"),
-        ("tempo,loud,happy,calm", "every column is a label: no features are left"),
+        ([], "name each label column once, at least one, but not all columns"),
+        (["calm", "calm"], "name each label column once"),
+        ("tempo,loud,happy,calm", "but not all columns"),
         (0, "has 4 columns, of which the last 0 cannot be labels: choose a number from 1 to 3"),
         (4, "of which the last 4 cannot be labels"),
     ],
@@ -137,7 +138,8 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
     }
     frame = pandas.DataFrame(features | labels, index=[5, 5, 5])
     ds = datasets.from_frame(frame, [*labels], name="kinds", n_initial=2, description="why")
-    assert (ds.name, ds.n_initial, ds.description, ds.table) == ("kinds", 2, "why", None)
+    assert (ds.name, ds.n_initial, ds.description) == ("kinds", 2, "why")
+    assert ds.table.lines == ["bool: yes or no", "object, nullable, 7: number"]
     assert ds.feature_names == ("bool", "object", "nullable", "7")
     assert_array_equal(ds.X, [[1, 1, 1, 0], [0, 2.5, 2, 1], [1, 1, 3, 0]])
     assert_array_equal(ds.Y, [[0, 1, NAN, NAN], [NAN, NAN, 1, NAN], [1, 0, 0, NAN]])
@@ -155,7 +157,7 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
     ("columns", "words"),
     [
         ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' and 1 other thing else"),
-        ({"x": [1, 2], "y": [1j, 2]}, "row 0: column 'y' of type complex128 holds"),
+        ({"x": [1, 2], "y": [1j, 2]}, "row 0: label 'y' is '1j'"),
         ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
         ({"x": [], "y": []}, "the frame has no rows: give at least one"),
         ({1: [1], "1": [2], "y": [0]}, "the frame: two columns are called '1': rename one"),

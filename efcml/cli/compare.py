@@ -310,7 +310,7 @@ def add_datasets(commands: Any) -> None:
 def list_names(options: Namespace) -> None:
     """Print every known name with its size, and whether its files are here."""
     from efcml import datasets  # not above: numpy takes longer to import than help to print
-    from efcml.datasets.published import CATALOG, find_files
+    from efcml.datasets.published import CATALOG, find_folder
 
     rows = []
     for name in datasets.available():
@@ -320,7 +320,7 @@ def list_names(options: Namespace) -> None:
             rows.append([name, len(ds), ds.X.shape[1], ds.Y.shape[1], "built in"])
             continue
         try:
-            find_files(record)
+            find_folder(record)
             where = "here"
         except datasets.DatasetNotFound:
             where = record.how_to_get.split(":")[0]

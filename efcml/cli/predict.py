@@ -265,7 +265,7 @@ def read_rows(
                     raise ValueError(f"{path} has no column {name!r}: say --known {name}=0 or 1.")
             used = {*by_row, *(column.name for column in encoder.columns)}
             note_unused(path, [name for name in table.names if name not in used])
-        X, columns = encoder.encode_both(table, by_row)
+        X, columns = encoder.encode_with_labels(table, by_row)
         known = None
         if given:
             known = np.full((len(X), len(names)), np.nan)

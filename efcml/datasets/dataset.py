@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from efcml.tables import TableEncoder
 
 FEW = 10  # rows from which little can be learned of a label
+MOST_INITIAL = 10_000  # rows, if nobody says how many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,8 +33,9 @@ class Dataset:
         Features, NaN where one is missing, kept as float64 in C order.
     Y : array of shape (n, K)
         Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
-    n_initial : int
-        The first `n_initial` rows are the initial part, the others the stream.
+    n_initial : int or None
+        The first `n_initial` rows are the initial part, the others the stream. None stands for
+        30 % of the rows, 10 000 at most.
     feature_names, label_names : tuple of str
     description : str
     marks : dict of str to int
@@ -66,7 +68,7 @@ class Dataset:
 
     if TYPE_CHECKING:  # more is taken than is kept
 
-        def __init__(self, name: str, X: Any, Y: Any, n_initial: int, *args: Any, **more: Any): ...
+        def __init__(self, name: str, X: Any, Y: Any, n_initial: Any, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
@@ -80,11 +82,14 @@ class Dataset:
             raise ValueError(
                 f"Y[{row}, {k}] is {Y[row, k]:g}: labels are 0, 1, or NaN where unknown"
             )
-        check_initial(self.n_initial, len(X))
-        kept: dict[str, Any] = {"X": X, "Y": Y, "marks": dict(self.marks)}
-        kept["n_initial"] = int(self.n_initial)
-        kept["feature_names"] = _as_names(self.feature_names, X.shape[1], "feature")
-        kept["label_names"] = _as_names(self.label_names, Y.shape[1], "label")
+        kept = {
+            "X": X,
+            "Y": Y,
+            "n_initial": choose_initial(self.n_initial, len(X)),
+            "feature_names": _as_names(self.feature_names, X.shape[1], "feature"),
+            "label_names": _as_names(self.label_names, Y.shape[1], "label"),
+            "marks": dict(self.marks),
+        }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
 
@@ -139,7 +144,7 @@ def from_arrays(
         Features, NaN where one is missing, and labels 0 or 1, NaN where unknown; Y may be sparse.
     name, description : str
     n_initial : int, optional
-        Rows of the initial part; 30 % of the rows if not given.
+        Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
     feature_names, label_names : sequence of str, optional
         Taken from the columns of a DataFrame, else x0, x1, ... and label0, label1, ...
 
@@ -149,7 +154,6 @@ def from_arrays(
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
     features, labels = _as_matrix(X, "X"), _as_matrix(Y, "Y")
-    n_initial = len(features) * 3 // 10 if n_initial is None else n_initial
     if feature_names is None:
         feature_names = getattr(X, "columns", [f"x{i}" for i in range(features.shape[1])])
     if label_names is None:
@@ -180,10 +184,13 @@ def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
     return [*notes, *([f"{unknown:.3g} % of the labels are unknown"] if unknown else [])]
 
 
-def check_initial(n_initial: int, n: int) -> None:
-    """Refuse a number of initial rows that n rows cannot have."""
+def choose_initial(n_initial: int | None, n: int) -> int:
+    """Return the number of initial rows, or refuse one that n rows cannot have."""
+    if n_initial is None:
+        return min(n * 3 // 10, MOST_INITIAL)
     if not isinstance(n_initial, (int, np.integer)) or not 0 <= n_initial <= n:
         raise ValueError(f"n_initial is {n_initial!r}: choose a whole number of rows, 0 to {n}")
+    return int(n_initial)
 
 
 def _as_matrix(values: Any, what: str) -> Floats:
@@ -206,9 +213,8 @@ def _as_matrix(values: Any, what: str) -> Floats:
 
 def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]:
     known = tuple(str(name) for name in names)
-    if len(known) != count:
-        raise ValueError(f"{len(known)} {what} names for {count} {what}s: give one name for each")
-    if len(set(known)) != count:
-        twice = next(name for name in known if known.count(name) > 1)
-        raise ValueError(f"the {what} name {twice!r} occurs twice: give every {what} its own name")
+    if len(known) != count or len(set(known)) != count:
+        raise ValueError(
+            f"{count} {what}s have the names {known}: give every {what} one of its own"
+        )
     return known

@@ -32,11 +32,6 @@ In the others centres stay. Shares are of the rows after the initial part.
   units. At .2 some columns shift by 20 of their own deviations; at .4 others are multiplied by
   1000; at .6 column 2, which was 1000 in all rows, begins to vary by about 1; from .2 to .9 the
   spread of column 3 grows evenly to tenfold. What helps is not forgetting but a scale that follows.
-
-What is learned before a change is mostly wrong after it: reversed directions and turned moods ask
-for other answers. So a model that never forgets loses, and one that forgets recovers within about a
-thousand rows. Directions that are drawn anew are milder: the old ones are of no use but do less
-harm. What models reach is in docs/results/synthetic.md.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .dataset import Dataset, check_initial
+from .dataset import Dataset, choose_initial
 
 if TYPE_CHECKING:
     from numpy.random import Generator as Rng
@@ -327,8 +322,7 @@ def make_stream(
             raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise is {noise!r}: give a number that is not negative")
-    n_initial = n // 10 if n_initial is None else n_initial
-    check_initial(n_initial, n)
+    n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
     marks = mark_rows(name, n, n_initial)
     X, Y, _ = draw(name, n, p, K, seed, noise, marks)
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items()) or "no drift"

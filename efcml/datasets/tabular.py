@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .dataset import Dataset, notes_on_labels
+from .dataset import MOST_INITIAL, Dataset, choose_initial, notes_on_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from efcml.support.aliases import PathLike
 
 Columns: TypeAlias = Sequence[str] | str
-LARGE = 64 * 2**20  # bytes of a file of which the initial part is not larger than the first rows
 
 
 def from_csv(
@@ -54,8 +53,7 @@ def from_csv(
     name : str, optional
         The file name without its ending if not given.
     n_initial : int, optional
-        Rows of the initial part; 30 % of the rows if not given, 10 000 at most of a file of more
-        than 64 MB.
+        Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
     description : str
     drop, text_as_category, date : list of str, or names separated by commas
         Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
@@ -79,40 +77,45 @@ def from_csv(
     array([[ 1.,  0.],
            [nan,  1.]])
     """
-    is_file = not hasattr(path, "iloc")
-    if is_file and not Path(path).is_file():  # said before pandas is loaded
+    if not hasattr(path, "iloc") and not Path(path).is_file():  # said before pandas is loaded
         raise ValueError(f"{path}: no such file: check the path")
     from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
     from efcml.tables.reading import CHUNK, read_chunks
+    from efcml.tables.words import in_words
 
     chunks, begun = read_chunks(path, CHUNK, delimiter, decimal), []
-    for chunk in chunks:  # until it is known whether 30 % are more than the first rows
+    for chunk in chunks:  # until the size of the initial part is known
         begun.append(chunk)
-        if 3 * sum(map(len, begun)) >= 10 * CHUNK:
+        if 3 * sum(map(len, begun)) >= 10 * MOST_INITIAL:
             break
     first, n_begun = begun[0], sum(map(len, begun))
     labels = find_labels(first.names, label_columns, first.where)
-    n_learned = n_begun * 3 // 10 or n_begun
-    if isinstance(n_initial, (int, np.integer)) and n_initial > 0:
-        n_learned = int(n_initial)
     kinds = choose_kinds(first, labels, drop=drop, category=text_as_category, date=date)
+    given = n_initial if isinstance(n_initial, (int, np.integer)) and n_initial > 0 else None
+    n_learned = given or choose_initial(None, n_begun) or n_begun
     encoder = TableEncoder.learn(first, labels, n_learned, kinds, yes or "")
     parts = []
     while begun:
-        parts.append(encoder.encode_both(begun.pop(0), labels))
-    parts += (encoder.encode_both(chunk, labels) for chunk in chunks)
+        parts.append(encoder.encode_with_labels(begun.pop(0), labels))
+    parts += (encoder.encode_with_labels(chunk, labels) for chunk in chunks)
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
-    if yes:
-        encoder.check_yes(yes, first, Y)
-    if n_initial is None:
-        n_initial = len(X) * 3 // 10
-        if is_file and Path(path).stat().st_size > LARGE:
-            n_initial = min(n_initial, CHUNK)
-    name = Path(path).stem if name is None else name
-    table = None if encoder.is_plain and not np.isnan(X).any() else encoder
-    notes = (*first.notes, *notes_on_labels(labels, Y))
-    names = encoder.feature_names
-    return Dataset(name, X, Y, n_initial, names, labels, description, table=table, notes=notes)
+    if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
+        words = in_words(first.fields(labels[0]).counts)
+        raise ValueError(
+            f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
+            " is yes"
+        )
+    return Dataset(
+        Path(path).stem if name is None else name,
+        X,
+        Y,
+        n_initial,
+        encoder.feature_names,
+        labels,
+        description,
+        table=None if encoder.is_plain and not np.isnan(X).any() else encoder,
+        notes=(*first.notes, *notes_on_labels(labels, Y)),
+    )
 
 
 def from_parquet(path: PathLike, label_columns: Columns | int, **options: Any) -> Dataset:
@@ -125,8 +128,7 @@ def from_frame(
 ) -> Dataset:
     """Make a data set of a pandas DataFrame that holds features and labels, as `from_csv` does.
 
-    Columns of numbers and booleans are taken, also as objects or nullable types. A missing value is
-    an unknown label.
+    A missing value is an unknown label.
 
     Examples
     --------
@@ -136,7 +138,7 @@ def from_frame(
     >>> songs.feature_names, songs.label_names
     (('tempo',), ('happy',))
     """
-    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+    if not hasattr(frame, "iloc"):
         raise ValueError(
             f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
             " other tables"
@@ -155,17 +157,8 @@ def from_arff(
 ) -> Dataset:
     """Read an ARFF file of numbers, dense or sparse, whose labels are listed in a MULAN XML file.
 
-    Parameters
-    ----------
-    arff, xml : str or path
-    test : str or path, optional
-        A second ARFF file with the same attributes; its rows follow those of the first.
-    name : str, optional
-        The file name without its ending if not given.
-    n_initial : int, optional
-        Rows of the initial part; if not given, the rows of the first file when there is a second
-        one, else 30 % of the rows.
-    description : str
+    Rows of a second file with the same attributes, ``test``, follow those of the first, which are
+    the initial part then if nothing else is said.
     """
     from efcml.tables.arff import read_mulan
 
@@ -176,7 +169,6 @@ def from_arff(
             raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
         n_initial = len(X) if n_initial is None else n_initial
         X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
-    n_initial = len(X) * 3 // 10 if n_initial is None else n_initial
     name = Path(arff).stem if name is None else name
     notes = tuple(notes_on_labels(labels, Y))
     return Dataset(name, X, Y, n_initial, features, labels, description, notes=notes)

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from efcml.tables.words import check_file, find_encoding, short, to_number
+from efcml.tables.reading import check_file, find_encoding
+from efcml.tables.words import short, to_number
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike
@@ -86,7 +87,7 @@ def _read_row(line: str, names: list[str]) -> Floats:
 def _read_value(token: str, name: str) -> float:
     token = token.strip().strip("'\"")
     value = to_number(token)
-    if math.isnan(value) and token != "?":
+    if not math.isfinite(value) and token != "?":
         raise ValueError(f"{short(token)} as value of {short(name)} is no number")
     return value
 

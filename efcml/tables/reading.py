@@ -7,23 +7,21 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from efcml.support.extras import extra_for
-from efcml.tables.arff import read_arff
 from efcml.tables.fields import MOSTLY, Fields
 from efcml.tables.words import (
     GAPS,
     OTHER_SIGN,
     THOUSANDS,
     TableProblems,
-    check_file,
-    find_encoding,
     in_words,
     is_gap,
     short,
@@ -47,16 +45,22 @@ _SIGNED = {
 }
 
 
+class Signs(NamedTuple):
+    """The decimal signs of columns of text, and those where decimal commas were found."""
+
+    by_column: dict[str, str]
+    commas: list[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of a file or a data frame, and where they stand in it."""
 
     frame: pd.DataFrame
-    where: str = "the frame"
-    first: int = 0  # the row of the source with which the frame begins
+    where: str
+    first: int  # the row of the source with which the frame begins
+    signs: Signs
     csv: CsvFile | None = None
-    lines: Sequence[int] | None = None  # of all rows of the source, if they are known
-    decimals: Mapping[str, str] = field(default_factory=dict)  # of columns with a decimal comma
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -72,20 +76,18 @@ class Table:
 
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
-        return Fields(self.frame[name], self.decimals.get(name, "."))
+        return Fields(self.frame[name], self.signs.by_column.get(name, "."))
 
     @property
     def notes(self) -> list[str]:
-        """What was found out about the file."""
-        commas = [*self.decimals] if self.csv is None else self.csv.commas
-        told = f"decimal commas in {in_words(commas, 60)}: say decimal='.' if that is wrong"
-        return [told] if commas else []
+        """What was found out about the source."""
+        columns = in_words(self.signs.commas, 60)
+        told = f"decimal commas in {columns}: say decimal='.' if that is wrong"
+        return [told] if self.signs.commas else []
 
     def place(self, row: int) -> str:
-        """Return where a row stands: the line of a file, or the number of the row from 0."""
+        """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
         row += self.first
-        if self.lines is not None:
-            return f"line {self.lines[row]}"
         return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
 
 
@@ -102,60 +104,47 @@ def read_chunks(
 ) -> Iterator[Table]:
     """Yield tables of so many rows, or one of all rows.
 
-    ``delimiter`` and ``decimal`` say how a CSV file is written; if not given, they are found in it.
+    ``delimiter`` and ``decimal`` say how a file is written; if not given, they are found in it.
     """
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
+    where, file, signs = "the frame", None, None
     if isinstance(source, pd.DataFrame):
-        yield from number_rows(frame_chunks(source, rows), Table(source), decimal)
-        return
-    path = check_file(source)
-    like, kind = Table(pd.DataFrame(), str(path)), path.suffix.lower()
-    if kind == ".parquet":
-        yield from number_rows(parquet_chunks(path, rows), like, decimal)
-    elif kind == ".arff":
-        names, values, lines = read_arff(path)
-        frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
-        yield from number_rows(frames, replace(like, lines=lines), decimal)
+        frames = frame_chunks(source, rows)
     else:
-        file = CsvFile(path, delimiter, decimal)
-        like = replace(like, csv=file, decimals=file.decimals)
-        yield from number_rows(file.chunks(rows), like, decimal)
+        path = check_file(source)
+        where, kind = str(path), path.suffix.lower()
+        if kind == ".parquet":
+            frames = parquet_chunks(path, rows)
+        elif kind == ".arff":
+            from efcml.tables.arff import read_arff  # not above: it needs what is here
+
+            names, values, _ = read_arff(path)
+            frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
+        else:
+            file = CsvFile(path, delimiter, decimal)
+            frames, signs = file.chunks(rows), file.signs
+    first = 0
+    for frame in frames:
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        if signs is None:
+            check_names(frame.columns, where)
+            texts = {
+                name: [text.strip() for text in frame[name].iloc[:SAMPLE] if isinstance(text, str)]
+                for name in frame
+            }
+            signs = find_signs(texts, decimal)
+        yield Table(frame, where, first, signs, file)
+        first += len(frame)
+    if not first:
+        raise ValueError(f"{where} has no rows: give at least one")
 
 
 def frame_chunks(frame: pd.DataFrame, rows: int | None) -> Iterator[pd.DataFrame]:
     """Yield so many rows of a data frame, or all."""
     size = rows or len(frame) or 1
-    for start in range(0, max(len(frame), 1), size):
+    for start in range(0, len(frame), size):
         yield frame.iloc[start : start + size]
-
-
-def number_rows(
-    frames: Iterable[pd.DataFrame], like: Table, decimal: str | None
-) -> Iterator[Table]:
-    """Yield frames as tables, each with its first row."""
-    first, decimals = 0, like.decimals
-    for frame in frames:
-        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-        if not first:
-            check_names(frame.columns, like.where)
-            if not len(frame):
-                raise ValueError(f"{like.where} has no rows: give at least one")
-            if like.csv is None:
-                decimals = find_decimals(frame, decimal)
-        yield replace(like, frame=frame, first=first, decimals=decimals)
-        first += len(frame)
-
-
-def find_decimals(frame: pd.DataFrame, decimal: str | None) -> dict[str, str]:
-    """Return the columns of text in a data frame that have numbers with decimal commas."""
-    found = {}
-    for place, name in enumerate(frame.columns):
-        column = frame.iloc[:SAMPLE, place]
-        if column.dtype.kind not in "biufcmM":
-            texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
-            sign = decimal or find_decimal(texts, doubtful=True)
-            if sign == "," and are_numbers(texts, sign):
-                found[name] = sign
-    return found
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
@@ -168,17 +157,14 @@ def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
         # Otherwise what has been read stays in memory until the last row.
         with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
             names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
-            if not file.metadata.num_rows:
-                raise ValueError(f"{path} has no rows: give at least one")
-            size = rows or file.metadata.num_rows
+            size = rows or file.metadata.num_rows or 1
             begun: list[Any] = []  # a batch ends with a group of rows of the file
             # One thread: each further one would hold memory of its own.
             for batch in file.iter_batches(size, columns=names, use_threads=False):
-                begun.append(batch)
-                if sum(map(len, begun)) >= size:
-                    whole = pyarrow.Table.from_batches(begun)
+                whole = pyarrow.Table.from_batches([*begun, batch])
+                if len(whole) >= size:
                     yield whole.slice(0, size).to_pandas(ignore_metadata=True)
-                    begun = whole.slice(size).to_batches()
+                begun = whole.slice(size if len(whole) >= size else 0).to_batches()
             if begun:
                 yield pyarrow.Table.from_batches(begun).to_pandas(ignore_metadata=True)
     except pyarrow.ArrowException as error:
@@ -189,11 +175,9 @@ def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
 class CsvFile:
     """A CSV file, and how it is written: encoding, separator, decimal signs and names."""
 
-    def __init__(self, path: Path, sep: str | None = None, decimal: str | None = None) -> None:
+    def __init__(self, path: Path, sep: str | None, decimal: str | None) -> None:
         if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n'):
             raise ValueError(f"delimiter is {sep!r}: give one character, such as ';' or '\\t'")
-        if decimal not in (None, ".", ","):
-            raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
         self.path, self.encoding = path, find_encoding(path)
         with path.open(encoding=self.encoding, newline="") as file:
             self.sep = sep or find_separator(list(islice(file, 2 * SAMPLE)))
@@ -210,25 +194,12 @@ class CsvFile:
         if any(len(row) != len(self.names) for row in rows):
             self.check_lengths()
         columns = dict(zip(self.names, zip(*rows, strict=True), strict=True))
-        every = (text for row in rows for text in row)
-        self.decimal = decimal or find_decimal(every, doubtful=True, sep=self.sep) or "."
-        signs = {
-            name: decimal or find_decimal(texts) or self.decimal for name, texts in columns.items()
-        }
-        self.decimals = {name: sign for name, sign in signs.items() if sign == ","}
-        self.commas = (
-            []
-            if decimal
-            else [
-                name
-                for name in self.decimals
-                if are_numbers(columns[name], ",") and any("," in text for text in columns[name])
-            ]
-        )
+        self.signs = find_signs(columns, decimal, self.sep)
+        self.decimal = decimal or ("," if self.signs.commas else ".")
         self.text_names = [
             name
-            for name, texts in columns.items()
-            if signs[name] != self.decimal or not are_numbers(texts, self.decimal)
+            for name, sign in self.signs.by_column.items()
+            if sign != self.decimal or not are_numbers(columns[name], sign)
         ]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
@@ -296,10 +267,29 @@ class CsvFile:
             raise TableProblems(str(self.path), problems)
 
 
-def are_numbers(texts: Sequence[str], decimal: str) -> bool:
-    """Tell whether all fields that are no gaps are numbers, and there are some."""
-    known = [text for text in texts if not is_gap(text)]
-    return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
+def check_file(path: PathLike) -> Path:
+    """Return the path of a file that can be read, or say why it cannot."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file: check the path")
+    try:
+        with path.open("rb"):
+            return path
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
+
+
+def find_encoding(path: Path) -> str:
+    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
+    with path.open("rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    for encoding in ("utf-8-sig", "cp1252"):
+        with suppress(UnicodeDecodeError), path.open(encoding=encoding) as text:
+            while text.read(2**20):
+                pass
+            return encoding
+    return "latin-1"
 
 
 def find_separator(lines: Sequence[str]) -> str:
@@ -323,7 +313,20 @@ def find_separator(lines: Sequence[str]) -> str:
     return max(reversed(SEPARATORS), key=lambda sep: widths[sep])
 
 
-def find_decimal(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
+def find_signs(columns: Mapping[str, Sequence[str]], decimal: str | None, sep: str = ";") -> Signs:
+    """Return the decimal sign of each column, which may be given; else that of all of them."""
+    every = [text for texts in columns.values() for text in texts]
+    whole = find_sign(every, doubtful=True, sep=sep) or "."
+    signs = {name: decimal or find_sign(texts) or whole for name, texts in columns.items()}
+    commas = [
+        name
+        for name, texts in columns.items()
+        if signs[name] == "," and are_numbers(texts, ",") and any("," in text for text in texts)
+    ]
+    return Signs(signs, [] if decimal else commas)
+
+
+def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
     """Return the decimal sign of more fields, empty if none has one.
 
     1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
@@ -337,6 +340,12 @@ def find_decimal(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";"
     doubts[","] *= sep != ","
     counts = sure if sure.total() or not doubtful else doubts
     return "," if counts[","] > counts["."] else "." if counts["."] else ""
+
+
+def are_numbers(texts: Sequence[str], decimal: str) -> bool:
+    """Tell whether all fields that are no gaps are numbers, and there are some."""
+    known = [text for text in texts if not is_gap(text)]
+    return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
 
 
 def check_names(names: Iterable[str], where: str) -> None:
