@@ -20,7 +20,7 @@ from efcml.support import pacing
 
 OPTIONS = {
     "clipped": ["--set", "clip=0.9", "--set", "scaling=frozen"],
-    "subset": ["--decision", "subset", "--budget", "0.4"],
+    "subset": ["--set", "decision=subset", "--budget", "0.4"],
     "labels": ["--budget", "0.4", "--unit", "labels", "--criteria", "novelty,random"],
     "ovr": ["--model", "ovr"],
     "chain": ["--model", "chain", "--set", "order=random", "--seed", "3"],
@@ -256,8 +256,7 @@ BROKEN = {
     "no facts": (lie(lambda facts, arrays: facts.clear() or facts.update(about={})), "damaged"),
     "no model": (lie(lambda facts, arrays: arrays.pop("model")), "damaged (KeyError"),
     "no record": (lie(lambda facts, arrays: arrays.pop("scores")), "damaged (KeyError"),
-    "more rows": (lie(lambda facts, arrays: facts.update(done=21)), "another type or shape"),
-    "objects": (lie(lambda f, arrays: arrays.update(scores=arrays["rules"])), "another type or"),
+    "more rows": (lie(lambda facts, arrays: facts.update(done=21)), "damaged: rows are missing"),
     "events": (lie(lambda f, arrays: arrays.update(events=np.full((1, 3), 9))), "damaged (Index"),
 }
 

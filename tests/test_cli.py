@@ -116,7 +116,7 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
     [
         ("", "required: COMMAND"),
         ("datasets info no-such-set", "there is no data set 'no-such-set'"),
-        ("datasets fetch emotions --base ftp://127.0.0.1/x", "ftp"),
+        ("datasets fetch emotions --base ftp://127.0.0.1/x", "the base address cannot be used"),
         ("reproduce no-such-id", "pa-trends"),
         ("reproduce speed --jobs 0", "jobs must be a number of processes"),
         ("tune x.csv", "which columns of x.csv are labels? Name them with --labels."),
@@ -127,7 +127,6 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ),
         ("tune songs.csv --labels 2 --xml x", "--xml is for an ARFF file, which songs.csv is not"),
         ("study emotions birds --vary beta=0,1 --drop x", "--drop is for a table, which emotions"),
-        ("tune drifting-clusters --rows 0", "--rows is 0: choose at least 1."),
         ("tune drifting-clusters --beta 1,x", "--beta is '1,x': give numbers"),
         ("tune drifting-clusters --jobs 1 --dask x", "not allowed with argument"),
         ("tune songs.csv --labels 2 --out .", "is a folder: give the name of a file"),
@@ -143,9 +142,15 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("predict asking.npz songs.csv", "does not predict tables: give the file of an EFCML"),
         ("predict unnamed.npz few.csv", "has 1 columns, but the model takes 2 features"),
         ("predict model.npz few.csv", "few.csv has no column 'loud, very', which the model needs"),
-        ("predict subset.npz related.csv --known h", "has no label 'h', only 'd, e, f, g'."),
+        (
+            "predict subset.npz related.csv --known h",
+            "'h' is no label, or twice: choose of 'd, e, f, g'.",
+        ),
         ("predict subset.npz related.csv --known d=2", "--known: d is '2': say 0 or 1."),
-        ("predict subset.npz related.csv --known d --known d=1", "'d' is named twice"),
+        (
+            "predict subset.npz related.csv --known d --known d=1",
+            "'d' is no label, or twice: choose of 'e, f, g'.",
+        ),
         ("predict subset.npz rows.csv --known d", "line 2: label 'd' is 'maybe': labels are 0"),
         ("predict subset.npz songs.csv --known d", "has no column 'd': say --known d=0 or 1."),
         ("predict unnamed.npz songs.csv --known label0", "--known needs a model"),
@@ -173,7 +178,7 @@ def test_data_sets_are_listed_with_what_can_be_done(capsys, monkeypatch, tmp_pat
     ds = efcml.datasets.load(lines[-1].split()[0])
     sizes = [str(size) for size in (len(ds), ds.X.shape[1], ds.Y.shape[1])]
     assert lines[-1].split()[1:] == [*sizes, "built", "in"]
-    monkeypatch.setattr(catalog, "find_files", lambda record: None)
+    monkeypatch.setattr(catalog, "find_folder", lambda record: None)
     assert re.search(r"^emotions .* here$", said(["datasets"], capsys)[0], re.M)
 
 
@@ -222,7 +227,7 @@ def test_tune_prints_what_it_found_and_goes_on_from_a_checkpoint(models, tmp_pat
     assert choice["version"] == efcml.__version__ and choice["measure"] == "pa"
 
 
-def test_tune_takes_the_last_rows_of_an_arff_file(models, capsys, monkeypatch):
+def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch):
     given = []
 
     def search(X, Y, **options):
@@ -230,12 +235,12 @@ def test_tune_takes_the_last_rows_of_an_arff_file(models, capsys, monkeypatch):
         raise RuntimeError("vigilance 0.5 failed\non fold 0")
 
     monkeypatch.setattr("efcml.tuning.tune", search)
-    arguments = ["tune", "own.arff", "--xml", "own.xml", "--initial", "16", "--rows", "10", *SMALL]
+    arguments = ["tune", "own.arff", "--xml", "own.xml", "--initial", "16", *SMALL]
     assert refusal(main, arguments, capsys) == "efcml: vigilance 0.5 failed on fold 0\n"
     ((X, Y, folds),) = given
     ds = efcml.datasets.from_arff("own.arff", "own.xml")
-    assert_array_equal(X, ds.X[6:16])
-    assert_array_equal(Y, ds.Y[6:16])
+    assert_array_equal(X, ds.X[:16])
+    assert_array_equal(Y, ds.Y[:16])
     assert folds == 2
 
 

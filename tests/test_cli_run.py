@@ -159,7 +159,7 @@ def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     [
         ("--criteria ambiguity,random --seed 4", "samples", ("ambiguity", "random"), 4, "hamming"),
         ("--unit labels --criteria random", "labels", ("random",), 0, "hamming"),
-        ("--criteria novelty --decision subset", "samples", ("novelty",), 0, "subset"),
+        ("--criteria novelty --set decision=subset", "samples", ("novelty",), 0, "subset"),
     ],
 )
 def test_a_budget_buys_what_the_active_learner_asks(
@@ -238,8 +238,8 @@ def test_settings_of_all_kinds(songs, tmp_path, numbers):
 
 def test_runs_that_differ_have_their_own_folders(capsys):
     for more, name in (
-        ("--decision hamming", "songs-efcml"),
-        ("--model rfwls --decision f1 --budget 0.1", "songs-rfwls-f1-10-samples"),
+        ("", "songs-efcml"),
+        ("--model rfwls --set decision=f1 --budget 0.1", "songs-rfwls-decision=f1-10-samples"),
         ("--budget 0.125 --unit labels", "songs-efcml-12.5-labels"),
         ("--budget 0.5 --criteria random", "songs-efcml-50-samples-random"),
         ("--set vigilance=0.4 --set clip=3", "songs-efcml-vigilance=0.4-clip=3"),
@@ -248,7 +248,7 @@ def test_runs_that_differ_have_their_own_folders(capsys):
         ("--shuffle --seed 3", "songs-efcml-shuffled-seed=3"),
     ):
         options = build_parser().parse_args(["run", *more.split()])
-        assert run.name_run("songs", options, run.read_parameters(options)) == name
+        assert run.name_run("songs", options) == name
 
 
 def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeypatch):
@@ -382,8 +382,7 @@ def test_a_second_interruption_ends_at_once(songs, tmp_path, capsys, monkeypatch
         ("--set qqq=1", "choose one of "),
         ("--set vigilance", "--set is 'vigilance': write NAME=VALUE"),
         ("--out o --model chain --set order=0,0", "order must be None, 'random' or"),
-        ("--decision f1 --set decision=subset", "give one of them"),
-        ("--decision f1 --model ovr", "--model ovr decides each alone"),
+        ("--set decision=f1 --model ovr", "--model ovr decides each alone"),
         ("--budget 1.5", "budget must be a number > 0 and <= 1; got 1.5."),
         ("--budget 0.5 --criteria doubt", "criteria must be one of 'novelty'"),
         ("--unit labels", "--unit needs --budget"),

@@ -103,7 +103,12 @@ COLUMNS = {  # fields, features, their values or which one of several is 1, what
         [(0, 0, 1), (2, 1, 0), (NAN, NAN, NAN), (7, 0, 1)],
         "date (year-month-day), 1 gap, as days since 2024-03-02, day of week",
     ),
-    "hours": ("2.3.2024~12:00 9.3.2024~18:00", MARCH + "g: hour", [(0.5, 12), (7.75, 18)], "%H:%M)"),
+    "hours": (
+        "2.3.2024~12:00 9.3.2024~18:00",
+        MARCH + "g: hour",
+        [(0.5, 12), (7.75, 18)],
+        "%H:%M)",
+    ),
 }
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import time
-from argparse import Namespace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +11,13 @@ from efcml import __version__
 from efcml.cli import shared
 from efcml.rivals.model_list import MODELS
 from efcml.studies import USUAL
+from efcml.support.folders import replacing
 from efcml.support.json_text import to_text
 from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from efcml.studies import Study
     from efcml.support.aliases import Facts
     from efcml.tuning import Grid, TuningResult
@@ -37,9 +38,8 @@ def add_commands(commands: Any) -> None:
 
 def add_tune(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "tune", help="compare values of vigilance, alpha and beta on the initial part"
-    )
+    what = "compare values of vigilance, alpha and beta on the initial part"
+    parser = commands.add_parser("tune", help=what)
     add = parser.add_argument
     shared.add_source(parser)
     shared.add_backend(parser)
@@ -48,7 +48,6 @@ def add_tune(commands: Any) -> None:
     add("--grid", choices=("short", "paper"), default="short", help=what)
     add("--folds", type=int, default=5, metavar="N")
     add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
-    add("--rows", type=int, metavar="N", help="only the last N rows of the initial part")
     for name in SEARCHED:
         what = f"values of {name} (those of the grid if not given)"
         add(f"--{name}", metavar="A,B", help=what)
@@ -62,20 +61,15 @@ def tune(options: Namespace) -> None:
     """Search, print the best points and write all."""
     from efcml.tuning import tune as search
 
-    where = shared.read_backend(options) | {
-        "checkpoint": options.checkpoint,
-        "grid": read_grid(options),
-    }
+    where, grid = shared.read_backend(options), read_grid(options)
+    shared.check_source(options, [options.data])
     shared.check_target(options.out)
     ds = shared.read_source(options, options.data)
-    X, Y = ds.initial
-    if options.rows is not None and options.rows < 1:
-        raise ValueError(f"--rows is {options.rows}: choose at least 1.")
-    X, Y = (rows[-(options.rows or len(X)) :] for rows in (X, Y))
-    result = search(X, Y, folds=options.folds, measure=options.measure, **where)
+    more = {"folds": options.folds, "measure": options.measure, "checkpoint": options.checkpoint}
+    result = search(*ds.initial, grid=grid, **more, **where)
     choice = {
         "dataset": ds.name,
-        "rows": len(X),
+        "rows": ds.n_initial,
         "folds": options.folds,
         "measure": result.measure,
         "points": len(result.table),
@@ -86,9 +80,8 @@ def tune(options: Namespace) -> None:
         "version": __version__,
     }
     if options.out:
-        shared.write_target(
-            options.out, io.StringIO(to_text(choice | {"all": result.rows()}) + "\n")
-        )
+        with replacing(options.out) as file:
+            file.write(f"{to_text(choice | {'all': result.rows()})}\n".encode())
     print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
@@ -140,11 +133,8 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
 
 def add_study(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "study",
-        help="compare variants of a model on data sets in several orders; write table, figures and"
-        " a report",
-    )
+    what = "compare variants of a model on data sets in several orders; write table, figures and"
+    parser = commands.add_parser("study", help=f"{what} a report")
     add = parser.add_argument
     shared.add_source(parser, nargs="+")
     what = f"models: {shared.TITLES} (default: efcml)"
@@ -200,8 +190,7 @@ def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
         if not equals or not values:
             raise ValueError(f"--vary is {text!r}: write NAME=A,B, such as correlation=shift,none.")
         for name in names:
-            first = f"{parameter}={values.partition(',')[0]}"
-            shared.read_setting(first, shared.parameter_names(name))
+            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
         if parameter in varied:
             raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
         varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
@@ -224,24 +213,14 @@ def make_study(
             shared.check_parameters(model.get_params())
             words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
             models[words] = Variant(model, learn=MODELS[name].learn)
-    data = read_all(options)
-    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
-
-
-def read_all(options: Namespace) -> list[Any]:
-    """Return the data sets; a name stays one, so that a built-in stream is made anew."""
-    files = [one for one in options.data if Path(one).suffix.lower() in (*shared.TABLES, ".arff")]
-    if not files:  # then what is said of files is refused
-        shared.read_source(options, options.data[0])
-    of_files = vars(options) | dict.fromkeys((*shared.OF_TABLES, "xml"))
-    return [
+    shared.check_source(options, options.data)
+    data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
-        if name in files
+        if Path(name).suffix.lower() in (*shared.TABLES, ".arff") or options.initial is not None
         else name
-        if options.initial is None
-        else shared.read_source(Namespace(**of_files), name)
         for name in options.data
     ]
+    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
 
 
 # -- reproduce ------------------------------------------------------------------------------
@@ -249,10 +228,8 @@ def read_all(options: Namespace) -> list[Any]:
 
 def add_reproduce(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the experiments of the paper; write records, tables, figures and verdicts",
-    )
+    what = "run the experiments of the paper; write records, tables, figures and verdicts"
+    parser = commands.add_parser("reproduce", help=what)
     add = parser.add_argument
     what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
     add("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
@@ -314,17 +291,17 @@ def list_names(options: Namespace) -> None:
 
     rows = []
     for name in datasets.available():
-        record = CATALOG.get(name)
-        if record is None:
+        if name in CATALOG:
+            record = CATALOG[name]
+            sizes, where = (record.n, record.p, record.K), "here"
+            try:
+                find_folder(record)
+            except datasets.DatasetNotFound:
+                where = record.how_to_get.split(":")[0]
+        else:
             ds = datasets.load(name)  # made in milliseconds
-            rows.append([name, len(ds), ds.X.shape[1], ds.Y.shape[1], "built in"])
-            continue
-        try:
-            find_folder(record)
-            where = "here"
-        except datasets.DatasetNotFound:
-            where = record.how_to_get.split(":")[0]
-        rows.append([name, record.n, record.p, record.K, where])
+            sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
+        rows.append([name, *sizes, where])
     print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
 
 
@@ -359,8 +336,6 @@ def show_info(options: Namespace) -> None:
         print(to_text(facts | {"label shares": shares}))
         return
     print("\n".join(f"{name:20}{value}" for name, value in facts.items()))
-    print("\nlabels by share:")
-    rows = [
-        [name, f"{shares[name]:.3f}"] for name in sorted(shares, key=lambda name: -shares[name])
-    ]
-    print("\n".join("  " + line for line in format_table(["label", "share"], rows)))
+    often = sorted(shares.items(), key=lambda share: -share[1])
+    rows = [[f"  {name}", f"{share:.3f}"] for name, share in often]
+    print("\n".join(["", *format_table(["labels by share", ""], rows)]))

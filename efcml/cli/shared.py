@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from efcml.rivals.model_list import MODELS
 from efcml.support.checks import check_backend
-from efcml.support.folders import make_folder, whole_files
+from efcml.support.folders import make_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -46,16 +45,22 @@ def add_source(parser: ArgumentParser, **how_many: Any) -> None:
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
 
+def check_source(options: Namespace, sources: Sequence[str]) -> None:
+    """Refuse options about files of a kind that none of the sources is."""
+    kinds = {Path(source).suffix.lower() for source in sources}
+    for name in (*OF_TABLES, "xml"):
+        if getattr(options, name) and not kinds & {*([".arff"] if name == "xml" else TABLES)}:
+            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
+            which = f"{', '.join(sources)} {'is' if len(sources) == 1 else 'are'} not"
+            raise ValueError(f"--{option} is for {files}, which {which}: leave it out.")
+
+
 def read_source(options: Namespace, data: str) -> Dataset:
     """Return the data set or file of this name, read as the arguments say."""
     from efcml import datasets  # not above: numpy takes longer to import than help to print
 
     kind = Path(data).suffix.lower()
-    given = {name: value for name in (*OF_TABLES, "xml") if (value := getattr(options, name))}
-    for name in given:
-        if kind not in ((".arff",) if name == "xml" else TABLES):
-            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
-            raise ValueError(f"--{option} is for {files}, which {data} is not: leave it out.")
+    given = {name: value for name in OF_TABLES if (value := getattr(options, name))}
     initial = {} if options.initial is None else {"n_initial": options.initial}
     if kind == ".arff":
         if not options.xml:
@@ -81,14 +86,23 @@ def read_source(options: Namespace, data: str) -> Dataset:
 
 def add_set(parser: ArgumentParser, *, of: str) -> None:
     """Add the argument that sets parameters."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help=f"a parameter of {of}, such as vigilance=0.4; may be repeated",
-    )
+    what = f"a parameter of {of}, such as vigilance=0.4; may be repeated"
+    more: Any = {"action": "append", "default": [], "dest": "settings"}
+    parser.add_argument("--set", metavar="NAME=VALUE", help=what, **more)
+
+
+def read_settings(options: Namespace, model: str) -> dict[str, Any]:
+    """Return the parameters that ``--set`` gives a model; wrong ones are refused."""
+    given = dict(read_setting(text, parameter_names(model)) for text in options.settings)
+    check_parameters(given)
+    return given
+
+
+def check_parameters(given: dict[str, Any]) -> None:
+    """Refuse values that are out of range or do not go together."""
+    from efcml.model.params import Params
+
+    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
 
 
 def parameter_names(model: str) -> list[str]:
@@ -96,11 +110,6 @@ def parameter_names(model: str) -> list[str]:
     from efcml.model.params import Params
 
     return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
-
-
-def read_settings(options: Namespace, model: str) -> dict[str, Any]:
-    """Return the parameters that ``--set`` gives a model."""
-    return dict(read_setting(text, parameter_names(model)) for text in options.settings)
 
 
 def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
@@ -133,13 +142,6 @@ def read_value(text: str) -> Any:
     return text
 
 
-def check_parameters(given: dict[str, Any]) -> None:
-    """Refuse values that are out of range or do not go together."""
-    from efcml.model.params import Params
-
-    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
-
-
 # -- where work runs, and where its results go ----------------------------------------------
 
 
@@ -163,10 +165,3 @@ def check_target(path: Path | None) -> None:
         if path.is_dir():
             raise ValueError(f"{path} is a folder: give the name of a file.")
         make_folder(path.parent)
-
-
-def write_target(path: Path, content: TextIO) -> None:
-    """Write what another file holds, as a whole or not at all."""
-    with whole_files(path.parent) as place:
-        with (place / path.name).open("w", encoding="utf-8", newline="") as file:
-            shutil.copyfileobj(content, file)
