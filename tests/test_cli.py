@@ -451,7 +451,7 @@ def test_tabs_decimal_commas_and_words_of_labels_on_the_command_line(tmp_path, c
     Path("a.tsv").write_text(text)
     given = ["run", "a.tsv", "--labels", "happy", *QUICK, "--out", "o", "--initial", "20"]
     given.append("--no-figures")
-    assert "line 2: label 'happy' is 'schlecht' and 1 other" in refusal(main, given, capsys)
+    assert "line 2: label 'happy' is 'schlecht' (and 1 other" in refusal(main, given, capsys)
     _, notes = said([*given, "--yes", "gut"], capsys)
     assert "efcml: note: decimal commas in 'tempo': say decimal='.' if that is wrong" in notes
     out, _ = said(["predict", "o/model.npz", "a.tsv"], capsys)

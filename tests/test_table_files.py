@@ -106,8 +106,8 @@ def test_delimiters_are_given_or_found(write, delimiter, ending):
         ([], "name each label column once, at least one, but not all columns"),
         (["calm", "calm"], "name each label column once"),
         ("tempo,loud,happy,calm", "but not all columns"),
-        (0, "has 4 columns, of which the last 0 cannot be labels: choose a number from 1 to 3"),
-        (4, "of which the last 4 cannot be labels"),
+        (0, "the last 0 columns cannot be labels: choose a number from 1 to 3"),
+        (4, "the last 4 columns cannot be labels"),
     ],
 )
 def test_labels_are_named_or_counted(write, wanted, expected):
@@ -156,7 +156,7 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' and 1 other thing else"),
+        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' (and 1 other thing else"),
         ({"x": [1, 2], "y": [1j, 2]}, "row 0: label 'y' is '1j'"),
         ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
         ({"x": [], "y": []}, "the frame has no rows: give at least one"),
@@ -268,7 +268,7 @@ TALL += "\n" * 20 + TALL.split("\n")[-2] + ",7\n"
     ("text", "where", "words"),
     [
         ("", "", "the file is empty: give one with a header row"),
-        ("x\n1\n", "", "only one column: separate columns by commas, semicolons, tabs"),
+        ("x\n1\n", "", "only one column: give more, or say what separates them"),
         ("1,0\n2,1\n", ", line 1", "numbers instead of names: put a header row"),
         ("x,y\n\n", "", "no rows after the header"),
         ("\nx,x,y\n1,2,0\n", ", line 2", "two columns are called 'x': rename one"),
@@ -359,7 +359,7 @@ def test_labels_of_many_words(write, words, yes, known):
     ds = datasets.from_csv(path, "y", yes=yes)
     assert_array_equal(ds.Y[:, 0], known)
     if yes:
-        assert "label 'y' is 'good' and 1 other thing else" in refused(datasets.from_csv, path, "y")
+        assert "label 'y' is 'good' (and 1 other thing else" in refused(datasets.from_csv, path, "y")
         X, Y = ds.table.encode_with_labels(path)
         assert_array_equal(np.c_[X, Y], np.c_[ds.X, ds.Y])
 

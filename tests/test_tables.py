@@ -146,7 +146,7 @@ def test_a_few_words_among_many_numbers_or_dates_are_mistakes(read):
     dates = [f"{day}.4.2024" for day in range(11, 31)]
     assert "line 22: 'soon' in column 'd' is no date" in refused(read, {"d": [*dates, "soon"]})
     message = refused(read, {"d": ["1.4.2024", "2.4.2024", "soon"] * 5}, date="d")
-    assert "line 4: 'soon' in column 'd' is no date (%d.%m.%Y) here and in 4 other" in message
+    assert "line 4: 'soon' in column 'd' is no date (%d.%m.%Y): replace it" in message
 
 
 DATES = {
@@ -222,7 +222,7 @@ def test_all_problems_are_told_at_once(tmp_path, capsys):
     told = [
         f"{path}: 4 things to correct",
         f"line 4: label 'y' is '2': {labels}",
-        f"line 2: label 'z' is 'rock' and 2 other things elsewhere: {labels}",
+        f"line 2: label 'z' is 'rock' (and 2 other things elsewhere): {labels}",
         "line 3: 'oops' in column 'x' is no number: replace it, drop the column or take it as a"
         " category",
         "line 4: '3.1.2024' in column 'when' is no date (year-month-day): replace it, drop the"

@@ -113,7 +113,7 @@ def from_csv(
         encoder.feature_names,
         labels,
         description,
-        table=None if encoder.is_plain and not np.isnan(X).any() else encoder,
+        table=encoder if encoder.special or np.isnan(X).any() else None,
         notes=(*first.notes, *notes_on_labels(labels, Y)),
     )
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 LABEL = "label"
 OTHER, MISSING = "other", "missing"  # values of a category
-DAYS, MONTH, HOUR = PARTS = "days", "month", "hour"  # of a date
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 DROP = "drop"  # said of a column by a person
 MOST_VALUES = 12  # of a category; all others are one value more
@@ -45,28 +44,27 @@ class Column:
     yes: str = ""  # the word for 1 of a label, if a person has said it: all others are 0
     empty_is_no: bool = False  # for a label that is ticked or not
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self.said}"
-
     def encode(self, fields: Fields) -> Floats:
         """Return numbers for every row, NaN where nothing is known or a field is wrong."""
         if self.kind == NUMBER:
             return fields.numbers[:, None]
         if self.kind in (FLAG, LABEL):
             return fields.map(self._read_flag)[:, None]
+        numbers: list[Floats] = [np.empty((len(fields), 0))]
         if self.kind == DATE:
             moments = fields.moments(self.how)
             parts = date_parts(moments, self.start)
+            numbers += [parts[part] for part in self.parts]
             found = np.asarray(moments.day_of_week, dtype=float)
-            numbers, codes = [parts[part] for part in self.parts], map(WEEKDAYS.index, self.values)
+            codes = [WEEKDAYS.index(day) for day in self.values]
         else:
-            places = {value: place for place, value in enumerate(self.values)}
+            codes = list(range(len(self.values)))
+            places = dict(zip(self.values, codes, strict=True))
             other = places.get(OTHER, -1)  # without one, a new word is none of the known values
             found = fields.map(lambda word: places.get(word, other))
             found[fields.missing] = places.get(MISSING, math.nan)
-            numbers, codes = [np.empty((len(found), 0))], range(len(self.values))
-        flags = found[:, None] == np.array([*codes])
-        return np.column_stack([*numbers, np.where(np.isnan(found)[:, None], np.nan, flags)])
+        flags = np.where(np.isnan(found)[:, None], np.nan, found[:, None] == np.array(codes))
+        return np.column_stack([*numbers, flags])
 
     def _read_flag(self, word: str) -> float:
         if not word:
@@ -75,20 +73,8 @@ class Column:
             return float(word.casefold() == self.yes.casefold())
         return FLAGS.get(word.casefold(), math.nan)
 
-    def find_wrong(self, fields: Fields, encoded: Floats) -> list[int]:
-        """Return the rows of fields that are neither missing nor of this kind."""
-        if self.kind == CATEGORY:
-            return []
-        return np.flatnonzero(~np.isfinite(encoded[:, 0]) & ~fields.missing).tolist()
 
-    def refuses(self, fields: Fields) -> str:
-        """Return what a field is that is wrong."""
-        if self.kind == NUMBER:
-            return "no number" if fields.decimal == "." else "no number with a decimal comma"
-        return "neither yes nor no" if self.kind == FLAG else f"no date ({self.how})"
-
-
-def find_label(name: str, fields: Fields, yes: str = "") -> Column:
+def find_label(name: str, fields: Fields, yes: str) -> Column:
     """Return how the label column of the training rows is read."""
     words = {word.casefold() for word in fields.counts}
     if yes and (yes.casefold() in words or not words <= {*FLAGS}):
@@ -98,47 +84,41 @@ def find_label(name: str, fields: Fields, yes: str = "") -> Column:
     return Column(name, LABEL, LABEL)
 
 
-def find_column(name: str, fields: Fields, learned: Fields, said: str = "") -> Column:
+def find_column(name: str, fields: Fields, learned: Fields, said: str) -> Column:
     """Return what a column is, as the first rows say; values are those of rows to learn from.
 
     A person may have said what it is: "drop", "category", "date" or the format of a date.
     """
     if said == DROP:
         return Column(name, LEFT_OUT, "left out as you say")
-    n_known = int((~fields.missing).sum())
+    gaps = int(fields.missing.sum())
+    n_known = len(fields) - gaps
+    note = f", {gaps} gap{'s' * (gaps > 1)}" if gaps else ""
     if not n_known:
         return Column(name, LEFT_OUT, "left out, it is empty")
     if said == CATEGORY or fields.categories is not None:
         return category_column(name, fields, learned)
     if said or fields.are_moments:
-        return date_column(name, fields, learned, said if "%" in said else "")
+        return date_column(name, fields, learned, said if "%" in said else "", note)
     if fields.are_numbers:
-        return Column(name, NUMBER, with_gaps(NUMBER, fields), (name,))
+        return Column(name, NUMBER, NUMBER + note, (name,))
     words = fields.counts
     if {word.casefold() for word in words} in [set(pair) for pair in YES_NO[1:]]:
-        return Column(name, FLAG, with_gaps(FLAG, fields), (name,))
-    if holds_numbers(fields, n_known):
-        return Column(name, NUMBER, with_gaps(NUMBER, fields) + thousands(fields), (name,))
-    if len(words) == 1 and n_known == len(fields):
+        return Column(name, FLAG, FLAG + note, (name,))
+    n_numbers = int((~np.isnan(fields.numbers)).sum())
+    # Among a few words that come again and again others are words, too, elsewhere mistakes.
+    again = len(words) <= min(MOST_VALUES, len(fields) // ROWS_PER_VALUE)
+    if n_numbers >= (n_known if again else MOSTLY * n_known):
+        return Column(name, NUMBER, NUMBER + note + thousands(fields), (name,))
+    if len(words) == 1 and not gaps:
         return Column(name, LEFT_OUT, f"left out, it is always {short(next(iter(words)))}")
     if find_date_formats([*words]):
-        return date_column(name, fields, learned)
-    total = words.total()
-    if len(words) == total > 1 or len(words) > max(MOST_VALUES, len(fields) // 2):
-        how_many = "all" if len(words) == total else f"{len(words)} of {total}"
+        return date_column(name, fields, learned, "", note)
+    if len(words) == n_known > 1 or len(words) > max(MOST_VALUES, len(fields) // 2):
+        how_many = "all" if len(words) == n_known else f"{len(words)} of {n_known}"
         why = f"left out as a name or free text: {how_many} are different"
         return Column(name, LEFT_OUT, why)
     return category_column(name, fields, learned)
-
-
-def holds_numbers(fields: Fields, n_known: int) -> bool:
-    """Tell whether all fields are numbers, or so many that the others are mistakes.
-
-    Among a few words that come again and again others are words, too.
-    """
-    n_numbers = int((~np.isnan(fields.numbers)).sum())
-    again = len(fields.counts) <= min(MOST_VALUES, len(fields) // ROWS_PER_VALUE)
-    return n_numbers >= (n_known if again else MOSTLY * n_known)
 
 
 def number_column(name: str) -> Column:
@@ -166,59 +146,42 @@ def category_column(name: str, fields: Fields, learned: Fields) -> Column:
     others = [word for word in fields.counts if math.isnan(to_number(word))]
     if 0 < len(others) < len(fields.counts):
         said += f" (not numbers, as {short(others[0])} is none)"
-    features = tuple(f"{name}={value}" for value in values)
-    return Column(name, CATEGORY, said, features, tuple(values))
+    return Column(name, CATEGORY, said, tuple(f"{name}={one}" for one in values), tuple(values))
 
 
-def date_column(name: str, fields: Fields, learned: Fields, said: str = "") -> Column:
+def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str) -> Column:
     """Return a date, of which those parts become features that vary."""
     hows = [ISO] if fields.are_moments else [said] if said else []
     hows = hows or find_date_formats([*fields.counts], 0.1) or [ISO]
     moments = fields.moments(hows[0])
     if not moments.notna().any():
-        raise ValueError(
-            f"has no date of {said or 'a known format'}: name another column or format"
-        )
-    if moments.nunique() == 1 and not fields.missing.any():
+        raise ValueError(f"has no date of {said or 'a known format'}: name another one")
+    if moments.nunique() == 1 and moments.notna().all():
         return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
     first = learned.moments(hows[0])
     start = (first if first.notna().any() else moments).min().strftime("%Y-%m-%d")
     parts = date_parts(moments, start)
-    varying = tuple(p for p, v in parts.items() if p == DAYS or np.nanmin(v) < np.nanmax(v))
+    varying = tuple(p for p, v in parts.items() if p == "days" or np.nanmin(v) < np.nanmax(v))
     days = sorted({*moments.day_of_week[moments.notna()].astype(int)})
     weekdays = tuple(WEEKDAYS[day] for day in days) if len(days) > 1 else ()
-    titles = [f"days since {start}" if part == DAYS else part for part in varying]
     doubt = ""
-    if len(hows) > 1 and hows[0].startswith("%d/%m") and hows[1].startswith("%m/%d"):
+    if [how[:5] for how in hows[:2]] == ["%d/%m", "%m/%d"]:
         both = (fields.moments(hows[1]).notna() == moments.notna()).all()
         doubt = f" rather than {hows[1]}: say the format if that is wrong" if both else ""
+    titles = [f"days since {start}" if part == "days" else part for part in varying]
     became = ", ".join([*titles, *["day of week"][: len(weekdays)]])
-    return Column(
-        name,
-        DATE,
-        f"{with_gaps(f'date ({hows[0]}{doubt})', fields)}, as {became}",
-        features=tuple(
-            f"{name}: {title}" for title in [*titles, *(f"day of week={day}" for day in weekdays)]
-        ),
-        values=weekdays,
-        parts=varying,
-        how=hows[0],
-        start=start,
-    )
+    told = f"date ({hows[0]}{doubt}){note}, as {became}"
+    titles += [f"day of week={day}" for day in weekdays]
+    features = tuple(f"{name}: {title}" for title in titles)
+    return Column(name, DATE, told, features, weekdays, varying, hows[0], start)
 
 
 def date_parts(moments: pd.DatetimeIndex, start: str) -> dict[str, Floats]:
     """Return days since a first one, month and hour."""
     days = (moments - pd.Timestamp(start)) / pd.Timedelta(days=1)
     hours = moments.hour + moments.minute / 60 + moments.second / 3600
-    values = dict(zip(PARTS, (days, moments.month, hours), strict=True))
-    return {part: np.asarray(value, dtype=float) for part, value in values.items()}
-
-
-def with_gaps(note: str, fields: Fields) -> str:
-    """Return a note with the number of gaps."""
-    gaps = int(fields.missing.sum())
-    return f"{note}, {gaps} gap{'s' * (gaps > 1)}" if gaps else note
+    parts = {"days": days, "month": moments.month, "hour": hours}
+    return {part: np.asarray(values, dtype=float) for part, values in parts.items()}
 
 
 def thousands(fields: Fields) -> str:

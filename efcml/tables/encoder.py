@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from efcml.tables.columns import (
+    CATEGORY,
+    FLAG,
     LABEL,
     LEFT_OUT,
     NUMBER,
@@ -75,14 +77,12 @@ class TableEncoder:
     def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
         """Return how the categories of a frame of features are read; None if it has none."""
         columns = []
-        for place, given in enumerate(frame.columns):
-            name, seen = str(given), Fields(frame.iloc[:, place])
+        for place, name in enumerate(map(str, frame.columns)):
+            seen = Fields(frame.iloc[:, place])
             if seen.categories == []:
                 raise ValueError(f"column {name} is a category without any value: drop it.")
-            is_category = seen.categories is not None
-            columns.append(
-                category_column(name, seen, seen) if is_category else number_column(name)
-            )
+            is_number = seen.categories is None
+            columns.append(number_column(name) if is_number else category_column(name, seen, seen))
         return cls(tuple(columns)) if any(column.values for column in columns) else None
 
     @property
@@ -96,27 +96,24 @@ class TableEncoder:
         return tuple(name for column in self.used for name in column.features)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it says no more than that every column is a number and every label 0 or 1."""
-        every = (*self.columns, *self.labels)
-        return all(column.said in (NUMBER, LABEL) for column in every)
-
-    @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Features that are the values of one thing, by its name, as `name_columns` takes them."""
-        flags = {one: one.features[-len(one.values) :] for one in self.used if one.values}
-        return {
-            names[0].removesuffix(f"={column.values[0]}"): names for column, names in flags.items()
-        }
+        flags = [
+            (one.values[0], one.features[-len(one.values) :]) for one in self.used if one.values
+        ]
+        return {names[0].removesuffix(f"={value}"): names for value, names in flags}
+
+    @property
+    def special(self) -> list[Column]:
+        """The columns that are more than a number and the labels that are more than 0 and 1."""
+        return [one for one in (*self.columns, *self.labels) if one.said not in (NUMBER, LABEL)]
 
     @property
     def lines(self) -> list[str]:
         """What became of each column; numbers without gaps share a line."""
-        plain = [column.name for column in self.columns if column.said == NUMBER]
-        told = [
-            str(one) for one in (*self.columns, *self.labels) if one.said not in (NUMBER, LABEL)
-        ]
-        return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+        plain = ", ".join(column.name for column in self.columns if column.said == NUMBER)
+        told = [f"{column.name}: {column.said}" for column in self.special]
+        return [*told, *([f"{plain}: {NUMBER}"] if plain else [])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -149,21 +146,15 @@ class TableEncoder:
         none = isinstance(labels, Sequence) and not labels
         names = [] if none else find_labels(rows.names, labels, rows.where)
         columns = [known.get(name, Column(name, LABEL, LABEL)) for name in names]
-        Y, X = np.split(self._encode(rows, (*columns, *self.used)), [len(names)], axis=1)
+        both = self._encode(rows, (*columns, *self.used))
         if isinstance(table, pd.DataFrame):
-            X, Y = (
-                pd.DataFrame(values, index=table.index, columns=list(which))
-                for values, which in ((X, self.feature_names), (Y, names))
-            )
-            return X, Y
+            frame = pd.DataFrame(both, index=table.index, columns=[*names, *self.feature_names])
+            return frame.iloc[:, len(names) :], frame.iloc[:, : len(names)]
+        Y, X = np.split(both, [len(names)], axis=1)
         return np.ascontiguousarray(X), np.ascontiguousarray(Y)
 
     def _encode(
-        self,
-        table: Table,
-        columns: Sequence[Column],
-        problems: Sequence[str] = (),
-        otherwise: str = "",
+        self, table: Table, columns: Sequence[Column], told: Sequence[str] = (), otherwise: str = ""
     ) -> Floats:
         """Return the numbers of some columns, or these problems and all others."""
         absent = [column.name for column in columns if column.name not in table.names]
@@ -172,27 +163,25 @@ class TableEncoder:
                 f"{table.where} has no column {in_words(absent)}, which the model needs; its"
                 f" columns are {in_words(table.names)}"
             )
-        blocks, problems = [np.empty((len(table), 0))], list(problems)
+        blocks, problems = [np.empty((len(table), 0))], list(told)
         for column in columns:
             seen = table.fields(column.name)
             blocks.append(column.encode(seen))
-            rows = column.find_wrong(seen, blocks[-1])
-            if not rows:
+            if column.kind == CATEGORY:
                 continue
-            place, text = table.place(rows[0]), short(seen.text(rows[0]))
+            rows = np.flatnonzero(~np.isfinite(blocks[-1][:, 0]) & ~seen.missing)
+            if not len(rows):
+                continue
+            text, n = short(seen.text(rows[0])), len({seen.text(row) for row in rows}) - 1
+            more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
             if column.kind == LABEL:
-                n = len({seen.text(row) for row in rows}) - 1
-                more = f" and {n} other thing{'s' * (n > 1)} elsewhere" if n else ""
-                problems.append(
-                    f"{place}: label {short(column.name)} is {text}{more}: {LABELS_ARE}"
-                )
+                problem = f"label {short(column.name)} is {text}{more}: {LABELS_ARE}"
             else:
-                n = len(rows) - 1
-                more = f" here and in {n} other row{'s' * (n > 1)}" if n else ""
-                problems.append(
-                    f"{place}: {text} in column {short(column.name)} is {column.refuses(seen)}"
-                    f"{more}: replace it{otherwise}"
-                )
+                kinds = {NUMBER: "no number", FLAG: "neither yes nor no"}
+                kind = kinds.get(column.kind, f"no date ({column.how})")
+                problem = f"{text} in column {short(column.name)} is {kind}{more}: replace it"
+                problem += otherwise
+            problems.append(f"{table.place(rows[0])}: {problem}")
         if problems:
             raise TableProblems(table.where, problems)
         return np.hstack(blocks)
@@ -225,25 +214,18 @@ class TableEncoder:
 def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: str) -> list[str]:
     """Return the names of the label columns, which may be one text with commas, or a number."""
     if len(names) < 2:
-        raise ValueError(
-            f"{where}: only one column: separate columns by commas, semicolons, tabs or bars, or"
-            " say the delimiter"
-        )
+        raise ValueError(f"{where}: only one column: give more, or say what separates them")
     if not isinstance(labels, Sequence):
         count = operator.index(labels)
         if not 0 < count < len(names):
-            raise ValueError(
-                f"{where} has {len(names)} columns, of which the last {count} cannot be labels:"
-                f" choose a number from 1 to {len(names) - 1}"
-            )
+            most = f"choose a number from 1 to {len(names) - 1}"
+            raise ValueError(f"{where}: the last {count} columns cannot be labels: {most}")
         return list(names[-count:])
     wanted = listed_columns(names, labels)
-    absent = [name for name in wanted if name not in names]
+    absent = ", ".join(short(name) for name in wanted if name not in names)
     if absent:
-        raise ValueError(
-            f"{where} has no column {', '.join(map(short, absent))}: choose the labels among"
-            f" {in_words(names)}"
-        )
+        known = f"choose the labels among {in_words(names)}"
+        raise ValueError(f"{where} has no column {absent}: {known}")
     if not 0 < len(set(wanted)) == len(wanted) < len(names):
         raise ValueError(f"{where}: name each label column once, at least one, but not all columns")
     return wanted
@@ -263,14 +245,13 @@ def choose_kinds(table: Table, labels: Sequence[str], **said: Any) -> dict[str, 
     for kind, columns in said.items():
         if not isinstance(columns, Mapping):
             listed = listed_columns(table.names, columns)
-            cut = {one: kind == "date" and one not in table.names for one in listed}
-            columns = dict(one.partition("=")[::2] if cut[one] else (one, "") for one in listed)
+            columns = dict(
+                (one, "") if one in table.names else one.partition("=")[::2] for one in listed
+            )
         for name, how in columns.items():
-            if name not in table.names or name in labels or name in kinds:
-                features = [one for one in table.names if one not in {*labels, *kinds}]
-                raise ValueError(
-                    f"{table.where}: {short(name)} cannot be taken as {kind}: choose among the"
-                    f" columns {in_words(features)}, each once"
-                )
+            features = [one for one in table.names if one not in {*labels, *kinds}]
+            if name not in features:
+                known = f"choose among the columns {in_words(features)}, each once"
+                raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
             kinds[name] = how or kind
     return kinds
