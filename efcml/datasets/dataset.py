@@ -47,12 +47,8 @@ class Dataset:
 
     Examples
     --------
-    >>> tiny = Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
-    >>> tiny
+    >>> Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
     Dataset('tiny': 2 rows (1 initial + 1 stream), 1 feature, 2 labels)
-    >>> X, Y = tiny.stream
-    >>> Y
-    array([[1., 1.]])
     """
 
     name: str
@@ -75,13 +71,11 @@ class Dataset:
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
         for row, j in np.argwhere(np.isinf(X))[:1]:
-            raise ValueError(
-                f"X[{row}, {j}] is {X[row, j]}: features are finite, or NaN where missing"
-            )
+            why = "features are finite, or NaN where missing"
+            raise ValueError(f"X[{row}, {j}] is {X[row, j]}: {why}")
         for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-            raise ValueError(
-                f"Y[{row}, {k}] is {Y[row, k]:g}: labels are 0, 1, or NaN where unknown"
-            )
+            why = "labels are 0, 1, or NaN where unknown"
+            raise ValueError(f"Y[{row}, {k}] is {Y[row, k]:g}: {why}")
         kept = {
             "X": X,
             "Y": Y,
@@ -104,10 +98,7 @@ class Dataset:
         return self.X[self.n_initial :], self.Y[self.n_initial :]
 
     def frames(self) -> tuple[tuple[DataFrame, DataFrame], tuple[DataFrame, DataFrame]]:
-        """Return both parts as data frames: ``(X, Y)`` of the initial part, ``(X, Y)`` of the rest.
-
-        A model that is fitted with them knows the names of its features and labels.
-        """
+        """Return ``(X, Y)`` of the initial part and of the rest as data frames, with names."""
         import pandas
 
         X = pandas.DataFrame(self.X, columns=self.feature_names)
@@ -197,17 +188,13 @@ def _as_matrix(values: Any, what: str) -> Floats:
     """Return a float64 table in C order, or say what is wrong with it; labels may be sparse."""
     values = densify(values) if what == "Y" else values
     if hasattr(values, "toarray"):
-        raise ValueError(
-            f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()"
-        )
+        raise ValueError(f"{what} is a sparse matrix: give a dense one, such as {what}.toarray()")
     try:
         matrix = np.ascontiguousarray(fill_mask(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is no table of numbers: encode text as numbers first") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(
-            f"{what} has shape {matrix.shape}: give a table with at least one row and one column"
-        )
+        raise ValueError(f"{what} has shape {matrix.shape}: give at least one row and one column")
     return matrix
 
 

@@ -96,20 +96,11 @@ def available() -> tuple[str, ...]:
 
 
 def load(name: str, **options: Any) -> Dataset:
-    """Load a data set by name.
+    """Load a data set by name, one of `available()`.
 
-    Parameters
-    ----------
-    name : str
-        One of `available()`.
-    **options
-        `n_initial` sets the number of initial rows of any set. A built-in stream also takes
-        the parameters of `efcml.datasets.streams.make_stream`, such as `n` and `seed`.
-
-    Raises
-    ------
-    DatasetNotFound
-        If the files of a published set are nowhere; the message says how to get them.
+    ``n_initial`` sets the number of initial rows of any set. A built-in stream also takes the
+    parameters of `efcml.datasets.streams.make_stream`, such as ``n`` and ``seed``. If the files of
+    a published set are nowhere, `DatasetNotFound` says how to get them.
     """
     known = find_name(name)
     if known in GENERATORS:
@@ -117,9 +108,8 @@ def load(name: str, **options: Any) -> Dataset:
     record = CATALOG[known]
     n_initial = options.pop("n_initial", record.n_initial)
     if options:
-        raise TypeError(
-            f"{known} has no option {', '.join(options)}: only n_initial can be set for it"
-        )
+        names = ", ".join(options)
+        raise TypeError(f"{known} has no option {names}: only n_initial can be set for it")
     folder = find_folder(record)
     check_files(record, folder)
     first, *others = (folder / file for file in record.files)
@@ -158,9 +148,8 @@ def searched_folders() -> list[Path]:
     folders = [*([Path(given).expanduser()] if given else []), cache_folder()]
     before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    return folders + [
-        one for one in (before, beside_checkout) if one.is_dir() and one not in folders
-    ]
+    others = [one for one in (before, beside_checkout) if one.is_dir() and one not in folders]
+    return [*folders, *others]
 
 
 def find_folder(record: Published) -> Path:
@@ -206,9 +195,8 @@ def read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
     except (OSError, KeyError, ValueError, BadZipFile):
         raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
     if (len(X), len(Y), n_train) != (record.n, record.n, record.n_initial):
-        raise ValueError(
-            f"{path} has {len(X)} rows, {n_train} of them for training: {record.how_to_get}"
-        )
+        rows = f"{len(X)} rows, {n_train} of them for training"
+        raise ValueError(f"{path} has {rows}: {record.how_to_get}")
     features = [f"Att{i}" for i in range(1, record.p + 1)]
     return X, Y, features, [f"Class{i}" for i in range(1, record.K + 1)]
 
@@ -225,22 +213,12 @@ def fetch(
 ) -> Path:
     """Download a published data set, unless its files are there already; return their folder.
 
-    The files come from the repository of the MULAN project. Each one is checked against its
-    sha256 and appears under its name only when it is right; a file that is there and differs is
-    replaced then. `FetchError` says in one line what failed and what to do.
-
-    Parameters
-    ----------
-    name : str
-        One of the published sets of `available()`. For mediamill the error says how to get it.
-    base : str, optional
-        The http or https address of a copy of the repository, below which the folder `data` lies.
-        If not given, the environment variable EFCML_MULAN, else the MULAN project on GitHub.
-    folder : str or path, optional
-        Where to put the files. `load` searches it if the environment variable EFCML_DATA names
-        it. If not given, the user's cache folder, and nothing is done if `load` finds the set.
-    progress : bool, optional
-        Whether to show a progress bar; if not given, where a person can see it.
+    The files come from the repository of the MULAN project, or from a copy of it at the address
+    ``base`` (if not given, the environment variable EFCML_MULAN). Each is checked against its
+    sha256 and appears under its name only when it is right; one that differs is replaced. They go
+    to ``folder``, which `load` searches if EFCML_DATA names it, else to the user's cache folder.
+    ``progress`` says whether to show a bar; None shows it where a person can see it. `FetchError`
+    says in one line what failed and what to do.
     """
     known = find_name(name)
     if known in GENERATORS:

@@ -77,8 +77,8 @@ def from_csv(
     array([[ 1.,  0.],
            [nan,  1.]])
     """
-    if not hasattr(path, "iloc") and not Path(path).is_file():  # said before pandas is loaded
-        raise ValueError(f"{path}: no such file: check the path")
+    if not hasattr(path, "iloc"):
+        Path(path).open("rb").close()  # what cannot be read is said before pandas is loaded
     from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
     from efcml.tables.reading import CHUNK, read_chunks
     from efcml.tables.words import in_words
@@ -105,6 +105,10 @@ def from_csv(
             f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
             " is yes"
         )
+    commas = in_words(first.commas, 60)
+    notes = (
+        [f"decimal commas in {commas}: say decimal='.' if that is wrong"] if first.commas else []
+    )
     return Dataset(
         Path(path).stem if name is None else name,
         X,
@@ -114,7 +118,7 @@ def from_csv(
         labels,
         description,
         table=encoder if encoder.special or np.isnan(X).any() else None,
-        notes=(*first.notes, *notes_on_labels(labels, Y)),
+        notes=(*notes, *notes_on_labels(labels, Y)),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
 
-from efcml.tables.reading import check_file, find_encoding
+from efcml.tables.reading import find_encoding
 from efcml.tables.words import short, to_number
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{
 
 def read_text(path: PathLike) -> str:
     """Return the text of a file; lines end in a line feed."""
-    path = check_file(path)
-    return path.read_text(encoding=find_encoding(path))
+    return Path(path).read_text(encoding=find_encoding(Path(path)))
 
 
 def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:

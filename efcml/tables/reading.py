@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -22,7 +22,6 @@ from efcml.tables.words import (
     OTHER_SIGN,
     THOUSANDS,
     TableProblems,
-    in_words,
     is_gap,
     short,
     to_number,
@@ -45,13 +44,6 @@ _SIGNED = {
 }
 
 
-class Signs(NamedTuple):
-    """The decimal signs of columns of text, and those where decimal commas were found."""
-
-    by_column: dict[str, str]
-    commas: list[str]
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of a file or a data frame, and where they stand in it."""
@@ -59,8 +51,9 @@ class Table:
     frame: pd.DataFrame
     where: str
     first: int  # the row of the source with which the frame begins
-    signs: Signs
-    csv: CsvFile | None = None
+    signs: Mapping[str, str]  # the decimal signs of columns of text
+    commas: Sequence[str]  # where decimal commas were found
+    csv: CsvFile | None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -76,14 +69,7 @@ class Table:
 
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
-        return Fields(self.frame[name], self.signs.by_column.get(name, "."))
-
-    @property
-    def notes(self) -> list[str]:
-        """What was found out about the source."""
-        columns = in_words(self.signs.commas, 60)
-        told = f"decimal commas in {columns}: say decimal='.' if that is wrong"
-        return [told] if self.signs.commas else []
+        return Fields(self.frame[name], self.signs.get(name, "."))
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
@@ -112,29 +98,24 @@ def read_chunks(
     if isinstance(source, pd.DataFrame):
         frames = frame_chunks(source, rows)
     else:
-        path = check_file(source)
-        where, kind = str(path), path.suffix.lower()
+        where, kind = str(source), Path(source).suffix.lower()
         if kind == ".parquet":
-            frames = parquet_chunks(path, rows)
+            frames = parquet_chunks(Path(source), rows)
         elif kind == ".arff":
             from efcml.tables.arff import read_arff  # not above: it needs what is here
 
-            names, values, _ = read_arff(path)
+            names, values, _ = read_arff(source)
             frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
         else:
-            file = CsvFile(path, delimiter, decimal)
-            frames, signs = file.chunks(rows), file.signs
+            file = CsvFile(Path(source), delimiter, decimal)
+            frames, signs, commas = file.chunks(rows), file.signs, file.commas
     first = 0
     for frame in frames:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
         if signs is None:
             check_names(frame.columns, where)
-            texts = {
-                name: [text.strip() for text in frame[name].iloc[:SAMPLE] if isinstance(text, str)]
-                for name in frame
-            }
-            signs = find_signs(texts, decimal)
-        yield Table(frame, where, first, signs, file)
+            signs, commas = find_signs(frame.iloc[:SAMPLE], decimal)
+        yield Table(frame, where, first, signs, commas, file)
         first += len(frame)
     if not first:
         raise ValueError(f"{where} has no rows: give at least one")
@@ -193,13 +174,13 @@ class CsvFile:
             raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
         if any(len(row) != len(self.names) for row in rows):
             self.check_lengths()
-        columns = dict(zip(self.names, zip(*rows, strict=True), strict=True))
-        self.signs = find_signs(columns, decimal, self.sep)
-        self.decimal = decimal or ("," if self.signs.commas else ".")
+        sample = pd.DataFrame(rows, columns=self.names, dtype=object)
+        self.signs, self.commas = find_signs(sample, decimal, self.sep)
+        self.decimal = decimal or ("," if self.commas else ".")
         self.text_names = [
             name
-            for name, sign in self.signs.by_column.items()
-            if sign != self.decimal or not are_numbers(columns[name], sign)
+            for name, sign in self.signs.items()
+            if sign != self.decimal or not are_numbers(sample[name], sign)
         ]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
@@ -267,18 +248,6 @@ class CsvFile:
             raise TableProblems(str(self.path), problems)
 
 
-def check_file(path: PathLike) -> Path:
-    """Return the path of a file that can be read, or say why it cannot."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        with path.open("rb"):
-            return path
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
-
-
 def find_encoding(path: Path) -> str:
     """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
     with path.open("rb") as file:
@@ -300,30 +269,33 @@ def find_separator(lines: Sequence[str]) -> str:
     >>> find_separator(["Preis, netto;Menge", "1,5;3"]), find_separator(["a,b;c", "1,2"])
     (';', ',')
     """
-    widths = {}
+    widths = dict.fromkeys(SEPARATORS, [0])
     for sep in SEPARATORS:
-        try:
-            rows = [row for row in csv.reader(lines, delimiter=sep, skipinitialspace=True) if row]
-        except csv.Error:  # told when the file is read
-            rows = []
-        widths[sep] = len(rows[0]) if rows else 0
-        same = sum(len(row) == widths[sep] for row in rows)
-        if widths[sep] > 1 and same >= MOSTLY * len(rows):
+        with suppress(csv.Error):  # told when the file is read
+            rows = csv.reader(lines, delimiter=sep, skipinitialspace=True)
+            widths[sep] = [len(row) for row in rows if row] or [0]
+        first, *_ = widths[sep]
+        if first > 1 and widths[sep].count(first) >= MOSTLY * len(widths[sep]):
             return sep
-    return max(reversed(SEPARATORS), key=lambda sep: widths[sep])
+    return max(reversed(SEPARATORS), key=lambda sep: widths[sep][0])
 
 
-def find_signs(columns: Mapping[str, Sequence[str]], decimal: str | None, sep: str = ";") -> Signs:
-    """Return the decimal sign of each column, which may be given; else that of all of them."""
-    every = [text for texts in columns.values() for text in texts]
-    whole = find_sign(every, doubtful=True, sep=sep) or "."
-    signs = {name: decimal or find_sign(texts) or whole for name, texts in columns.items()}
+def find_signs(
+    sample: pd.DataFrame, decimal: str | None, sep: str = ";"
+) -> tuple[dict[str, str], list[str]]:
+    """Return the decimal sign of each column of text, and where decimal commas were found.
+
+    A column without any has the sign of all together; ``decimal`` decides for all.
+    """
+    texts = {n: [one.strip() for one in sample[n] if isinstance(one, str)] for n in sample}
+    whole = find_sign(chain(*texts.values()), doubtful=True, sep=sep) or "."
+    signs = {name: decimal or find_sign(texts[name]) or whole for name in texts}
     commas = [
         name
-        for name, texts in columns.items()
-        if signs[name] == "," and are_numbers(texts, ",") and any("," in text for text in texts)
+        for name, sign in signs.items()
+        if sign == "," and are_numbers(texts[name], ",") and any("," in one for one in texts[name])
     ]
-    return Signs(signs, [] if decimal else commas)
+    return signs, [] if decimal else commas
 
 
 def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
@@ -342,7 +314,7 @@ def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -
     return "," if counts[","] > counts["."] else "." if counts["."] else ""
 
 
-def are_numbers(texts: Sequence[str], decimal: str) -> bool:
+def are_numbers(texts: Iterable[str], decimal: str) -> bool:
     """Tell whether all fields that are no gaps are numbers, and there are some."""
     known = [text for text in texts if not is_gap(text)]
     return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
