@@ -65,8 +65,8 @@ def tune(options: Namespace) -> None:
     shared.check_source(options, [options.data])
     shared.check_target(options.out)
     ds = shared.read_source(options, options.data)
-    more = {"folds": options.folds, "measure": options.measure, "checkpoint": options.checkpoint}
-    result = search(*ds.initial, grid=grid, **more, **where)
+    where |= {"checkpoint": options.checkpoint, "grid": grid}
+    result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
     choice = {
         "dataset": ds.name,
         "rows": ds.n_initial,

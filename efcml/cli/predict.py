@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TextIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from efcml.cli import shared
 from efcml.support.folders import replacing
@@ -84,7 +84,7 @@ def predict(options: Namespace) -> None:
             shutil.copyfileobj(file, sys.stdout)
         else:
             with replacing(options.out) as target:
-                shutil.copyfileobj(file.buffer, target)
+                target.writelines(line.encode() for line in file)
 
 
 def write_csv(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:
@@ -148,13 +148,13 @@ def explain(options: Namespace) -> None:
             f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
             " answers of one common rule base can be explained."
         )
-    texts = (
+    told = (
         str(model.explain(rows.given[i], None if rows.known is None else rows.known[i]))
         for rows in read_rows(model, options.sample, options)
         for i in range(len(rows.numbers))
     )
-    first = [*islice(texts, 2)]
-    for number, text in enumerate(chain(first, texts)):
+    first = [*islice(told, 2)]
+    for number, text in enumerate(chain(first, told)):
         print("\n" * (number > 0) + (f"row {number}: {text}" if len(first) > 1 else text))
 
 
@@ -234,7 +234,7 @@ def read_rows(model: Any, path: Path, options: Namespace) -> Iterator[Rows]:
             used = {*by_row, *(column.name for column in encoder.columns)}
             note_unused(path, [name for name in table.names if name not in used])
         X, columns = encoder.encode_with_labels(table, by_row)
-        known = np.full((len(X), len(names)), np.nan) if given else None
+        known = np.full((len(X), len(names)), np.nan)
         for name, value in given.items():
             known[:, names.index(name)] = columns[:, by_row.index(name)] if value is None else value
         own = X
@@ -244,7 +244,7 @@ def read_rows(model: Any, path: Path, options: Namespace) -> Iterator[Rows]:
                 for one in encoder.columns
             ]
             own = np.array(parts, dtype=object).T
-        yield Rows(X, own, known)
+        yield Rows(X, own, known if given else None)
 
 
 def note_unused(path: Path, names: Sequence[str]) -> None:

@@ -127,17 +127,11 @@ def from_arrays(
     label_names: Sequence[str] | None = None,
     description: str = "",
 ) -> Dataset:
-    """Make a data set of your own arrays or data frames.
+    """Make a data set of your own arrays or data frames (n, p) and (n, K).
 
-    Parameters
-    ----------
-    X, Y : arrays or DataFrames of shape (n, p) and (n, K)
-        Features, NaN where one is missing, and labels 0 or 1, NaN where unknown; Y may be sparse.
-    name, description : str
-    n_initial : int, optional
-        Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
-    feature_names, label_names : sequence of str, optional
-        Taken from the columns of a DataFrame, else x0, x1, ... and label0, label1, ...
+    Features are NaN where one is missing, labels 0 or 1, or NaN where unknown; Y may be sparse. The
+    initial part is 30 % of the rows if ``n_initial`` is not given, 10 000 at most. Names are those
+    of the columns of a data frame if not given, else x0, x1, ... and label0, label1, ...
 
     Examples
     --------

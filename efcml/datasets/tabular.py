@@ -32,36 +32,29 @@ def from_csv(
     text_as_category: Columns = (),
     date: Columns | Mapping[str, str] = (),
 ) -> Dataset:
-    r"""Read a CSV or TSV file with a header row, in chunks; or another table.
+    r"""Read a CSV or TSV file with a header row, in chunks; or a Parquet file, or a data frame.
 
-    Fields may be quoted. An empty field is an unknown label. A file of numbers is taken as it is.
-    In any other, dates, words, and yes and no become features, and columns that say nothing are
-    left out; ``ds.table`` has what became of each column (docs/your_own_table.md). The first
-    10 000 rows say what each column is.
+    A file of numbers is taken as it is. In any other, dates, words, and yes and no become features,
+    and columns that say nothing are left out; ``ds.table`` has what became of each column
+    (docs/your_own_table.md). The first 10 000 rows say what each column is.
 
     Parameters
     ----------
-    path : str or path
-        Also of a Parquet file, or a data frame.
+    path : str, path or DataFrame
     label_columns : list of str, str or int
         Names, names separated by commas, or the number of labels if they are the last columns.
-        All other columns are features.
+        All other columns are features. An empty field is an unknown label.
     delimiter, decimal : str, optional
         What separates columns, and the decimal sign. If not given, they are found in the file.
     yes : str, optional
         The word by which a label is there, if it is an unusual one; any other is no.
-    name : str, optional
-        The file name without its ending if not given.
+    name, description : str, optional
+        The name is that of the file without its ending if not given.
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
-    description : str
     drop, text_as_category, date : list of str, or names separated by commas
         Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
         ``"day=%m/%d/%Y"`` or ``{"day": "%m/%d/%Y"}`` gives the format of a date.
-
-    Returns
-    -------
-    Dataset
 
     Examples
     --------
@@ -73,9 +66,6 @@ def from_csv(
     ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
     >>> songs
     Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
-    >>> songs.Y
-    array([[ 1.,  0.],
-           [nan,  1.]])
     """
     if not hasattr(path, "iloc"):
         Path(path).open("rb").close()  # what cannot be read is said before pandas is loaded

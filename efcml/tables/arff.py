@@ -70,20 +70,18 @@ def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[st
 
 
 def _read_row(line: str, names: list[str]) -> Floats:
-    if not line.startswith("{"):
-        pairs = list(enumerate(line.split(",")))
-        if len(pairs) != len(names):
-            raise ValueError(f"{len(pairs)} values for {len(names)} attributes")
-    else:
-        pairs = []
-        for place, _, token in (
-            pair.strip().partition(" ") for pair in line.strip("{} ").split(",")
-        ):
-            if place and not (place.isdigit() and int(place) < len(names)):
-                raise ValueError(f"{short(place)} is no attribute from 0 to {len(names) - 1}")
-            pairs += [(int(place), token)] if place else []
-    row = np.zeros(len(names))
-    for place, token in pairs:
+    row, is_sparse = np.zeros(len(names)), line.startswith("{")
+    tokens = line.strip("{} ").split(",") if is_sparse else line.split(",")
+    if not is_sparse and len(tokens) != len(names):
+        raise ValueError(f"{len(tokens)} values for {len(names)} attributes")
+    for place, token in enumerate(tokens):
+        if is_sparse:
+            number, _, token = token.strip().partition(" ")
+            if not (number.isdigit() and int(number) < len(names)):
+                if not number:
+                    continue  # a row of zeros
+                raise ValueError(f"{short(number)} is no attribute from 0 to {len(names) - 1}")
+            place = int(number)
         token = token.strip().strip("'\"")
         row[place] = to_number(token)
         if not math.isfinite(row[place]) and token != "?":

@@ -169,8 +169,8 @@ class TableEncoder:
             blocks.append(column.encode(seen))
             if column.kind == CATEGORY:
                 continue
-            rows = np.flatnonzero(~np.isfinite(blocks[-1][:, 0]) & ~seen.missing)
-            if not len(rows):
+            wrong = ~np.isfinite(blocks[-1][:, 0]) & ~seen.missing
+            if not (rows := np.flatnonzero(wrong).tolist()):
                 continue
             text, n = short(seen.text(rows[0])), len({seen.text(row) for row in rows}) - 1
             more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
