@@ -62,13 +62,15 @@ def read_source(options: Namespace, data: str) -> Dataset:
     kind = Path(data).suffix.lower()
     given = {name: value for name in OF_TABLES if (value := getattr(options, name))}
     initial = {} if options.initial is None else {"n_initial": options.initial}
+    if kind == ".arff" and not options.xml:
+        raise ValueError(f"which attributes of {data} are labels? Name their file with --xml.")
+    if kind in TABLES and not options.labels:
+        raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
+    if kind in (*TABLES, ".arff"):
+        Path(data).open("rb").close()  # before anything is loaded that takes a second
     if kind == ".arff":
-        if not options.xml:
-            raise ValueError(f"which attributes of {data} are labels? Name their file with --xml.")
         ds = datasets.from_arff(data, options.xml, **initial)
     elif kind in TABLES:
-        if not options.labels:
-            raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
         labels: Any = given.pop("labels")
         labels = int(labels) if labels.isdigit() else labels
         ds = datasets.from_csv(data, labels, **given, **initial)

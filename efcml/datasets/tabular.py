@@ -67,8 +67,6 @@ def from_csv(
     >>> songs
     Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
     """
-    if not hasattr(path, "iloc"):
-        Path(path).open("rb").close()  # what cannot be read is said before pandas is loaded
     from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
     from efcml.tables.reading import CHUNK, read_chunks
     from efcml.tables.words import in_words
