@@ -11,7 +11,7 @@ from helpers.mixed_tables import LABELS, WRITTEN, messy_frame, mixed_text, refus
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
-from efcml.datasets import dataset, tabular
+from efcml.datasets import dataset
 from efcml.tables import reading
 from efcml.tables.encoder import TableEncoder
 
@@ -44,8 +44,7 @@ def in_blocks(monkeypatch):
             return encode(self, table, labels)
 
         with monkeypatch.context() as patch:
-            for module, name in ((tabular, "MOST_INITIAL"), (dataset, "MOST_INITIAL")):
-                patch.setattr(module, name, 110)
+            patch.setattr(dataset, "MOST_INITIAL", 110)
             patch.setattr(reading, "CHUNK", 110)
             patch.setattr(TableEncoder, "encode_with_labels", noted)
             found = function(*arguments, **options)

@@ -14,9 +14,8 @@ import numpy as np
 
 from efcml.support.progress import progress_bar
 
-from .dataset import Dataset
+from .dataset import Dataset, from_arff
 from .streams import GENERATORS
-from .tabular import from_arff
 
 if TYPE_CHECKING:
     from efcml.support.aliases import PathLike
