@@ -298,6 +298,7 @@ def test_decisions_are_those_of_the_model(models, capsys):
     answer = json.loads(said(["predict", "subset.npz", "related.csv", "--json"], capsys)[0])
     ds = efcml.datasets.from_csv("related.csv", 4)
     assert answer["decisions"] == models["subset"].learner_.answer(ds.X).decisions.tolist()
+    assert {type(one) for row in answer["decisions"] for one in row} == {int}
     assert answer["decisions"] != (np.array(answer["scores"]) >= 0.5).astype(int).tolist()
     given = ["--known", "d", "--known", "g=1", "--json"]
     answer = json.loads(said(["predict", "subset.npz", "related.csv", *given], capsys)[0])

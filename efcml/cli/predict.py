@@ -116,7 +116,8 @@ def write_json(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) ->
     parts: dict[str, list[str]] = {name: [] for name in ANSWERS}
     for answer in answers:
         for name in ANSWERS:  # text takes less room than numbers
-            values = getattr(answer, name) * 1
+            values = getattr(answer, name)
+            values = values.astype(int) if name == "decisions" else values
             parts[name].append(",\n".join(map(json.dumps, values.tolist())))
     lists = [f'"{name}": [\n' + ",\n".join(parts[name]) + "\n]" for name in ANSWERS]
     text = ",\n".join([f'"labels": {json.dumps([*names])}', *lists])
