@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,11 @@ def add_tune(commands: Any) -> None:
 
 def tune(options: Namespace) -> None:
     """Search, print the best points and write all."""
-    from efcml.tuning import tune as search
-
-    where, grid = shared.read_backend(options), read_grid(options)
+    where = shared.read_backend(options)
     shared.check_source(options, [options.data])
+    from efcml.tuning import tune as search  # not before: it takes seconds to import
+
+    grid = read_grid(options)
     shared.check_target(options.out)
     ds = shared.read_source(options, options.data)
     where |= {"checkpoint": options.checkpoint, "grid": grid}
@@ -203,7 +205,8 @@ def make_study(
     options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
 ) -> Study:
     """Return the study that the arguments describe; wrong values are refused before any work."""
-    from efcml.rivals import make_model
+    shared.check_source(options, options.data)
+    from efcml.rivals import make_model  # not before: these take seconds to import
     from efcml.studies import Study, Variant
 
     models: dict[str, Variant] = {}
@@ -213,7 +216,6 @@ def make_study(
             shared.check_parameters(model.get_params())
             words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
             models[words] = Variant(model, learn=MODELS[name].learn)
-    shared.check_source(options, options.data)
     data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
         if Path(name).suffix.lower() in (*shared.TABLES, ".arff") or options.initial is not None
@@ -331,11 +333,10 @@ def show_info(options: Namespace) -> None:
         "labels per row": round(float(np.nansum(ds.Y) / len(ds)), 3),
         "rows without label": int((np.nansum(ds.Y, axis=1) == 0).sum()),
     }
-    shares = dict(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True))
+    shares = sorted(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True), key=itemgetter(1))
     if options.json:
-        print(to_text(facts | {"label shares": shares}))
+        print(to_text(facts | {"label shares": dict(shares)}))
         return
-    print("\n".join(f"{name:20}{value}" for name, value in facts.items()))
-    often = sorted(shares.items(), key=lambda share: -share[1])
-    rows = [[f"  {name}", f"{share:.3f}"] for name, share in often]
-    print("\n".join(["", *format_table(["labels by share", ""], rows)]))
+    rows = [[f"  {name}", f"{share:.3f}"] for name, share in reversed(shares)]
+    lines = [f"{name:20}{value}" for name, value in facts.items()]
+    print("\n".join([*lines, "", *format_table(["labels by share", ""], rows)]))

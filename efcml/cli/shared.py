@@ -46,28 +46,34 @@ def add_source(parser: ArgumentParser, **how_many: Any) -> None:
 
 
 def check_source(options: Namespace, sources: Sequence[str]) -> None:
-    """Refuse options about files of a kind that none of the sources is."""
-    kinds = {Path(source).suffix.lower() for source in sources}
+    """Refuse files that are not there or lack labels, and options about files of other kinds.
+
+    Nothing is loaded before that takes a second.
+    """
+    kinds = {source: Path(source).suffix.lower() for source in sources}
     for name in (*OF_TABLES, "xml"):
-        if getattr(options, name) and not kinds & {*([".arff"] if name == "xml" else TABLES)}:
+        wanted = [".arff"] if name == "xml" else TABLES
+        if getattr(options, name) and not {*kinds.values()} & {*wanted}:
             option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
             which = f"{', '.join(sources)} {'is' if len(sources) == 1 else 'are'} not"
             raise ValueError(f"--{option} is for {files}, which {which}: leave it out.")
+    for source, kind in kinds.items():
+        if kind == ".arff" and not options.xml:
+            which = f"which attributes of {source} are labels?"
+            raise ValueError(f"{which} Name their file with --xml.")
+        if kind in TABLES and not options.labels:
+            raise ValueError(f"which columns of {source} are labels? Name them with --labels.")
+        if kind in (*TABLES, ".arff"):
+            Path(source).open("rb").close()
 
 
 def read_source(options: Namespace, data: str) -> Dataset:
     """Return the data set or file of this name, read as the arguments say."""
-    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    from efcml import datasets
 
     kind = Path(data).suffix.lower()
     given = {name: value for name in OF_TABLES if (value := getattr(options, name))}
     initial = {} if options.initial is None else {"n_initial": options.initial}
-    if kind == ".arff" and not options.xml:
-        raise ValueError(f"which attributes of {data} are labels? Name their file with --xml.")
-    if kind in TABLES and not options.labels:
-        raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
-    if kind in (*TABLES, ".arff"):
-        Path(data).open("rb").close()  # before anything is loaded that takes a second
     if kind == ".arff":
         ds = datasets.from_arff(data, options.xml, **initial)
     elif kind in TABLES:

@@ -77,19 +77,16 @@ class TableProblems(ValueError):
     @property
     def lines(self) -> list[str]:
         """The one problem; or how many there are, then the first of them and what is left out."""
-        if len(self.problems) == 1:
+        n = len(self.problems)
+        if n == 1:
             return [str(self)]
-        left = len(self.problems) - LISTED
-        more = [f"and {left} more"] if left > 0 else []
-        return [self._head, *self.problems[:LISTED], *more]
-
-    @property
-    def _head(self) -> str:
-        return f"{self.where}: {len(self.problems)} things to correct"
+        more = [f"and {n - LISTED} more"] if n > LISTED else []
+        return [f"{self.where}: {n} things to correct", *self.problems[:LISTED], *more]
 
     def __str__(self) -> str:
         if len(self.problems) == 1:
             placed = re.match(r"(line|row) \d", self.problems[0])
             return f"{self.where}{', ' if placed else ': '}{self.problems[0]}"
-        more = "; ..." if len(self.problems) > IN_ONE_LINE else ""
-        return f"{self._head}: {'; '.join(self.problems[:IN_ONE_LINE])}{more}"
+        head, *told = self.lines
+        more = "; ..." if len(told) > IN_ONE_LINE else ""
+        return f"{head}: {'; '.join(told[:IN_ONE_LINE])}{more}"
