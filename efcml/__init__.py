@@ -6,7 +6,7 @@ needs no scikit-learn does not load it.
 
 from typing import TYPE_CHECKING
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml import datasets

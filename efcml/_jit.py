@@ -22,7 +22,8 @@ ACTIVE = PACKAGE / "active" / "kernels.py"  # the kernels of the active learner
 # Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # a quarter quicker
+# What drivers call has no wrappers, and is not kept by itself: a driver holds all that it calls.
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
 
 
 def folder_of_sources() -> Path:
@@ -70,7 +71,7 @@ def _compiled(**options: Any) -> Callable[..., Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         usual, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
         try:
-            return njit(**OPTIONS, **options)(function)
+            return njit(**OPTIONS | options)(function)
         finally:
             config.CACHE_DIR = usual
 

@@ -1,6 +1,6 @@
 """Model files: one .npz of plain arrays and JSON, checked before anything is believed.
 
-Whatever learns has four members by which it is saved, and nothing else of it is known here:
+A learner has four members by which it is saved, and nothing else of it is known here:
 ``state()`` gives facts and arrays, ``state_shapes(facts)`` says which arrays these facts ask for,
 ``check_state(facts, arrays)`` refuses values that no state can have, and ``from_state`` builds it.
 `pack`, `expected` and `unpack` turn a model into what goes into a file and back, alone or as a part
@@ -16,8 +16,7 @@ import json
 import math
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from pkgutil import resolve_name
@@ -32,17 +31,17 @@ import efcml
 from efcml.model.params import Parameters
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
-from efcml.support.facts import shorten, take
-from efcml.support.folders import replacing
-from efcml.support.states import from_plain, nest, pick, to_plain
+from efcml.support.files import replacing
+from efcml.support.guard import lock_of
+from efcml.support.states import nest, pick, shorten, take, to_plain
 from efcml.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
 
 __all__ = [
-    *("expected", "load", "load_fitted", "nest", "pack", "pick", "read_archive", "refusing"),
-    *("save", "take", "unpack", "write_archive"),
+    *("expected", "load", "nest", "pack", "pick", "read_archive", "save", "take", "unpack"),
+    "write_archive",
 ]
 
 FORMAT, FORMAT_VERSION = "efcml", 4
@@ -52,15 +51,14 @@ OLDER = (
     "an earlier efcml wrote it, in a format that this one does not read: train the model again, or"
     " go on with the version that wrote it"
 )
-# Where the learner of each class is.
-LEARNERS = {
-    "EFCMLClassifier": "efcml.model.learner:Learner",
-    "OneVsRestEFC": "efcml.rivals.per_label:PerLabelLearner",
-    "ChainEFC": "efcml.rivals.per_label:PerLabelLearner",
-    "RiverEFCML": "efcml.model.learner:Learner",
-    "ActiveLearner": "efcml.active.state:ActiveState",
+FACES = {
+    "EFCMLClassifier": "efcml.estimators.classifier:EFCMLClassifier",
+    "OneVsRestEFC": "efcml.rivals.per_label:OneVsRestEFC",
+    "ChainEFC": "efcml.rivals.per_label:ChainEFC",
+    "RiverEFCML": "efcml.compat.river:RiverEFCML",
+    "ActiveLearner": "efcml.active.active_learner:ActiveLearner",
 }
-NO_TABLES = ("RiverEFCML", "ActiveLearner")
+PER_LABEL = ("OneVsRestEFC", "ChainEFC")  # a learner for each label
 NAMES = ("label_names_", "feature_names_in_")
 CLASS_TYPES = re.compile(r"[<>|][biuf][1248]|[<>]U\d{1,3}|\|O")
 
@@ -102,159 +100,104 @@ def load(path: PathLike) -> Any:
         return unpack(header["content"], arrays)
 
 
-def load_fitted(path: PathLike) -> tuple[str, dict[str, Any] | None]:
-    """Return the class in a file, and the attributes of its estimator, if it is one."""
-    model = load(path)
-    return type(model).__name__, None if type(model).__name__ in NO_TABLES else vars(model)
-
-
 # -- models as facts and arrays -------------------------------------------------------------
 
 
 def pack(model: Any, table: TableEncoder | None = None) -> State:
     """Return facts of a model, which JSON can hold, and arrays; `unpack` takes them back."""
     name = type(model).__name__
-    source = sys.modules.get("efcml.compat.river" if name == "RiverEFCML" else "efcml")
-    if name not in LEARNERS or getattr(source, name, None) is not type(model):
-        raise TypeError(f"only {', '.join(LEARNERS)} can be saved; got {name}.")
-    if table is not None and name in NO_TABLES:
-        raise ValueError(f"a {name} has no table: save it without.")
-    face, learner = pack_face(model, table)
-    state = (None, {}) if learner is None else resolve_name(LEARNERS[name]).state(learner)
-    facts, arrays = {"class": name, "face": face, "learner": state[0]}, nest(learner=state[1])
+    if name not in FACES or type(model).__module__ != FACES[name].partition(":")[0]:
+        raise TypeError(f"only {', '.join(FACES)} can be saved; got {name}.")
+    kind = learner_class(name)
+    with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
+        face, learners = pack_face(name, model, table)
+        states = [kind.state(learner) for learner in learners]
+    facts: Facts = {"class": name, "face": face, "learners": [own for own, _ in states]}
     try:  # what could not be read is not written
         expected(facts)
-        unpack_face(name, face, learner)
-        if learner is not None:
-            resolve_name(LEARNERS[name]).check_state(*state)
+        unpack_face(name, face, learners)
+        for state in states:
+            kind.check_state(*state)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be saved: {shorten(error)}.") from None
-    return facts, arrays
+    parts = zip(places_of(facts), states, strict=True)
+    return facts, nest(**{place: arrays for place, (_, arrays) in parts})
 
 
 def expected(facts: Any) -> Shapes:
     """Return ``{name: (dtype, shape)}`` of the arrays of a model with these facts, or refuse."""
-    take(facts, "the model", **{"class": str, "face": dict, "learner": (dict, NoneType)})
-    if facts["class"] not in LEARNERS:
+    take(facts, "the model", **{"class": str, "face": dict, "learners": list})
+    if facts["class"] not in FACES:
         raise ValueError("it holds no model of a known class")
-    if facts["learner"] is None:
-        return {}
-    return nest(learner=resolve_name(LEARNERS[facts["class"]]).state_shapes(facts["learner"]))
+    kind, parts = learner_class(facts["class"]), places_of(facts)
+    pairs = zip(parts, facts["learners"], strict=True)
+    return nest(**{place: kind.state_shapes(own) for place, own in pairs})
 
 
 def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
-    learner = None
-    if facts["learner"] is not None:
-        kind, arrays = resolve_name(LEARNERS[facts["class"]]), pick(arrays, "learner")
-        kind.check_state(facts["learner"], arrays)
-        learner = kind.from_state(facts["learner"], arrays)
-    return unpack_face(facts["class"], facts["face"], learner)
+    kind, learners = learner_class(facts["class"]), []
+    for place, own in zip(places_of(facts), facts["learners"], strict=True):
+        part = pick(arrays, place)
+        kind.check_state(own, part)
+        learners.append(kind.from_state(own, part))
+    return unpack_face(facts["class"], facts["face"], learners)
 
 
-def pack_face(model: Any, table: TableEncoder | None) -> tuple[Facts, Any]:
-    """Return what a model has beside its learner, and the learner if it has learned anything."""
-    kind = type(model).__name__
-    if kind == "ActiveLearner":
-        return {}, model
-    if kind == "RiverEFCML":
+def learner_class(name: str) -> Any:
+    """Return the class whose members save and restore the learners of a class."""
+    active = name == "ActiveLearner"
+    home = "efcml.active.state:ActiveState" if active else "efcml.model.learner:Learner"
+    return resolve_name(home)
+
+
+def places_of(facts: Facts) -> list[str]:
+    """Return the names under which the arrays of the learners stand."""
+    count = len(facts["learners"])
+    if facts["class"] in PER_LABEL:
+        return [f"learner/{i}" for i in range(count)]
+    if count > 1:
+        raise ValueError(f"a {facts['class']} has one learner, not {count}")
+    return ["learner"] * count
+
+
+def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts, list[Any]]:
+    """Return what a model has beside its learners, and these if it has learned anything."""
+    if name in ("RiverEFCML", "ActiveLearner") and table is not None:
+        raise ValueError(f"a {name} has no table: save it without.")
+    if name == "ActiveLearner":
+        return {}, [model]
+    if name == "RiverEFCML":
         facts: Facts = {"features": [*model.feature_names], "labels": [*model.label_names]}
         facts["unknown"] = [[name, count] for name, count in model.unknown_features_.items()]
         facts["params"] = plain_parameters(model._get_params())
-        return facts, model.learner if facts["labels"] else None
+        return facts, [model.learner] if facts["labels"] else []
     facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
-        return facts, None
-    encoding, table, pair = getattr(model, "_encoding", None), table_of(model, table), model._pair
+        return facts, []
+    given, table = table, getattr(model, "table_", None) if table is None else table
+    if table is not None:
+        if not hasattr(table, "feature_names"):
+            kind = type(table).__name__
+            raise TypeError(f"table must be that of a data set, ds.table; got {kind}.")
+        known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
+        if known != table.feature_names or len(known) != model.n_features_in_:
+            if given is not None:
+                raise ValueError(
+                    "the table has other features than the model: give that of its data set."
+                )
+            table = None  # its own: it has been fitted to other columns since
+    pair, encoding = model._pair, getattr(model, "_encoding", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
         "groups": [[name, list(columns)] for name, columns in model._groups.items()],
         "categories": None if encoding is None else encoding.facts(),
         "table": None if table is None else table.facts(),
-        "named_later": hasattr(model, "_named_later"),
     }
     facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
-    return facts, model.learner_
-
-
-def unpack_face(kind: str, facts: Facts, learner: Any) -> Any:
-    """Return the model of a class with these facts and this learner."""
-    if kind == "ActiveLearner":
-        return learner
-    params = {name: from_plain(value) for name, value in facts["params"].items()}
-    params |= {"stages": tuple(params["stages"])} if "stages" in params else {}
-    if kind == "RiverEFCML":
-        from efcml.compat.river import RiverEFCML  # not above: it needs river
-
-        model = RiverEFCML(**params)
-        if learner is not None:
-            check_names(facts["features"], "features", learner.n_features)
-            check_names(facts["labels"], "labels", learner.n_labels)
-            check_names([name for name, _ in facts["unknown"]], "unknown", len(facts["unknown"]))
-            model.take_state(learner, facts["features"], facts["labels"], facts["unknown"])
-        return model
-    model = getattr(efcml, kind)(**params)
-    if params.keys() != model.get_params().keys():
-        raise ValueError(f"the parameters are not those of {kind}")
-    if learner is not None:
-        give_learner(model, facts, learner)
-    return model
-
-
-def give_learner(model: Any, facts: Facts, learner: Any) -> None:
-    """Set what an estimator has learned."""
-    p, classes = learner.n_features, facts["classes"]
-    model.learner_, model.n_features_in_ = learner, p
-    model._binary, model._pair = classes is not None, None
-    if classes is not None:
-        model._pair = read_classes(classes["dtype"], classes["values"])
-        if learner.n_labels != 1:
-            raise ValueError(f"two classes are one label, not {learner.n_labels}")
-    if facts["categories"] is not None:
-        model._encoding = read_encoder(facts["categories"], p)
-        model.n_features_in_ = len(model._encoding.columns)
-    if facts["table"] is not None:
-        model.table_ = read_encoder(facts["table"], model.n_features_in_)
-    if facts["named_later"]:
-        model._named_later = True
-    for name, count in zip(NAMES, (learner.n_labels, model.n_features_in_), strict=True):
-        if facts[name] is not None:
-            check_names(facts[name], name, count)
-            setattr(model, name, np.array(facts[name], dtype=object))
-    model._groups = {name: tuple(columns) for name, columns in facts["groups"]}
-    places = [place for columns in model._groups.values() for place in columns]
-    good = all(type(place) is int and 0 <= place < p for place in places)
-    if not good or len(set(places)) < len(places):
-        raise ValueError(f"places of columns must be among {p}, each once")
-
-
-def check_names(names: list[Any], what: str, count: int) -> None:
-    """Refuse names that are not so many different words or whole numbers."""
-    good = len(names) == count and all(type(name) in (str, int) for name in names)
-    if not good or len({*names}) < count:
-        raise ValueError(f"the names of {what} must be {count} words or whole numbers, each once")
-
-
-def read_encoder(facts: Facts, n_features: int) -> TableEncoder:
-    """Return an encoder of so many features, or refuse what cannot have been learned."""
-    encoder = TableEncoder.from_facts(facts)
-    if len(encoder.feature_names) != n_features:
-        raise ValueError(f"a table of other columns than those of {n_features} features")
-    return encoder
-
-
-def table_of(model: Any, given: TableEncoder | None) -> TableEncoder | None:
-    """Return the table of an estimator; one that is given must fit, its own may no longer do so."""
-    table = getattr(model, "table_", None) if given is None else given
-    if table is None:
-        return None
-    if not hasattr(table, "feature_names"):
-        raise TypeError(f"table must be that of a data set, ds.table; got {type(table).__name__}.")
-    known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
-    fits = known == table.feature_names and len(known) == model.n_features_in_
-    if given is not None and not fits:
-        raise ValueError("the table has other features than the model: give that of its data set.")
-    return table if fits else None
+    if name == "ChainEFC":
+        facts["order"] = model.learner_.order.tolist()
+    return facts, getattr(model.learner_, "models", [model.learner_])
 
 
 def plain_parameters(params: Facts) -> Facts:
@@ -274,6 +217,63 @@ def plain_parameters(params: Facts) -> Facts:
                 f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
             )
     return plain
+
+
+def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
+    """Return the model of a class with these facts and learners, or refuse the facts."""
+    learner = learners[0] if learners else None
+    if name == "ActiveLearner":
+        return learner
+    params = facts["params"]
+    params = params | {"stages": tuple(params["stages"])} if "stages" in params else params
+    model = resolve_name(FACES[name])(**params)
+    if name == "RiverEFCML":
+        if learner is not None:
+            check_names(facts["features"], "features", learner.n_features)
+            check_names(facts["labels"], "labels", learner.n_labels)
+            check_names([name for name, _ in facts["unknown"]], "unknown", len(facts["unknown"]))
+            model.take_state(learner, facts["features"], facts["labels"], facts["unknown"])
+        return model
+    if params.keys() != model.get_params().keys():
+        raise ValueError(f"the parameters are not those of {name}")
+    if name in PER_LABEL and learners:
+        kind: Any = resolve_name("efcml.rivals.per_label:PerLabelLearner")
+        learner = kind.join(learners, facts["order"] if name == "ChainEFC" else None)
+    if learner is not None:
+        give_learner(model, facts, learner)
+    return model
+
+
+def give_learner(model: Any, facts: Facts, learner: Any) -> None:
+    """Set what an estimator has learned."""
+    p, classes = learner.n_features, facts["classes"]
+    model.learner_, model.n_features_in_ = learner, p
+    model._pair = None if classes is None else read_classes(**classes)
+    if classes is not None and learner.n_labels != 1:
+        raise ValueError(f"two classes are one label, not {learner.n_labels}")
+    if facts["categories"] is not None:
+        model._encoding = TableEncoder.from_facts(facts["categories"])
+        model.n_features_in_ = len(model._encoding.columns)
+        check_names(model._encoding.feature_names, "features of the categories", p)
+    if facts["table"] is not None:
+        model.table_ = TableEncoder.from_facts(facts["table"])
+        check_names(model.table_.feature_names, "features of the table", model.n_features_in_)
+    for name, count in zip(NAMES, (learner.n_labels, model.n_features_in_), strict=True):
+        if facts[name] is not None:
+            check_names(facts[name], name, count)
+            setattr(model, name, np.array(facts[name], dtype=object))
+    model._groups = {group: tuple(columns) for group, columns in facts["groups"]}
+    places = [place for columns in model._groups.values() for place in columns]
+    good = all(type(place) is int and 0 <= place < p for place in places)
+    if not good or len(set(places)) < len(places):
+        raise ValueError(f"places of columns must be among {p}, each once")
+
+
+def check_names(names: Sequence[Any], what: str, count: int) -> None:
+    """Refuse names that are not so many different words or whole numbers."""
+    good = len(names) == count and all(type(name) in (str, int) for name in names)
+    if not good or len({*names}) < count:
+        raise ValueError(f"the names of {what} must be {count} words or whole numbers, each once")
 
 
 def read_classes(dtype: str, values: list[Any]) -> Array:

@@ -290,9 +290,12 @@ def test_questions_of_another_learner_or_model_are_refused():
     refuse(careful, clf, match, question, Y[0])
     narrow = EFCMLClassifier(**QUICK).fit(X[:, :1], Y)
     few = EFCMLClassifier(**QUICK).fit(X, Y[:, :2])
+    match = "another model, with 3 features and 3 labels"
     for other in (narrow, few):
-        refuse(everything, other, "another model, with 3 features and 3 labels", question, Y[0])
+        refuse(everything, other, match, question, Y[0])
     everything.tell(clf, question)
+    for other in (narrow, few):
+        refuse(everything, other, match, None, Y[0], row=0)
     other = ActiveLearner.all()
     other.tell(clf, X[1])
     refuse(everything, clf, "of another active learner", other.waiting[0], Y[1])

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import count
 
 import helpers.cli_files as files
 import numpy as np
@@ -16,7 +17,6 @@ from helpers.mixed_tables import write_mixed
 import efcml
 from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
-from efcml.support import pacing
 
 OPTIONS = {
     "clipped": ["--set", "clip=0.9", "--set", "scaling=frozen"],
@@ -105,12 +105,12 @@ def test_it_says_where_it_goes_on_and_writes_a_finished_run_again(
 def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_slow_disk(
     songs, tmp_path, monkeypatch
 ):
-    run_block = blocks.run_block
-    monkeypatch.setattr(blocks, "run_block", lambda *given: (run_block(*given), 1.0)[1])
-    arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
-    interrupted(arguments, monkeypatch)
-    small_blocks(monkeypatch, 5)
-    assert main(arguments) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(blocks.time, "perf_counter", map(float, count()).__next__)
+        arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
+        interrupted(arguments, patched)
+        small_blocks(patched, 5)
+        assert main(arguments) == 0
     assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
     clock, written, save = [0.0], [], np.savez
 
@@ -121,13 +121,14 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_s
         else:
             save(file, **arrays)
 
-    def follow(pace, *arguments, **options):
+    def next_size(size, *given):
         clock[0] += 1.0
+        return size
 
     monkeypatch.setattr(stream.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(np, "savez", savez)
     small_blocks(monkeypatch, 4)
-    monkeypatch.setattr(pacing.Pace, "follow", follow)
+    monkeypatch.setattr(blocks, "next_size", next_size)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
     assert written == [0, 12, 20]
 
@@ -135,8 +136,8 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_s
 EAGER = """
 import sys
 from efcml.cli import main, run, stream
-from efcml.support import pacing
-stream.SECONDS_BETWEEN, stream.WRITES_BETWEEN, pacing.MOST_GROWTH = 0.0, 0, 1
+from efcml.evaluation import blocks
+stream.SECONDS_BETWEEN, stream.WRITES_BETWEEN, blocks.MOST_GROWTH = 0.0, 0, 1
 run.write_pages = lambda *given, **how: []
 sys.exit(main())
 """

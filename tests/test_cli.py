@@ -18,11 +18,11 @@ from numpy.testing import assert_array_equal
 
 import efcml
 from efcml.cli import main, predict
+from efcml.cli.shared import format_table
 from efcml.datasets import published as catalog
 from efcml.studies import page as study_page
 from efcml.studies import runs as study_runs
-from efcml.support.probability import squash
-from efcml.support.tables import format_table
+from efcml.support.statistics import squash
 from efcml.tables import reading
 
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
@@ -253,7 +253,7 @@ def test_a_study_writes_a_table_and_is_not_run_again(study, tmp_path, capsys, mo
     files = {file.name for file in (tmp_path / "out").iterdir()}
     assert {"table.csv", "differences.csv", "summary.json", "report.html", "records"} <= files
     assert len(list((tmp_path / "out" / "records").glob("*.npz"))) == 4
-    monkeypatch.setattr("efcml.studies.workers.run_batch", None)
+    monkeypatch.setattr("efcml.studies.workers.do_run", None)
     summary = json.loads(said([*arguments, "--json"], capsys)[0])
     assert (summary["runs"], summary["done"]) == (4, 4)
     assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]

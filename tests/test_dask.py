@@ -59,14 +59,14 @@ def test_errors_of_workers(inside, rows, monkeypatch, error, words):
     def fail(*given):
         raise error
 
-    monkeypatch.setattr(workers, "do_runs", fail)
+    monkeypatch.setattr(workers, "do_run", fail)
     with pytest.raises(RuntimeError, match=words) as caught:
         search_with(rows, dask=inside)
     assert "\n" not in str(caught.value)
 
 
 def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
-    future = inside.submit(workers.run_on_worker, None, "0.0", None, pure=False)
+    future = inside.submit(workers.run_on_worker, None, None, "", "0.0", pure=False)
     with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
         future.result()
     monkeypatch.setattr(workers, "ANSWER_WITHIN", 0.5)

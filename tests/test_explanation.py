@@ -11,17 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import entropy
 
 from efcml import EFCMLClassifier
-from efcml.explain.explanation import (
-    MOST_KNOWN,
-    LabelAnswer,
-    added_notes,
-    known_notes,
-    turned_notes,
-)
 from efcml.kernels.linalg import whole
 from efcml.model.cases import CaseStage, RecentStage
-from efcml.model.stages import ArrayStage
-from efcml.model.tables import Table
+from efcml.model.stages import Stage
 
 NAMES = ("calm", "quiet", "loud", "rare")
 NO = np.nan
@@ -157,10 +149,8 @@ def test_remembered_rows_add_what_the_formula_says_and_are_named():
     assert "cases" not in str(why) and "cases" not in why._repr_html_()
 
 
-class Lift(ArrayStage):
+class Lift(Stage):
     """A stage of one's own: it adds a tenth to the first label."""
-
-    table, arrays = Table("nothing f8 1: no memory"), ()
 
     def __init__(self, n_features, n_labels):
         self.step = 0.1 * np.eye(n_labels)[0]
@@ -235,7 +225,7 @@ def test_rows_of_any_kind_and_nothing_is_changed():
         (np.zeros((0, 4)), None, "x must be one row; got 0 rows"),
         (np.zeros(3), None, "3 features"),
         ([0.0, np.inf, 0.0, 0.0], None, "infinity"),
-        (np.zeros(4), np.zeros(3), r"known must have the shape \(1, 2\)"),
+        (np.zeros(4), np.zeros(3), "known has 3 labels, but 2 are expected"),
         (np.zeros(4), np.zeros((2, 2)), "known must be one row; got 2 rows"),
         (np.zeros(4), [0.5, 0.5], "known must"),
     ],
@@ -310,7 +300,7 @@ def test_decisions_are_those_of_predict_and_what_turned_them_is_told(learned, de
             given = None if known is None else known[None]
             assert_array_equal(why.decision, clf.learner_.answer(X[[t]], given).decisions[0])
             if decision != "subset":
-                said, open_ = why.score >= why.labels.thresholds, ~why.labels.is_known
+                said, open_ = why.score >= why.labels.thresholds, np.isnan(why.labels.known)
                 assert_array_equal(why.decision[open_], said[open_])
             other = (why.decision != (why.score >= 0.5)).sum()
             reasons = ("because of the set as a whole", "said from", "said only from")
@@ -369,45 +359,31 @@ def test_an_explanation_says_whether_rows_and_other_rules_matter(several):
     assert len(seen) == 4
 
 
-def answer(**changes):
-    usual = {"kind": "hamming", "score": np.array([0.6, 0.3, 0.7]), "known": np.full(3, NO)}
-    usual |= {"alone": np.zeros(3, int), "without_cases": np.zeros(3, int)}
-    usual |= {"decision": np.array([1, 0, 1]), "thresholds": np.full(3, 0.5)}
-    return LabelAnswer(**usual | changes)
+def test_sentences_on_what_is_known_what_turned_a_decision_and_what_follows(learned):
+    why = learned["hamming"].explain(related()[0][100])
+    usual, none = why.labels, np.full(4, NO)
 
+    def notes(afterwards=None, **changes):
+        added = {"labels": replace(usual, **changes), "afterwards": afterwards or {}}
+        told = replace(why, clipped=np.zeros(3, bool), **added).notes
+        return [note for note in told if "alone decides" not in note and "remembered" not in note]
 
-def test_sentences_on_known_labels():
-    added = {0: np.array([0.4, -0.12, 0.0]), 2: np.array([0.0, 0.21, -0.7])}
-    assert known_notes(answer(known=np.array([1.0, NO, 0.0]), added=added), NAMES) == [
+    added = {0: np.array([0.4, -0.12, 0, 0]), 2: np.array([0, 0.21, -0.7, 0])}
+    assert notes(known=np.array([1.0, NO, 0.0, NO]), added=added) == [
         "knowing that loud is not there moves quiet most, by +.21",
         "knowing that calm is there moves quiet most, by -.12",
     ]
-    little = answer(known=np.array([1.0, NO, NO]), added={0: np.array([0.4, 0.004, 0.0])})
-    assert known_notes(little, NAMES) == ["what is known says next to nothing of the other labels"]
-    everything = answer(known=np.ones(3), added={k: np.eye(3)[k] for k in range(3)})
-    assert known_notes(everything, NAMES) == known_notes(answer(), NAMES) == []
-    added = {k: np.append(np.zeros(8), 0.01 * (k + 1)) for k in range(8)}
-    many = answer(score=np.zeros(9), known=np.append(np.ones(8), NO), added=added)
-    told = known_notes(many, [f"l{k}" for k in range(9)])
-    assert len(told) == MOST_KNOWN
-    assert told[0] == "knowing that l7 is there moves l8 most, by +.08"
-
-
-def test_sentences_on_decisions_and_on_what_follows():
-    assert turned_notes(answer(), NAMES) == []
-    other = {"decision": np.array([0, 1, 1])}
-    found = answer(kind="f1", thresholds=np.array([0.65, 0.21, 0.5]), **other)
-    assert turned_notes(found, NAMES) == [
-        "calm is said only from .65 on",
-        "quiet is said from .21 on",
-    ]
-    whole = ["calm is not said because of the set as a whole"]
-    known = answer(kind="subset", known=np.array([NO, 1, NO]), **other)
-    assert turned_notes(known, NAMES) == whole
-    whole.append("quiet is said because of the set as a whole")
-    assert turned_notes(answer(kind="subset", **other), NAMES) == whole
-    addends = {"label frequencies": [0.01, -0.03], "the last errors": [0.2, 0.0], "x": [0.004, 0]}
-    assert added_notes({name: np.array(added) for name, added in addends.items()}, NAMES) == [
+    little = notes(known=np.array([1.0, NO, NO, NO]), added={0: np.array([0.4, 0.004, 0, 0])})
+    assert little == ["what is known says next to nothing of the other labels"]
+    assert notes(known=np.ones(4), added={k: np.eye(4)[k] for k in range(4)}) == notes() == []
+    other = {"score": np.array([0.6, 0.3, 0.7, 0.0]), "decision": np.array([0, 1, 1, 0])}
+    f1 = notes(kind="f1", thresholds=np.array([0.65, 0.21, 0.5, 0.5]), known=none, **other)
+    assert f1 == ["calm is said only from .65 on", "quiet is said from .21 on"]
+    whole = [f"{name} said because of the set as a whole" for name in ("calm is not", "quiet is")]
+    assert notes(kind="subset", **other) == whole
+    addends = {"label frequencies": [0.01, -0.03, 0, 0], "the last errors": [0.2, 0, 0, 0]}
+    addends["x"] = [0.004, 0, 0, 0]
+    assert notes({name: np.array(added) for name, added in addends.items()}) == [
         "the model has left the label frequencies too far of late: quiet is drawn back most, "
         "by -.03",
         "the last errors move calm most, by +.20",

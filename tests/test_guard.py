@@ -16,15 +16,14 @@ from helpers.streams import assert_identical, make_params, random_rows, state_of
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
-from efcml.explain import reading
+from efcml.explain import explanation as reading
 from efcml.model import reshape
 from efcml.model import trace as trace_module
 from efcml.model.learner import Learner
 from efcml.model.rulebase import RuleBase
 from efcml.studies import runs as runs_module
 from efcml.support import guard
-from efcml.support.blas import blas_pools, one_blas_thread
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import blas_pools, interrupts_held, one_blas_thread
 from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
@@ -132,7 +131,8 @@ def test_every_call_waits_for_other_threads(name):
 
 def test_saving_and_streams_wait_too(tmp_path):
     clf, active = make_face(), ActiveLearner()
-    assert_waits(clf.learner_, lambda: save(clf, tmp_path / "model.npz"))
+    for model in (clf, OneVsRestEFC(prior=1.0).fit(X, Y)):
+        assert_waits(model.learner_, lambda model=model: save(model, tmp_path / "model.npz"))
     assert_waits(active, lambda: prequential(clf, X, Y, active=active))
 
 

@@ -13,7 +13,7 @@ from sklearn import metrics
 from sklearn.calibration import calibration_curve
 
 from efcml import measures
-from efcml.measures import MEASURES, Measure, running_mean, summary, trend
+from efcml.measures import MEASURES, Measure, summary, trend
 
 NAMES = tuple(MEASURES)
 EACH = pytest.mark.parametrize("name", NAMES)
@@ -224,15 +224,6 @@ def test_windows_gather_no_rounding_errors(rng):
     assert trend([[1], [1]], [[1], [0]], window=10**15).tolist() == [1.0, 0.5]
 
 
-def test_running_mean_skips_nan(rng):
-    values = np.where(rng.random(50) < 0.3, NO, rng.random(50))
-    values[0] = NO
-    found = running_mean(values)
-    assert np.isnan(found[0])
-    assert_close(found[5:], [np.nanmean(values[: t + 1]) for t in range(5, 50)])
-    assert running_mean([]).shape == (0,)
-
-
 def test_masked_labels_are_unknown():
     Y = np.ma.masked_array([[1, 0, 1]], mask=[[False, False, True]])
     assert measures.partial_accuracy(Y, [[1, 1, 0]]) == 0.5
@@ -266,7 +257,6 @@ def test_bad_tables_are_refused(function, Y, predicted, words):
         (lambda: measures.partial_accuracy(ROW[0], [[0.7, 0]]), r"labels\[0, 0\] is 0.7: give"),
         (lambda: measures.log_loss(ROW[0], [[0.5, 1.1]]), "give a number from 0 to 1"),
         (lambda: measures.log_loss(ROW[0], [[0.5, -0.1]]), "give a number from 0 to 1"),
-        (lambda: running_mean([[1.0]]), "give one value per row"),
         (lambda: trend(*ROW, measure="f1"), "no measure 'f1': choose from pa, ap, subset_accuracy"),
         (lambda: trend(*ROW, window=3, fading=0.9), "choose one of them"),
         *((lambda w=w: trend(*ROW, window=w), "window must be a whole") for w in (0, 2.0, True)),

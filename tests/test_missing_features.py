@@ -11,8 +11,8 @@ from helpers.study_files import model
 
 import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
-from efcml.explain.phrases import plain_number
-from efcml.support.dense import densify
+from efcml.explain.words import plain_number
+from efcml.support.masks import densify
 from efcml_paper.simple_models import GlobalRLS
 
 N, START, P, K = 150, 60, 4, 3

@@ -7,8 +7,8 @@ import pytest
 from helpers.models import run_code
 
 import efcml
-from efcml.support.extras import extra_for
-from efcml.support.folders import make_folder, replacing, whole_files
+from efcml.support.files import make_folder, replacing, whole_files
+from efcml.support.imports import extra_for
 
 PUBLIC = {
     *("EFCMLClassifier", "OneVsRestEFC", "ChainEFC", "ActiveLearner"),

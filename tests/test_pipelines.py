@@ -11,14 +11,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from efcml import ActiveLearner, EFCMLClassifier, prequential
-from efcml.tuning import Grid, tune
+from efcml import ActiveLearner, prequential
+from efcml.tuning import Grid
 
 X, Y = rows()
 X = 5.0 * X + 3.0
@@ -142,29 +141,3 @@ def test_river_pipelines_take_text_and_gaps():
         scores = [(answer.get(c) or {}).get(True, 0.0) for c in range(3)]
         assert result.scores[t].tolist() == scores
         twin.learn_one(x, {c: bool(value) for c, value in enumerate(Y[t])})
-
-
-def test_a_search_fits_the_steps_without_the_fold():
-    fixed = {"prior": 1.0, "max_rules": 3, "forgetting": 1.0, "time": False}
-    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), EFCMLClassifier(**fixed))
-    table = X.copy()
-    table[::7, 1] = np.nan
-    found = tune(table, Y, grid=GRID, folds=2, pipeline=pipeline)
-    assert found.best_params == fixed | found.chosen
-    half, right = len(X) // 2, 0
-    for held in (slice(0, half), slice(half, None)):
-        kept = np.delete(np.arange(len(X)), held)
-        own = copy.deepcopy(pipeline)
-        own[-1].set_params(vigilance=0.15, beta=2.0)
-        own.fit(table[kept], Y[kept])
-        result = prequential(own, table[held], Y[held])
-        right += ((result.scores >= 0.5) == result.Y).sum()
-    (pa,) = (row["pa"] for row in found.table if (row["vigilance"], row["beta"]) == (0.15, 2.0))
-    assert pa == pytest.approx(right / Y.size, abs=1e-12)
-    assert not hasattr(pipeline[1], "mean_")
-    assert tune(pd.DataFrame(table), Y, grid=GRID, folds=2, pipeline=pipeline) == found
-    for wrong in (make_pipeline(StandardScaler(), SGDClassifier()), model()):
-        with pytest.raises(TypeError, match="ends in an EFCMLClassifier"):
-            tune(X, Y, grid=GRID, pipeline=wrong)
-    with pytest.raises(ValueError, match="choose fewer folds"):
-        tune(X, Y, grid=GRID, folds=90, pipeline=pipeline)

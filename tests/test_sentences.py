@@ -13,10 +13,10 @@ from scipy.stats import binomtest, norm
 from sklearn import config_context
 
 from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
-from efcml.explain import RuleList, explain_row, find_flags, phrases, read_rules
-from efcml.explain.background import common_beginnings
+from efcml.explain import RuleList, explain_row, find_flags, read_rules
+from efcml.explain import words as phrases
 from efcml.explain.trust import share
-from efcml.support.reading import wilson
+from efcml.support.statistics import wilson
 
 RULES = """2 rules after 40 rows
 
@@ -143,6 +143,7 @@ def test_numbers_in_words():
         assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
     assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
     assert (phrases.with_spread(5.0, 0.0), share(0.5)) == ("5 ± 0", "50 %")
+    assert (share(1.0), share(0.9999), share(4e-5)) == ("100 %", "99.9 %", "0.004 %")
     for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
         expected = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
         assert wilson(part, rows) == pytest.approx((expected.low, expected.high), abs=1e-4)
@@ -169,8 +170,6 @@ def test_words_of_groups_and_flags():
         assert str(phrases.flag_term("wet", part)).startswith(f"wet is {words}")
     X = np.array([[0.0, 1.0, 0.5, 2.0, np.nan], [1.0, 1.0, 1.0, 0.0, 1.0]])
     assert find_flags(X).tolist() == [True, True, False, False, True]
-    names = ["a_x", "a_y", "b=1", "b=2", "c", "_d"]
-    assert common_beginnings(names) == {"a": {0: "x", 1: "y"}, "b": {2: "1", 3: "2"}}
 
 
 COLUMNS = ["age", "maintained", "machine_A", "machine_B", "machine_C", "shift_early", "shift_new"]
@@ -237,14 +236,14 @@ def test_columns_of_flags_are_read_as_the_category_is(tmp_path):
     bare = EFCMLClassifier(**TWO_RULES, cases=0).fit(dummies, Y)  # no remembered rows to look at
     for clf in (array, bare):
         numbers, *rest = clf.rules_.background.columns.variables
-        assert numbers == ("age", (0,), "number", ())
+        assert numbers == ("age", (0,), (), "number")
         assert [thing.kind for thing in rest] == ["flag", "group", "flag", "flag"]
-        assert rest[1] == ("machine", (2, 3, 4), "group", ("A", "B", "C"))
+        assert rest[1] == ("machine", (2, 3, 4), ("A", "B", "C"), "group")
     rows = X.astype(object)
     assert_array_equal(ours.decision_function(rows), array.decision_function(dummies.to_numpy()))
     assert_array_equal(ours.explain(rows.to_numpy()[7]).x, dummies.to_numpy()[7])
     chain = ChainEFC(**TWO_RULES, order=[0, 1]).fit(X, Y).rules_["early"]
-    assert chain.background.columns.variables[-1][:3] == ("fails", (7,), "flag")
+    assert chain.background.columns.variables[-1] == ("fails", (7,), (), "flag")
     whole = X.assign(machine=pd.Categorical(X["machine"].cat.codes))
     for clf in (ours, EFCMLClassifier(**TWO_RULES).fit(whole, Y)):
         save(clf, tmp_path / "model.npz")
@@ -262,6 +261,19 @@ def test_a_missing_category_is_a_value_of_its_own_everywhere():
     assert_array_equal(clf.check_features(X), ds.X)
     assert clf._column_kinds().names == ds.feature_names
     assert "machine=missing" in ds.feature_names
+
+
+def test_a_number_that_is_1_of_late_is_no_flag():
+    """A flag that never changes of late is still one: its scale is that of a column of 0 and 1."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(1, 13, 700), rng.random(700) < 0.3]).astype(float)
+    X[100:] = 1.0
+    for begin, flags in ((0, [False, True]), (150, [False, False])):
+        Y = (X[begin:] > [6.0, 0.5]).astype(float)
+        clf = EFCMLClassifier(**TWO_RULES, cases=0).fit(X[begin : begin + 100], Y[:100])
+        clf.partial_fit(X[begin + 100 :], Y[100:])
+        assert clf.rules_.background.columns.flags.tolist() == flags
+        assert "x0 is yes" not in str(clf.rules_)
 
 
 def test_groups_can_be_given(tmp_path):
@@ -291,7 +303,7 @@ def test_unknown_values_are_none_of_the_known():
         for rows in (strange, strange.astype(object)):
             assert_array_equal(clf.check_features(rows)[0, 2:5], [code] * 3)
         machine = clf._column_kinds().variables[2]
-        assert clf.explain(strange.iloc[0])._value(machine) == f"machine ({said})"
+        assert clf.explain(strange.iloc[0]).value_of(machine) == f"machine ({said})"
     with pytest.raises(ValueError, match="make it a category"):
         EFCMLClassifier().fit(X.assign(machine=X["machine"].astype(object)), Y)
     with pytest.raises(ValueError, match="category without any value"):

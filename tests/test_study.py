@@ -31,10 +31,9 @@ from efcml import (
     prequential,
     register,
 )
-from efcml.studies import Variant, intervals, notes, provenance, runs, workers
+from efcml.studies import Variant, intervals, provenance, runs, workers
 from efcml.studies.provenance import digest
-from efcml.studies.workers import RunsInterrupted, in_batches
-from efcml.support import progress
+from efcml.studies.workers import RunsInterrupted
 
 X, Y = rows()
 
@@ -42,7 +41,7 @@ X, Y = rows()
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Let intervals take fewer draws."""
-    monkeypatch.setattr(workers, "compile_before", lambda *given: None)
+    monkeypatch.setattr(workers, "warmup", lambda **given: None)
     monkeypatch.setattr(intervals, "RESAMPLES", 1000)
     intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
     yield
@@ -432,14 +431,6 @@ def test_processes_give_the_same():
     assert here.noted("b", order=1) == there.noted("b", order=1)
 
 
-def test_batches_are_split_for_idle_workers():
-    missing = list(make(orders=6).runs.values())
-    for workers_, sizes in ((1, [6, 6]), (2, [6, 6]), (3, [6, 3, 3]), (100, [1] * 12)):
-        assert [len(batch) for batch in in_batches(missing, workers_)] == sizes
-    batches = in_batches(missing, 100)
-    assert {run.label for batch in batches for run in batch} == {run.label for run in missing}
-
-
 def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
     with pytest.raises(RuntimeError) as caught:
         Study({"bad": Broken()}, data=small_set(), orders=1).run()
@@ -452,7 +443,7 @@ def test_errors_and_warnings_name_their_runs(monkeypatch, capsys):
 
 def test_progress_is_a_bar_that_goes_on_or_lines_in_a_log(monkeypatch, capsys):
     said, stream = [], runs.stream
-    monkeypatch.setattr(progress, "TICK", 0.01)
+    monkeypatch.setattr(workers, "TICK", 0.01)
     monkeypatch.setattr(workers, "LINE_EVERY", 0.05)
     monkeypatch.setattr(runs, "stream", lambda *given: (time.sleep(0.1), stream(*given))[1])
     make().run(progress=said.append)
@@ -574,7 +565,7 @@ def test_words_of_a_study(study):
     assert "On small, same changed nothing at all: every score is the same" in text
     assert "static changed" not in text
     pa = study.table().loc[("mine", "static"), "pa"]
-    cell = intervals.Interval(*study.intervals().loc["mine", "static", "pa"]).in_points()
+    cell = intervals.Interval(*study.differences().loc[("mine", "static"), "pa"]).in_points()
     for told in (text, html):
         assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
@@ -594,14 +585,7 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     assert told[0].endswith("samples, of one order only, corrected for 9 comparisons.")
     assert told[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
     assert told[1].count("below it") == 6 and "; 2 more. All other" in told[1]
-    asked = 3 * len(study.result().Y)
-    assert told[2] == (
-        f"On data, low changed no score by more than 0.001, and no decision of {asked}."
-    )
-    for low, words in ((-0.1, "No difference could be shown"), (0.01, "Shown: low above it")):
-        line = {("data", "low", "pa"): intervals.Interval(0.1, low, 0.3)}
-        study.intervals = lambda *given, line=line: pd.DataFrame(line, intervals.Interval._fields).T
-        assert words in notes.shown(study, ["pa"])
+    assert told[2] == "On data, low changed no score by more than 0.001, and no decision."
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
     told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
     assert told[1] == "No difference could be shown: every interval has 0 in it."
@@ -710,19 +694,31 @@ GOOD = {"a": model()}
     ("changes", "words"),
     [
         ({"models": {}}, "there are no models: give at least one"),
-        ({"models": {"a": 3}}, "'a' is no model that learns from a stream but of type int"),
-        ({"models": {"a": EFCMLClassifier}}, "'a' is the class EFCMLClassifier: give a model"),
+        (
+            {"models": {"a": 3}},
+            "'a': prequential needs a model with begin_stream, partial_fit or learn_one; got int",
+        ),
+        (
+            {"models": {"a": EFCMLClassifier}},
+            "'a': prequential needs a model; got the class EFCMLClassifier",
+        ),
         ({"models": {3: model()}}, "names of models must be words; got 3"),
         ({"models": [model()]}, "give models with their names, as in"),
         ({"models": model()}, "give models with their names, as in"),
         ({"models": [("a", model()), (" a ", model())]}, "two variants are named 'a'"),
-        ({"models": {"a": Variant(model(), delay=-1)}}, "delay of 'a' must be a whole number"),
-        ({"models": {"a": Variant(model(), start=1.5)}}, "start of 'a' must be a number of rows"),
+        ({"models": {"a": Variant(model(), delay=-1)}}, "'a': delay must be a whole number"),
+        (
+            {"models": {"a": Variant(model(), start=1.5)}},
+            "'a': start, if it is no share between 0 and 1, must be a whole number >= 1",
+        ),
         ({"models": {"a": Variant(model(), start=44)}}, "small has 44 rows, of which 44 are the"),
-        ({"models": {"a": Variant(model(), active=3)}}, "active of 'a' must be an ActiveLearner"),
-        ({"active": ActiveLearner(), "delay": 3}, "'a' asks for labels: leave delay and learn"),
-        ({"active": ActiveLearner(), "learn": False}, "'a' asks for labels: leave delay and"),
-        ({"models": {"a": Broken()}, "active": ActiveLearner()}, "that needs an EFCMLClassifier"),
+        ({"models": {"a": Variant(model(), active=3)}}, "'a': active must be an ActiveLearner"),
+        ({"active": ActiveLearner(), "delay": 3}, "'a': active needs learn=True and delay=0"),
+        ({"active": ActiveLearner(), "learn": False}, "'a': active needs learn=True and delay=0"),
+        (
+            {"models": {"a": Broken()}, "active": ActiveLearner()},
+            "'a': active needs an EFCMLClassifier; got Broken",
+        ),
         ({"data": []}, "there is no data: give at least one data set"),
         ({"data": "emotonis"}, "there is no data set 'emotonis': did you mean 'emotions'?"),
         ({"data": 3}, "3 is no data set: give names, datasets, or pairs (X, Y)."),

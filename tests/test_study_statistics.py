@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from efcml.measures.measures import MEASURES, value_of
+from efcml.measures import MEASURES, value_of
 from efcml.studies import intervals
 from efcml.studies.intervals import Interval, draw_orders, paired_difference
 from efcml_paper.means import interval_of, resampled_means, shares_ahead

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 from efcml.kernels.linalg import whole
 from efcml.model import fit as fit_module
 from efcml.model.learner import Learner
+from efcml.model.scaler import Scaler
 from efcml.model.trace import Trace
 
 pytestmark = pytest.mark.uncompiled
@@ -247,3 +248,16 @@ def test_the_least_of_the_objective(rng, mode):
     for scale in (1e-3, 0.1):
         other = best + scale * rng.normal(size=best.shape)
         assert objective(memory, other, penalty, 1.0, 2.0) > least
+
+
+def test_scaled_rows_are_their_formula(rng):
+    mean, scale, X = rng.normal(size=4), rng.uniform(0.5, 2.0, 4), rng.normal(size=(40, 4))
+    X[::3], X[1::7] = 10.0 * X[::3], np.nan
+    X[2], spread, ignored = 1e308, np.array([1, 1, 0, 1]) == 1, np.arange(4) == 3
+    clipped, scaler = np.ones(4), Scaler(mean, scale, 2.0, spread, ignored)
+    found = scaler.transform(np.asfortranarray(X), clipped)
+    z = np.where(ignored, 0.0, (X - mean) / scale)
+    wild = spread & (np.abs(z) > 6.0)
+    assert np.array_equal(found, np.where(wild, np.nan, np.clip(z, -2.0, 2.0)), equal_nan=True)
+    assert np.array_equal(clipped - 1.0, (np.abs(z) >= 2.0).sum(axis=0))
+    assert np.array_equal(scaler.count_clipped(X), clipped - 1.0)

@@ -105,7 +105,14 @@ def state_tables():
     """Return the arrays of all parts of a model."""
     from efcml.model.tables import TABLES
 
-    return "\n\n".join(f"**{name}**\n\n{table.markdown()}" for name, table in TABLES.items())
+    parts = []
+    for name, table in TABLES.items():
+        rows = [
+            [f"`{c.name}`", " x ".join(c.dims), c.meaning.replace("|", "\\|")]
+            for c in table.columns
+        ]
+        parts.append(f"**{name}**\n\n{as_table(['array', 'shape', 'meaning'], rows)}")
+    return "\n\n".join(parts)
 
 
 def parameter_table():

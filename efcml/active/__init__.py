@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.active.active_learner import ActiveLearner

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas
@@ -14,7 +14,6 @@ import pandas
 from efcml.active.criteria import ADAPTED, CRITERIA, USUAL, Row
 from efcml.active.kernels import look_at_rows
 from efcml.active.questions import (
-    Asker,
     Query,
     Question,
     Spending,
@@ -27,8 +26,7 @@ from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
 from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held, one_at_a_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats
+
+    Decision: TypeAlias = tuple[tuple[str, ...], Bools, dict[str, float], Floats]
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
 RELATIVE_STEP = 10.0  # steps of the instability threshold, in steps of the other one
@@ -131,7 +131,7 @@ class ActiveLearner:
         self.seed = int(random_state) % 2**63  # type: ignore[arg-type]
         starts: dict[str, Any] = {word: CRITERIA[word].threshold for word in ADAPTED}
         self.state = Spending(**starts)
-        self.asker = Asker()  # by which it knows its own questions
+        self._asker = object()  # by which it knows its own questions
         self._log: list[Query] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
         self._expired: set[int] = set()  # rows
@@ -155,7 +155,11 @@ class ActiveLearner:
         The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
         """
         learner = find_learner(model)
-        return self._question(model, learner, read_row(model, learner, x))
+        X, state, names = read_row(model, learner, x), replace(self.state), names_of(model)
+        ((reasons, labels, thresholds, scores),) = self._decide_rows(learner, X, state)
+        asked = tuple(names.get(c, c) for c in np.flatnonzero(labels).tolist())
+        facts = (self.rows, asked, labels, reasons, thresholds, scores)
+        return Question(*facts, X, state, self._asker)
 
     @one_at_a_time
     @interrupts_held()
@@ -192,19 +196,21 @@ class ActiveLearner:
             if row is None and x.row != self.rows:
                 row, x = x.row, None
         if row is not None:
-            return self._answer_late(model, learner, x, y, row)
-        question = x
-        if not isinstance(question, Question):
-            question = self._question(model, learner, read_row(model, learner, x))
-        if y is not None:
-            if not question:
-                raise ValueError(f"row {question.row} asks for nothing: y must be None.")
-            learner.learn(question.x, read_answer(model, learner, y, question.labels, question.row))
-        else:
+            question = self._find_open(row, x, y)
+            self._refuse_foreign(question, learner)
+            Y = read_answer(model, learner, y, question)
+            learner.learn(question.x, Y, late=self.rows - 1 - row)
+            return self._open.pop(row)
+        question = x if isinstance(x, Question) else self.ask(model, x)  # type: ignore[arg-type]
+        if y is None:
             learner.pass_rows(1)
+        elif question:
+            learner.learn(question.x, read_answer(model, learner, y, question))
+        else:
+            raise ValueError(f"row {question.row} asks for nothing: y must be None.")
         self.state = replace(question.after)
         if question:
-            self._note(question.row, question.reasons, question.labels, question.thresholds)
+            self._note(question.reasons, question.labels, question.thresholds)
             if y is None:
                 self._open[question.row] = question
                 if len(self._open) > self.open_questions:
@@ -212,21 +218,8 @@ class ActiveLearner:
                     del self._open[oldest]
         return question
 
-    def _refuse_foreign(self, question: Question, learner: Learner) -> None:
-        """Refuse a question that this active learner did not ask, or not about this model."""
-        if question.asker is not self.asker:
-            raise ValueError(
-                f"the question about row {question.row} is of another active learner: hand it to "
-                "the one that asked, or give the row itself."
-            )
-        if question.x.shape[1] != learner.n_features or len(question.labels) > learner.n_labels:
-            raise ValueError(
-                f"the question about row {question.row} was asked for another model, with "
-                f"{question.x.shape[1]} features and {len(question.labels)} labels."
-            )
-
-    def _answer_late(self, model: Any, learner: Learner, x: Any, y: Any, row: int) -> Question:
-        """Learn the answer to an open question, which came ``self.rows - 1 - row`` rows late."""
+    def _find_open(self, row: int, x: Any, y: Any) -> Question:
+        """Return the open question that is to be answered, or say why there is none."""
         check_whole("row", row, least=0)
         if x is None and row not in self._open:
             why = "was never asked"
@@ -237,71 +230,51 @@ class ActiveLearner:
             raise ValueError(f"no answer is expected for row {row}: it {why}.")
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
-        question = self._open[row]
-        Y = read_answer(model, learner, y, question.labels, row)
-        learner.learn(question.x, Y, late=self.rows - 1 - row)
-        del self._open[row]
-        return question
+        return self._open[row]
 
-    def _question(self, model: Any, learner: Learner, X: Floats) -> Question:
-        """Return the question about the next row; nothing is changed."""
-        state, rows = replace(self.state), learner.scaler.transform(X)
-        _, reasons, labels, thresholds, scores = self._find_question(learner, rows, state)
-        labels.flags.writeable = scores.flags.writeable = False
-        known = names_of(model)
-        names = tuple(known.get(c, c) for c in np.flatnonzero(labels).tolist())
-        facts = (self.rows, names, labels, reasons, thresholds)
-        return Question(*facts, scores[0], X, state, self.asker)
+    def _refuse_foreign(self, question: Question, learner: Learner) -> None:
+        """Refuse a question that this active learner did not ask, or not about this model."""
+        about = f"the question about row {question.row}"
+        if question.asker is not self._asker:
+            raise ValueError(
+                f"{about} is of another active learner: hand it to the one that asked, or give the"
+                " row itself."
+            )
+        if question.x.shape != (1, learner.n_features) or len(question.labels) > learner.n_labels:
+            raise ValueError(
+                f"{about} was asked for another model, with {question.x.size} features and "
+                f"{len(question.labels)} labels."
+            )
 
     # -- what is asked ----------------------------------------------------------------------
 
-    def _find_question(
-        self, learner: Learner, rows: Floats, state: Spending
-    ) -> tuple[int, tuple[str, ...], Bools, dict[str, float], Floats]:
-        """Return which of the next rows, scaled, is worth a question, why, and about which labels.
+    def _decide_rows(self, learner: Learner, X: Floats, state: Spending) -> Iterator[Decision]:
+        """Yield why to ask of each next row, for which labels, the thresholds and the scores.
 
-        Besides the thresholds by which that was decided, and all scores. The rows are counted in
-        ``state``; without any question it is their number. Nothing is learned between two
-        questions, so a few rows at a time are scored ahead. Every row is looked at by itself:
-        chunks change no bit.
+        The rows are counted in ``state``, up to the first that is asked: once it is learned, all
+        is looked at anew. Each is looked at by itself: it changes no bit how many there are.
         """
-        scores = np.empty((len(rows), learner.n_labels))
-        reasons: tuple[str, ...] = ()
-        thresholds: dict[str, float] = {}
-        labels = np.zeros(learner.n_labels, dtype=np.bool_)
-        for first in range(0, len(rows), CHUNK):
-            part = slice(first, first + CHUNK)
-            filled = learner.fill(rows[part])
-            scores[part] = learner.score_scaled(filled, ahead=first)
-            novel, instability = self._look(learner, filled)
-            for t, x in enumerate(filled):
-                draw = 0.0
-                if "random" in self.criteria:  # the same number whatever was asked before
-                    draw = float(np.random.default_rng((self.seed, state.rows)).random())
-                due = self.budget + self._saved_rows(state, learner.n_labels) / CATCH_UP
-                seen = scores[first + t], novel[t], instability[t], draw, due
-                thresholds = state.thresholds
-                row = Row(x, *seen, thresholds, learner)
-                reasons, labels = self._decide(row, state)
-                if reasons:
-                    return first + t, reasons, labels, thresholds, scores[: first + t + 1]
-        return len(rows), reasons, labels, thresholds, scores
-
-    def _look(self, learner: Learner, rows: Floats) -> tuple[list[bool], list[float]]:
-        """Return which rows no rule covers, by the birth test of the rules, and the instability."""
-        n, p = rows.shape
-        likeliest, distance, instability = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+        rows = learner.fill(learner.scaler.transform(X))
+        scores, rules, settings = learner.score_scaled(rows), learner.rules, learner.rules.settings
+        likeliest, (distance, instability) = np.zeros(len(rows), np.int64), np.zeros((2, len(rows)))
         novelty, unstable = "novelty" in self.criteria, "instability" in self.criteria
-        rules, settings, novel = learner.rules, learner.rules.settings, [False] * n
         if novelty or unstable:
             floor = settings.activation_floor if unstable else np.inf
             kind, out = self.instability == "determinant", (likeliest, distance, instability)
             look_at_rows(rows, rules.n_rules, floor, kind, rules.arrays, settings, *out)
-        if novelty:
-            pairs = zip(distance.tolist(), rules.support[likeliest].tolist(), strict=True)
-            radius = settings.vigilance
-            novel = [bool(rules.birth_test(far, float(p), k, radius)) for far, k in pairs]
-        return novel, instability.tolist()
+        for t, x in enumerate(rows):
+            novel, draw = False, 0.0
+            if novelty:
+                far, support = float(distance[t]), rules.support[int(likeliest[t])].item()
+                novel = bool(rules.birth_test(far, float(len(x)), support, settings.vigilance))
+            if "random" in self.criteria:  # the same number whatever was asked before
+                draw = float(np.random.default_rng((self.seed, state.rows)).random())
+            due = self.budget + self._saved_rows(state, learner.n_labels) / CATCH_UP
+            seen, thresholds = (novel, float(instability[t]), draw, due), state.thresholds
+            reasons, labels = self._decide(Row(x, scores[t], *seen, thresholds, learner), state)
+            yield reasons, labels, thresholds, scores[t]
+            if reasons:
+                return
 
     def _decide(self, row: Row, state: Spending) -> tuple[tuple[str, ...], Bools]:
         """Return why the next row is asked, and for which labels; count it in ``state``."""
@@ -411,33 +384,29 @@ class ActiveLearner:
     def _run_block(
         self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
     ) -> None:
-        rows, at = learner.scaler.transform(X[block]), block.start
+        at = block.start
         while at < block.stop:
-            rest = rows[at - block.start :]
-            count, reasons, labels, used, scores = self._find_question(learner, rest, self.state)
-            trace.rules[at : at + count] = learner.n_rules
-            scored = slice(at, at + len(scores))
-            trace.take_answer(learner.answer_scores(scores), scored)
-            trace.add_clipped(learner.scaler.count_clipped(X[scored]))
-            learner.pass_rows(count)
-            at += count
-            if at == block.stop:
-                break
-            queried[at] = labels if queried.ndim == 2 else labels.any()
-            scaler, part = learner.scaler, Trace.for_rows(1, Y.shape[1])
-            learner.learn(X[at : at + 1], np.where(labels, Y[at], np.nan)[None], trace=part)
-            trace.rules[at] = learner.n_rules
-            part.clipped = None  # counted above
-            trace.take_events(part, at)
-            self._note(self.rows - 1, reasons, labels, used)
-            at += 1
-            if learner.scaler is not scaler:  # it follows the stream
-                rows[at - block.start :] = learner.scaler.transform(X[at : block.stop])
+            ahead = X[at : min(at + CHUNK, block.stop)]
+            decided = [*self._decide_rows(learner, ahead, self.state)]
+            reasons, labels, thresholds, _ = decided[-1]
+            at, looked = at + len(decided), slice(at, at + len(decided))
+            scores = np.array([row[-1] for row in decided])
+            trace.take_answer(learner.answer_scores(scores), looked)
+            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
+            trace.rules[looked] = learner.n_rules
+            learner.pass_rows(len(decided) - bool(reasons))
+            if reasons:
+                row, part = slice(at - 1, at), Trace.for_rows(1, Y.shape[1])
+                queried[row] = labels if queried.ndim == 2 else True
+                learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
+                trace.rules[row] = learner.n_rules
+                part.clipped = None  # counted above
+                trace.take_events(part, row.start)
+                self._note(reasons, labels, thresholds)
 
-    def _note(
-        self, row: int, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]
-    ) -> None:
-        """Add a question, which the state has counted, to the log."""
+    def _note(self, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]) -> None:
+        """Add a question to the log, which the state has counted."""
+        row = self.rows - 1
         query = Query(row, reasons, labels.copy(), thresholds, self.spent, self.share)
         self._log.append(query)
 
@@ -486,20 +455,14 @@ class ActiveLearner:
     def to_frame(self, model: Any = None) -> pandas.DataFrame:
         """Return the log as a DataFrame, one line per question; labels by the names of a model."""
         names = names_of(model)
-        lines = [
-            {
-                "row": query.row,
-                "reasons": " ".join(query.reasons),
-                "labels": [names.get(c, c) for c in np.flatnonzero(query.labels).tolist()],
-                **{f"{word}_threshold": query.thresholds[word] for word in ADAPTED},
-                "spent": query.spent,
-                "share": query.share,
-            }
-            for query in self._log
-        ]
-        thresholds = [f"{word}_threshold" for word in ADAPTED]
-        columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
-        return pandas.DataFrame(lines, columns=columns)
+        frame = pandas.DataFrame(self._log, columns=Query._fields)
+        frame["reasons"] = frame["reasons"].map(" ".join)
+        asked = [np.flatnonzero(query.labels).tolist() for query in self._log]
+        frame["labels"] = [[names.get(c, c) for c in labels] for labels in asked]
+        thresholds = frame.pop("thresholds")
+        for i, word in enumerate(ADAPTED):
+            frame.insert(3 + i, f"{word}_threshold", [one[word] for one in thresholds])
+        return frame
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the spending along the stream and the criteria; return the matplotlib Axes."""

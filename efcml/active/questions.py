@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,10 +15,6 @@ from efcml.tables.words import FLAGS
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
-
-
-class Asker:
-    """Stands for one active learner in its questions; a copy stands for the copy."""
 
 
 @dataclass
@@ -66,7 +62,10 @@ class Question:
     scores: Floats = field(repr=False)
     x: Floats = field(repr=False)  # (1, p), checked, not scaled
     after: Spending = field(repr=False)  # once the row is counted
-    asker: Asker = field(repr=False)
+    asker: object = field(repr=False)  # stands for the active learner; its copy has a copy
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = self.scores.flags.writeable = False
 
     def __bool__(self) -> bool:
         return bool(self.labels.any())
@@ -89,15 +88,13 @@ class Query(NamedTuple):
 
 def find_learner(model: Any) -> Learner:
     """Return the rule learner of a model, or refuse the model with a sentence."""
-    learner = model
+    kind, learner = type(model).__name__, model
     if hasattr(model, "check_features"):
         learner = getattr(model, "learner_", None)
         if learner is None:
-            raise ValueError(f"{type(model).__name__} is not fitted: fit an initial part first.")
+            raise ValueError(f"{kind} is not fitted: fit an initial part first.")
     if not isinstance(learner, Learner):
-        raise TypeError(
-            f"active learning needs the rules of an EFCMLClassifier; got {type(model).__name__}."
-        )
+        raise TypeError(f"active learning needs the rules of an EFCMLClassifier; got {kind}.")
     if not learner.fitted:
         raise ValueError("the model still holds warm-up rows: fit an initial part first.")
     return learner
@@ -118,25 +115,22 @@ def read_row(model: Any, learner: Learner, x: Any) -> Floats:
     return X
 
 
-def read_answer(model: Any, learner: Learner, y: Any, labels: Bools, row: int) -> Floats:
-    """Return an answer as checked floats of shape (1, K); ``labels`` are the ones asked."""
-    if isinstance(y, Mapping):
-        classes = model.classes_ if getattr(model, "_binary", False) else ()
-        y = spread_out(y, names_of(model), learner.n_labels, classes)
-    table = one_row(y, "y")
+def read_answer(model: Any, learner: Learner, y: Any, question: Question) -> Floats:
+    """Return an answer to a question as checked floats of shape (1, K)."""
+    K = learner.n_labels
+    table = one_row(spread_out(model, y, K) if isinstance(y, Mapping) else y, "y")
     if model is not learner:
         Y = model.check_labels(table, 1)
     else:
         Y = np.array(fill_mask(table), dtype=np.float64, order="C")
-        good = np.isnan(Y) | (Y == 0.0) | (Y == 1.0)
-        if Y.shape != (1, learner.n_labels) or not good.all():
-            raise ValueError(f"y must be {learner.n_labels} labels of 0, 1 or NaN (not asked).")
-    asked = np.flatnonzero(labels)
+        if Y.shape != (1, K) or not (np.isnan(Y) | (Y == 0.0) | (Y == 1.0)).all():
+            raise ValueError(f"y must be {K} labels of 0, 1 or NaN (not asked).")
+    asked = np.flatnonzero(question.labels)
     extra = np.setdiff1d(np.flatnonzero(~np.isnan(Y[0])), asked)
     if extra.size:
         raise ValueError(
-            f"row {row} asks for the labels {asked.tolist()} only; y also gives {extra.tolist()}: "
-            "put NaN there."
+            f"row {question.row} asks for the labels {asked.tolist()} only; y also gives "
+            f"{extra.tolist()}: put NaN there."
         )
     return Y
 
@@ -146,36 +140,25 @@ def names_of(model: Any) -> dict[int, str]:
     return dict(enumerate(getattr(model, "label_names_", ())))
 
 
-def spread_out(
-    answer: Mapping[Any, Any],
-    names: Mapping[int, str],
-    n_labels: int,
-    classes: Sequence[Any] = (),
-) -> list[Any]:
+def spread_out(model: Any, answer: Mapping[Any, Any], n_labels: int) -> list[Any]:
     """Return an answer by name or index as one value per label, NaN where it says nothing.
 
-    Words such as yes and no are 1 and 0, unless they are ``classes`` of a 1-D target.
-
-    Examples
-    --------
-    >>> spread_out({"calm": "yes", 0: 0}, {0: "happy", 1: "calm", 2: "sad"}, 3)
-    [0, 1.0, nan]
+    Words such as yes and no are 1 and 0, unless they are classes of a 1-D target.
     """
+    names = names_of(model)
+    classes = model.classes_ if getattr(model, "_binary", False) else ()
     places = {name: c for c, name in names.items()} | {c: c for c in range(n_labels)}
-    values: list[Any] = [float("nan")] * n_labels
-    given = set()
+    values: dict[int, Any] = {}
     for label, value in answer.items():
         if label not in places:
             known = f" or one of {list(names.values())}" if names else ""
             raise ValueError(f"there is no label {label!r}: give an index below {n_labels}{known}.")
-        place = places[label]
-        if place in given:
-            raise ValueError(f"y gives label {place} twice, by name and by index.")
+        if places[label] in values:
+            raise ValueError(f"y gives label {places[label]} twice, by name and by index.")
         if isinstance(value, str) and value not in classes:
             word = value.strip().casefold()
             if word not in FLAGS:
                 raise ValueError(f"label {label!r} is {value!r}: answer 0 or 1, or yes or no.")
             value = FLAGS[word]
-        given.add(place)
-        values[place] = value
-    return values
+        values[places[label]] = value
+    return [values.get(c, float("nan")) for c in range(n_labels)]

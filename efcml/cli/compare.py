@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from efcml import __version__
 from efcml.cli import shared
-from efcml.rivals.model_list import MODELS
-from efcml.studies import USUAL
-from efcml.support.folders import replacing
-from efcml.support.json_text import to_text
-from efcml.support.tables import format_table
+from efcml.cli.shared import format_table
+from efcml.rivals import MODELS, make_model
+from efcml.support.files import replacing, to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -60,8 +58,8 @@ def add_tune(commands: Any) -> None:
 
 def tune(options: Namespace) -> None:
     """Search, print the best points and write all."""
-    where = shared.read_backend(options)
     shared.check_source(options, [options.data])
+    where = shared.read_backend(options)
     from efcml.tuning import tune as search  # not before: it takes seconds to import
 
     grid = read_grid(options)
@@ -148,7 +146,7 @@ def add_study(commands: Any) -> None:
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     add("--orders", type=int, default=10, metavar="N", help=what)
     add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
-    add("--measures", default=",".join(USUAL), metavar="A,B", help="what is measured")
+    add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
     shared.add_backend(parser)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     add("--out", type=Path, metavar="DIR", help=what)
@@ -158,7 +156,7 @@ def add_study(commands: Any) -> None:
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
-    from efcml.measures.measures import find
+    from efcml.measures import find
 
     where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
@@ -183,8 +181,8 @@ def study(options: Namespace) -> None:
 def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     for name in names:
-        if name not in shared.OFFERED:
-            known = ", ".join(shared.OFFERED)
+        if name not in MODELS:
+            known = ", ".join(MODELS)
             raise ValueError(f"there is no model {name!r}: choose from {known}.")
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
@@ -206,8 +204,7 @@ def make_study(
 ) -> Study:
     """Return the study that the arguments describe; wrong values are refused before any work."""
     shared.check_source(options, options.data)
-    from efcml.rivals import make_model  # not before: these take seconds to import
-    from efcml.studies import Study, Variant
+    from efcml.studies import Study, Variant  # not before: these take seconds to import
 
     models: dict[str, Variant] = {}
     for name in names:
@@ -245,7 +242,7 @@ def add_reproduce(commands: Any) -> None:
 
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
-    from efcml.support.progress import in_words
+    from efcml.studies.workers import in_words
     from efcml_paper.plan import IDS, choose_ids
     from efcml_paper.scale import FULL, QUICK
 
@@ -319,7 +316,7 @@ def show_info(options: Namespace) -> None:
     import numpy as np
 
     from efcml import datasets
-    from efcml.support.label_means import label_means
+    from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
     facts = {

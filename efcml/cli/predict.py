@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from efcml.cli import shared
-from efcml.support.folders import replacing
+from efcml.support.files import replacing
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -70,11 +70,9 @@ def predict(options: Namespace) -> None:
     """Predict all rows of the file; nothing is written before the last one is read."""
     shared.check_target(options.out)
     model = load_fitted(options.model, options.file)
-    from efcml.estimators.answering import answer_checked
-
     # The learner takes the rows as they are: they have been checked and put in its order.
     answers = (
-        answer_checked(model.learner_, rows.numbers, rows.known, flat=model._binary)
+        model.answer_checked(rows.numbers, rows.known)
         for rows in read_rows(model, options.file, options)
     )
     with TemporaryFile("w+", encoding="utf-8", newline="") as file:

@@ -12,11 +12,10 @@ from efcml import __version__
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
-from efcml.rivals.model_list import MODELS
-from efcml.support.folders import make_folder, whole_files
-from efcml.support.json_text import to_text, without_nan
+from efcml.cli.shared import format_table
+from efcml.rivals import MODELS, make_model
+from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
-from efcml.support.tables import format_table
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,7 +38,7 @@ def add_commands(commands: Any) -> None:
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
     what = f"{shared.TITLES} (default: efcml)"
-    add("--model", choices=shared.OFFERED, default="efcml", help=what)
+    add("--model", choices=MODELS, default="efcml", help=what)
     shared.add_set(parser, of="the model")
     what = "ask for this share of the labels only, 0 to 1"
     add("--budget", type=float, metavar="SHARE", help=what)
@@ -77,7 +76,6 @@ def run(options: Namespace) -> None:
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
     from efcml.model.warnings_of import warn_of_clipping
-    from efcml.rivals import make_model
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -121,7 +119,7 @@ def check_options(options: Namespace) -> dict[str, Any]:
         if options.budget is None and getattr(options, name) is not None:
             raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
     if options.budget is not None and not model.asks:
-        asking = " and ".join(name for name, one in shared.OFFERED.items() if one.asks)
+        asking = " and ".join(name for name, one in MODELS.items() if one.asks)
         raise ValueError(f"--budget works with --model {asking} only, not with {options.model}.")
     return given
 

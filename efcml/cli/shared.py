@@ -7,13 +7,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.rivals.model_list import MODELS
-from efcml.support.checks import check_backend
-from efcml.support.folders import make_folder
+from efcml.rivals import MODELS
+from efcml.support.files import make_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from efcml.datasets import Dataset
 
@@ -30,8 +29,7 @@ OF_TABLES = {  # metavar and meaning of the options about tables
     "decimal": ("SIGN", "the decimal sign of a table, . or , (found if not given)"),
     "yes": ("WORD", "the word by which a label is there; all others are no"),
 }
-OFFERED = {name: model for name, model in MODELS.items() if model.offered}
-TITLES = "; ".join(f"{name}: {model.title}" for name, model in OFFERED.items())
+TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:
@@ -162,6 +160,8 @@ def add_backend(parser: ArgumentParser) -> None:
 
 def read_backend(options: Namespace) -> dict[str, Any]:
     """Return ``jobs``, -1 for a process on every core, and ``dask``."""
+    from efcml.studies.workers import check_backend  # not above: what is loaded for it takes long
+
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
     check_backend(jobs, options.dask)
     return {"jobs": jobs, "dask": options.dask}
@@ -173,3 +173,20 @@ def check_target(path: Path | None) -> None:
         if path.is_dir():
             raise ValueError(f"{path} is a folder: give the name of a file.")
         make_folder(path.parent)
+
+
+def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return lines of columns; numbers, also with strokes between them, to the right.
+
+    Examples
+    --------
+    >>> format_table(["set", "rows"], [["emotions", 593], ["yeast", "-"]])
+    ['set       rows', 'emotions   593', 'yeast        -']
+    """
+    cells = [[str(cell) for cell in row] for row in [header, *rows]]
+    columns = []
+    for column in zip(*cells, strict=True):
+        width, plain = max(map(len, column)), "".join(column[1:])
+        right = not set(plain) - set("0123456789.+-/")
+        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
+import joblib
 import numpy as np
 
 from efcml import __version__
@@ -25,9 +26,9 @@ from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
 from efcml.saving import load, save
-from efcml.support.folders import make_folder, replacing
+from efcml.support.files import make_folder, replacing
 from efcml.support.progress import progress_bar
-from efcml.support.states import fingerprint, to_plain
+from efcml.support.states import to_plain
 
 if TYPE_CHECKING:
     from threading import Event
@@ -172,7 +173,7 @@ def describe(run: StreamRun, ds: Dataset) -> Facts:
     active = run.active
     columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
     about = {
-        "data": [fingerprint(ds.X, ds.Y), ds.n_initial, *columns],
+        "data": [joblib.hash((ds.X, ds.Y)), ds.n_initial, *columns],
         "model": [type(run.model).__name__, run.learn],
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "budget": None if active is None else [active.budget, active.unit],

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite, nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,8 @@ from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
-from efcml.support.extras import extra_for
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.masks import is_missing
+from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.imports import extra_for
 
 with extra_for("RiverEFCML"):
     from river import base
@@ -112,45 +110,39 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             Weight of the row, as ``sample_weight`` of `EFCMLClassifier.partial_fit`; 0 leaves it
             out. Rows of the warm-up count alike.
         """
-        features, labels = read_features(x), read_labels(y)
-        check_weight(w, self.learner.fitted)
+        features, labels, learner = read_features(x), read_labels(y), self.learner
+        if not 0.0 <= as_float(w) <= MOST_WEIGHT:
+            raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
+        if w not in (0.0, 1.0) and not learner.fitted:
+            raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
         if not labels or w == 0.0:
-            if self.learner.fitted:
-                self.learner.pass_rows(1)
+            if learner.fitted:
+                learner.pass_rows(1)
             return
         if not (features or self._columns):
             raise ValueError(
                 "x is empty, and no feature is known yet: begin with a row that has one."
             )
-        self._meet_features(features)
-        if new := self._add(self._labels, labels):
-            self.learner.add_labels(len(new))
-        weights = None if w == 1.0 else np.array([float(w)])
-        row, target = as_row(features, self._columns), as_row(labels, self._labels)
-        self.learner.learn(row, target, None, weights)
-
-    def _meet_features(self, features: dict[Any, float]) -> None:
-        """Take in new features during the warm-up, count them later."""
-        if self.learner.fitted:
-            late = sorted(features.keys() - self._columns.keys(), key=repr)
-            if late and not self.unknown_features_:
+        # In an order that does not depend on that of the keys.
+        new = sorted(features.keys() - self._columns.keys(), key=repr)
+        if learner.fitted:
+            if new and not self.unknown_features_:
                 warnings.warn(
-                    f"feature {late[0]!r} first came after the warm-up and is ignored, as all such "
+                    f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
                     "features are; unknown_features_ counts them.",
-                    stacklevel=5,
+                    stacklevel=4,
                 )
-            self.unknown_features_.update(late)
-        elif new := self._add(self._columns, features):
-            self.learner.take_features(len(self._columns))
+            self.unknown_features_.update(new)
+        elif new:
+            self._columns |= {name: c for c, name in enumerate(new, len(self._columns))}
+            learner.take_features(len(self._columns))
             gap = np.full(len(new), np.nan)
-            self.learner.held = [(np.append(row, gap), y) for row, y in self.learner.held]
-
-    @staticmethod
-    def _add(columns: dict[Any, int], values: dict[Any, float]) -> list[Any]:
-        """Give columns to new names, in an order that does not depend on that of the keys."""
-        new = sorted(values.keys() - columns.keys(), key=repr)
-        columns |= {name: column for column, name in enumerate(new, len(columns))}
-        return new
+            learner.held = [(np.append(row, gap), y) for row, y in learner.held]
+        if new := sorted(labels.keys() - self._labels.keys(), key=repr):
+            self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
+            learner.add_labels(len(new))
+        weights = None if w == 1.0 else np.array([float(w)])
+        learner.learn(as_row(features, self._columns), as_row(labels, self._labels), None, weights)
 
     def take_state(
         self,
@@ -230,8 +222,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     def rules(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        self._refuse_unlearned()
-        return read_rules(self.learner, self.feature_names, self.label_names)
+        return read_rules(*self._to_read())
 
     @one_at_a_time
     def explain_one(
@@ -242,13 +233,15 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         ``known`` is as in `predict_one`.
         """
         features = read_features(x)
-        self._refuse_unlearned()
-        names, given = (self.feature_names, self.label_names), self._known(known)
-        return explain_row(self.learner, as_row(features, self._columns), *names, known=given)
+        learner, *names = self._to_read()
+        row, given = as_row(features, self._columns), self._known(known)
+        return explain_row(learner, row, names[0], names[1], known=given)
 
-    def _refuse_unlearned(self) -> None:
+    def _to_read(self) -> tuple[Learner, tuple[Any, ...], tuple[Any, ...]]:
+        """Return the learner and the names of its columns; refuse a new model."""
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")
+        return self.learner, self.feature_names, self.label_names
 
 
 # -- dictionaries ---------------------------------------------------------------------------
@@ -256,11 +249,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
 def as_row(values: dict[Any, float], columns: dict[Any, int]) -> "Floats":
     """Return values by name as an array of one row, NaN where there is none."""
-    row = np.full((1, len(columns)), np.nan)
-    for name, value in values.items():
-        if name in columns:
-            row[0, columns[name]] = value
-    return row
+    return np.array([[values.get(name, nan) for name in columns]])
 
 
 def read_features(x: Any) -> dict[Any, float]:
@@ -271,41 +260,37 @@ def read_features(x: Any) -> dict[Any, float]:
     >>> read_features({"size": 2, "full": True, "age": None})
     {'size': 2.0, 'full': 1.0}
     """
-    features = {}
-    for name, value in read_dictionary(x, "x", "features").items():
-        features[name] = as_float(value)
-        if not isfinite(features[name]):
-            raise ValueError(
-                f"feature {name!r} must be a finite number, or None if it is missing; "
-                f"got {value!r}: encode it, or leave the feature out of this row."
-            )
-    return features
+    must = "feature {name!r} must be a finite number, or None if it is missing; got {value!r}: "
+    must += "encode it, or leave the feature out of this row."
+    return read_dictionary(x, "x", "features", isfinite, must)
 
 
 def read_labels(y: Any, given: str = "y") -> dict[Any, float]:
-    """Return the known labels as 0.0 and 1.0; None and NaN are unknown.
-
-    Examples
-    --------
-    >>> read_labels({"red": True, "blue": 0, "green": None})
-    {'red': 1.0, 'blue': 0.0}
-    """
-    known = {}
-    for name, value in read_dictionary(y, given, "labels").items():
-        known[name] = as_float(value)
-        if known[name] not in (0.0, 1.0):
-            raise ValueError(
-                f"label {name!r} must be True or False (1 or 0), or None if it is unknown; "
-                f"got {value!r}."
-            )
-    return known
+    """Return the known labels as 0.0 and 1.0; None and NaN are unknown."""
+    must = "label {name!r} must be True or False (1 or 0), or None if it is unknown; got {value!r}."
+    return read_dictionary(y, given, "labels", (0.0, 1.0).__contains__, must)
 
 
-def read_dictionary(given: Any, name: str, content: str) -> dict[Any, Any]:
-    """Return what a dictionary has, but for what is missing; refuse anything else."""
+def read_dictionary(
+    given: Any, called: str, content: str, is_good: Callable[[float], bool], must: str
+) -> dict[Any, float]:
+    """Return what a dictionary has as floats, but for what is missing; refuse anything else."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{name} must be a dictionary of {content}; got {type(given).__name__}.")
-    return {key: value for key, value in given.items() if not is_missing(value)}
+        raise TypeError(f"{called} must be a dictionary of {content}; got {type(given).__name__}.")
+    values = {}
+    for name, value in given.items():
+        if not is_missing(value):
+            values[name] = as_float(value)
+            if not is_good(values[name]):
+                raise ValueError(must.format(name=name, value=value))
+    return values
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:
@@ -314,11 +299,3 @@ def as_float(value: Any) -> float:
         return float(value) if isinstance(value, NUMBERS) else nan
     except OverflowError:
         return nan
-
-
-def check_weight(w: Any, fitted: bool) -> None:
-    """Refuse a weight that a row cannot have, now or ever."""
-    if not 0.0 <= as_float(w) <= MOST_WEIGHT:
-        raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
-    if w not in (0.0, 1.0) and not fitted:
-        raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from efcml.support.dense import densify
-from efcml.support.masks import fill_mask
+from efcml.support.masks import densify, fill_mask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -1,6 +1,6 @@
 """EFCMLClassifier, and what all estimators share: they check and name what a learner gets."""
 
-import warnings
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -9,26 +9,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from efcml.estimators.answering import answer_checked
-from efcml.estimators.columns import find_groups, is_warming_up, kinds_of_columns
-from efcml.estimators.targets import (
-    as_array,
-    check_table,
-    column_names,
-    is_flat,
-    one_row,
-    read_binary,
-    read_known,
-    read_labels,
-    read_weights,
-)
+from efcml.estimators import targets
 from efcml.explain import (
     ColumnKinds,
     Explanation,
+    Group,
     RuleList,
     Trust,
     count_effective,
     explain_row,
+    find_flags,
+    name_all,
     read_activations,
     read_rules,
     read_trust,
@@ -37,15 +28,15 @@ from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import one_at_a_time
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Floats, Names, TableLike
+    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
@@ -59,7 +50,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     """A scikit-learn estimator in front of a learner, which trusts its arrays.
 
     A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
-    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``score``,
+    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``answer``,
     ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
     """
 
@@ -69,8 +60,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     label_names_: "Array"
     random_state: Any
     takes_gaps = True  # NaN in X is a missing feature
-    _binary: bool  # whether y was 1-D
-    _pair: Any  # then its classes, else None
+    _pair: Any  # the classes of a 1-D y, else None
     _encoding: Any  # of the categories of a data frame, only then
     _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
     _new_learner: Callable[[int, int], Any]
@@ -90,6 +80,18 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         return params
 
     @property
+    def _learned(self) -> Any:
+        """The learner; before there is one, scikit-learn's error, which takes time to look."""
+        if "learner_" not in self.__dict__:
+            check_is_fitted(self, "learner_")
+        return self.learner_
+
+    @property
+    def _binary(self) -> bool:
+        """Whether y was 1-D."""
+        return self._pair is not None
+
+    @property
     def classes_(self) -> "Array":
         """Label indices 0..K-1; for 1-D targets the two class labels."""
         return self._pair if self._binary else np.arange(self.learner_.n_labels)
@@ -97,8 +99,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     @property
     def n_rules_(self) -> int:
         """Number of rules now; 0 while warm-up rows are held."""
-        check_is_fitted(self, "learner_")
-        return self.learner_.n_rules
+        return self._learned.n_rules
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -119,15 +120,16 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
-            X, Y, classes, flat = self._check_rows(X, y, reset=True)
-            weights = read_weights(Y, sample_weight)
+            rows = targets.check_table(self, X, reset=True)
+            Y, classes = self._read_target(y, len(rows), reset=True)
+            weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
                     f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
                 )
-            learner = self._new_learner(X.shape[1], Y.shape[1]).fit(X, Y, weights)
-            self._remember(y, classes, flat, learner)
+            learner = self._new_learner(rows.shape[1], Y.shape[1]).fit(rows, Y, weights)
+            self._remember(y, classes, learner)
         return self
 
     @one_at_a_time
@@ -154,13 +156,12 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             As in `fit`; a row of weight 0 counts as one without labels. There must be rules.
         """
-        warming_up = not hasattr(self, "learner_") or is_warming_up(self.learner_)
-        if sample_weight is not None and warming_up:
+        if sample_weight is not None and not (hasattr(self, "learner_") and self.learner_.fitted):
             raise ValueError(
                 "sample_weight needs rules: call fit first, or learn warmup_rows rows."
             )
         learner, X, Y = self.begin_stream(X, y, classes)
-        learner.learn(X, Y, None, read_weights(Y, sample_weight))
+        learner.learn(X, Y, None, targets.read_weights(Y, sample_weight))
         return self
 
     @one_at_a_time
@@ -176,27 +177,73 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
         A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
         """
-        if not learn:
-            check_is_fitted(self, "learner_")
-        fresh = not hasattr(self, "learner_")
+        fresh = learn and not hasattr(self, "learner_")
+        if not fresh:
+            rows = self.check_features(X)
+            return self.learner_, rows, self._read_target(y, len(rows), classes)[0]
         with self._unchanged_if_refused():
-            X, Y, known, flat = self._check_rows(X, y, reset=fresh, classes=classes)
-            if fresh:
-                self._remember(y, known, flat, self._new_learner(X.shape[1], Y.shape[1]))
-        return self.learner_, X, Y
+            rows = targets.check_table(self, X, reset=True)
+            Y, known = self._read_target(y, len(rows), classes, reset=True)
+            self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
+        return self.learner_, rows, Y
 
     @one_at_a_time
     def check_features(self, X: "TableLike") -> "Floats":
         """Return rows without labels, checked as in `predict`, as floats for the learner."""
-        check_is_fitted(self, "learner_")
-        return check_table(self, X, reset=False)
+        _ = self._learned
+        return targets.check_table(self, X, reset=False)
 
     @one_at_a_time
     def check_labels(self, y: "TableLike", n_rows: int) -> "Floats":
         """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
-        check_is_fitted(self, "learner_")
-        y, flat = self._check_target(y, n_rows, reset=False)
-        return (read_binary if flat else read_labels)(y, self.classes_, None)[0]
+        _ = self._learned
+        return self._read_target(y, n_rows)[0]
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
+        self.learner_, self._pair, self._groups = learner, classes, {}
+        self.__dict__.pop("label_names_", None)
+        if (names := targets.column_names(y)) is not None:
+            self.label_names_ = names
+
+    def _check_target(self, y: Any, n_rows: int, *, reset: bool = False) -> "tuple[Array, bool]":
+        """Return y as an array, and whether it is a single binary target."""
+        names = targets.column_names(y)
+        y = targets.as_array(y)
+        column = y.ndim == 2 and y.shape[1] == 1
+        flat = self._binary if column and not reset else targets.is_flat(y)
+        if not reset and flat != self._binary:
+            shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
+            raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
+        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+            raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
+        if len(y) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of rows: {n_rows} and {len(y)}.")
+        expected = names if reset else getattr(self, "label_names_", names)
+        if names is not None and not np.array_equal(names, expected):
+            raise ValueError(f"y must have the columns {list(expected)}, in this order.")
+        return y, flat
+
+    def _read_target(
+        self, y: Any, n_rows: int, classes: Any = None, *, reset: bool = False
+    ) -> "tuple[Floats, Array | None]":
+        """Return the labels as floats (n, K), and the classes of a single binary target."""
+        y, flat = self._check_target(y, n_rows, reset=reset)
+        known = None if reset else self.classes_
+        if flat:
+            return targets.read_binary(y, known, classes)
+        return targets.read_labels(y, known, classes)[0], None
+
+    # -- columns ----------------------------------------------------------------------------
 
     @one_at_a_time
     def name_columns(
@@ -216,38 +263,38 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             Names of columns of 0 and 1 that are the values of one thing, by its name, such as
             ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
             names, as ``machine_A`` and ``machine_B``, are found without it.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from efcml import EFCMLClassifier
-        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
-        >>> clf.name_columns(["tempo"], ["happy", "calm"]).label_names_.tolist()
-        ['happy', 'calm']
         """
-        check_is_fitted(self, "learner_")
+        n_labels = self._learned.n_labels
         with self._unchanged_if_refused():
             for kind, names, count, attribute in (
                 ("feature", feature_names, self.n_features_in_, "feature_names_in_"),
-                ("label", label_names, self.learner_.n_labels, "label_names_"),
+                ("label", label_names, n_labels, "label_names_"),
             ):
                 if names is None:
                     continue
                 if len(names) != count or len({*map(str, names)}) != count:
                     raise ValueError(f"{kind}_names must be {count} different names.")
                 setattr(self, attribute, np.array([*map(str, names)], dtype=object))
-            if feature_names is not None:
-                self._named_later = True
             if groups is not None:
                 self._groups = {}
                 self._groups = find_groups(groups, self._column_kinds())
         return self
 
     def _column_kinds(self) -> ColumnKinds:
-        return kinds_of_columns(self)
+        """Return names and kinds of the columns of the learner."""
+        given = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
+        names, groups = list(given), []
+        if hasattr(self, "_encoding"):
+            names = []
+            for name, column in zip(given, self._encoding.columns, strict=True):
+                spread = [f"{name}={value}" for value in column.values]
+                if spread:
+                    places = tuple(range(len(names), len(names) + len(spread)))
+                    groups.append(Group(name, places, column.values))
+                names += spread or [name]
+        for name, columns in self._groups.items():
+            groups.append(Group(name, columns, tuple(names[j] for j in columns)))
+        return ColumnKinds(tuple(names), flags_of(self.learner_), tuple(groups))
 
     @one_at_a_time
     def add_labels(self, labels: int | Sequence[str]) -> Self:
@@ -258,99 +305,51 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         labels : int, or sequence of str
             How many; or their names, if the model knows the names of its labels. They follow the
             labels that are there.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from efcml import EFCMLClassifier
-        >>> clf = EFCMLClassifier().fit([[1.0], [2.0]], [[0, 1], [1, 1]])
-        >>> clf.add_labels(1).partial_fit([[1.5]], [[0, 1, 1]]).predict([[9.0]]).shape
-        (1, 3)
         """
-        check_is_fitted(self, "learner_")
+        learner, names = self._learned, getattr(self, "label_names_", None)
         if self._binary:
             raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
-        names, new = getattr(self, "label_names_", None), []
+        new: list[str] = []
         if names is None:
             check_whole("labels, for a model without names of labels,", labels, least=1)
-        if names is not None:
+        else:
             new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
             words = all(isinstance(name, str) for name in new)
             if not new or not words or len({*names, *new}) < len(names) + len(new):
                 raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
-            self.learner_.add_labels(len(new) or labels)
+            learner.add_labels(len(new) or labels)
             if names is not None:
                 self.label_names_ = np.array([*names, *new], dtype=object)
         return self
 
-    @contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
-        """Put all attributes back if the block raises: a refused call changes nothing."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    def _remember(self, y: "TableLike", classes: "Array", flat: bool, learner: Any) -> None:
-        self._binary = flat
-        self._pair = classes if flat else None
-        self.learner_, self._groups = learner, {}
-        self.__dict__.pop("label_names_", None)
-        if hasattr(y, "columns"):
-            self.label_names_ = column_names(y)
-
-    def _check_target(self, y: Any, n_rows: int, *, reset: bool) -> "tuple[Array, bool]":
-        """Return y as an array, and whether it is a single binary target."""
-        names = column_names(y)
-        y = as_array(y)
-        column = y.ndim == 2 and y.shape[1] == 1
-        flat = self._binary if column and not reset else is_flat(y)
-        if not reset and flat != self._binary:
-            shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
-            raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
-        if y.ndim not in (1, 2) or 0 in y.shape[1:]:
-            raise ValueError(f"y must have the shape (rows, labels) or (rows,); got {y.shape}.")
-        if len(y) != n_rows:
-            raise ValueError(f"X and y have inconsistent numbers of rows: {n_rows} and {len(y)}.")
-        expected = names if reset else getattr(self, "label_names_", names)
-        if names is not None and not np.array_equal(names, expected):
-            raise ValueError(f"y must have the columns {list(expected)}, in this order.")
-        return y, flat
-
-    def _check_rows(
-        self, X: Any, y: Any, *, reset: bool, classes: Any = None
-    ) -> "tuple[Floats, Floats, Array, bool]":
-        """Return features, labels as floats, the classes, and whether the target is flat."""
-        X = check_table(self, X, reset=reset)
-        y, flat = self._check_target(y, len(X), reset=reset)
-        known = None if reset else self.classes_
-        Y, classes = (read_binary if flat else read_labels)(y, known, classes)
-        return X, Y, classes, flat
-
     # -- answers ----------------------------------------------------------------------------
 
     def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
-        """Return scores, decisions and probabilities (n, K), given known labels."""
-        check_is_fitted(self, "learner_")
-        rows = check_table(self, X, reset=False)
-        labels = None if known is None else self._check_known(known, len(rows))
-        return answer_checked(self.learner_, rows, labels, flat=self._binary)
+        rows = self.check_features(X)
+        return self.answer_checked(rows, self._check_known(known, len(rows)))
 
-    def _check_known(self, known: "TableLike", n_rows: int) -> "Floats":
+    def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
+        """Return scores, decisions and probabilities (n, K) of rows that have been checked.
+
+        A 1-D target keeps the bent score as its probability, because its likelier class must be
+        the one that is predicted.
+        """
+        answer = self.learner_.answer(rows, known)
+        return answer._replace(probabilities=squash(answer.scores)) if self._binary else answer
+
+    def _check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
         """Return labels that are known already as floats, or say what is wrong with them."""
+        if known is None:
+            return None
         if self._binary or not getattr(self.learner_, "layered", False):
-            what = (
-                "a 1-D y has no other label" if self._binary else f"{type(self).__name__} has not"
-            )
+            what = f"{type(self).__name__} has not"
+            what = "a 1-D y has no other label" if self._binary else what
             raise ValueError(f"known needs a model that has learned labels together: {what}.")
-        shape = n_rows, len(self.classes_)
-        return read_known(known, shape, getattr(self, "label_names_", None))
+        try:
+            return self._read_target(known, n_rows)[0]
+        except ValueError as error:
+            raise ValueError(re.sub(r"\by\b", "known", str(error), count=1)) from None
 
     @one_at_a_time
     def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
@@ -404,8 +403,8 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         targets both are the accuracy.
         """
         labels = self.predict(X)
-        y, flat = self._check_target(y, len(labels), reset=False)
-        y = y.reshape(-1) if flat else read_labels(y, self.classes_, None)[0]
+        y, flat = self._check_target(y, len(labels))
+        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)[0]
         known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
         if sample_weight is not None:
             if np.shape(sample_weight) != labels.shape[:1]:
@@ -414,6 +413,40 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         if not known.any():
             raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
         return float(np.average(labels == y, weights=known))
+
+
+def flags_of(learner: Any) -> "Bools":
+    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
+    models, p = getattr(learner, "models", [learner]), learner.n_features
+    model = next((model for model in models if model.fitted), models[0])
+    if not model.fitted:
+        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
+    rows = model.latest[0]
+    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
+    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
+    mean, scale = model.scaler.mean, model.scaler.scale
+    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
+    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
+    either = (zeros | ones | np.isnan(rows)).all(axis=0)
+    return (either & both & (zero != one))[:p]  # ignored features are always 0
+
+
+def find_groups(
+    groups: Mapping[str, Sequence[str]], columns: ColumnKinds
+) -> dict[str, tuple[int, ...]]:
+    """Return the columns of groups that are given by names, or say what is wrong with them."""
+    places = {name: j for j, name in enumerate(columns.names)}
+    grouped = {j for group in columns.groups for j in group.columns}
+    chosen = {}
+    for group, names in groups.items():
+        wrong = [name for name in names if name not in places or not columns.flags[places[name]]]
+        if wrong:
+            raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
+        chosen[str(group)] = tuple(places[name] for name in names)
+        if len(names) < 2 or grouped & {*chosen[str(group)]}:
+            raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
+        grouped |= {*chosen[str(group)]}
+    return chosen
 
 
 @with_parameters
@@ -472,22 +505,13 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     @property
     def rules_(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        check_is_fitted(self, "learner_")
-        return read_rules(self.learner_, None, names_of_labels(self), self._column_kinds())
+        return read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.
 
         The answer of the rules is the sum of their planes by these shares. Rules are in the order
         of `rules_`. Before there are rules this is refused.
-
-        Examples
-        --------
-        >>> from efcml import EFCMLClassifier, datasets
-        >>> ds = datasets.load("drifting-clusters", n=200, n_initial=150)
-        >>> clf = EFCMLClassifier(prior=1.0).fit(*ds.initial)
-        >>> clf.activations(ds.X[:3]).sum(axis=1).round(6).tolist()
-        [1.0, 1.0, 1.0]
         """
         return read_activations(*self._to_read(X))
 
@@ -526,10 +550,8 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
             Labels that are known already, NaN where they are not, as in `predict`. The explanation
             then has what each of them adds to the others.
         """
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            row = self.check_features(one_row(x, "x"))
-        given = None if known is None else self._check_known(one_row(known, "known"), 1)
+        row = self.check_features(targets.one_row(x, "x"))
+        given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
         names, columns = names_of_labels(self), self._column_kinds()
         return explain_row(self.learner_, row, None, names, columns, given)
 

@@ -10,13 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
-from efcml.support.dense import densify
-from efcml.support.masks import fill_mask, refuse_mask
+from efcml.support.masks import densify, fill_mask, refuse_mask
 from efcml.tables.encoder import TableEncoder
 from efcml.tables.fields import Fields
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
+
 
 # -- features -------------------------------------------------------------------------------
 
@@ -27,12 +27,12 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     Categories of a data frame become columns of 0 and 1. NaN is a missing value, where the
     estimator ``takes_gaps``.
     """
-    encoding: TableEncoder | None = getattr(estimator, "_encoding", None)
     if reset:
-        encoding = learn_categories(X)
-        for name in ("_encoding", "_named_later"):
-            vars(estimator).pop(name, None)
-        vars(estimator).update({} if encoding is None else {"_encoding": encoding})
+        vars(estimator).pop("_encoding", None)
+        kinds = X.dtypes if hasattr(X, "isetitem") else ()
+        if any(hasattr(kind, "categories") for kind in kinds):
+            estimator._encoding = TableEncoder.learn_categories(X)
+    encoding: TableEncoder | None = getattr(estimator, "_encoding", None)
     if encoding is None:
         return check_numbers(estimator, X, reset=reset)
     is_frame = hasattr(X, "iloc")
@@ -47,20 +47,13 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     return np.ascontiguousarray(np.hstack(parts))
 
 
-def learn_categories(X: Any) -> TableEncoder | None:
-    """Return how the categories of a data frame are encoded; None if it has none."""
-    kinds = X.dtypes if hasattr(X, "isetitem") else ()
-    if not any(hasattr(kind, "categories") for kind in kinds):
-        return None
-    return TableEncoder.learn_categories(X)
-
-
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
     gaps = estimator.takes_gaps
     X = fill_mask(X) if gaps else refuse_mask(X, "X")
-    if not reset and is_plain(estimator, X):
-        X = np.ascontiguousarray(X, dtype=np.float64)
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
+    if plain and not reset and X.shape[1] == estimator.n_features_in_:
+        X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
     else:
         refuse_odd(X)
         try:
@@ -77,13 +70,6 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
             raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
         raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
     return X
-
-
-def is_plain(estimator: Any, X: Any) -> bool:
-    """Tell whether scikit-learn, which takes .2 ms to look, would take an array as it is."""
-    named = hasattr(estimator, "feature_names_in_") and not hasattr(estimator, "_named_later")
-    good = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
-    return good and not named and X.shape[1] == estimator.n_features_in_
 
 
 def refuse_odd(X: Any) -> None:
@@ -159,7 +145,7 @@ def is_flat(y: Array) -> bool:
     return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
-def read_labels(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Array]:
+def read_labels(y: Array, known: Any = None, classes: Any = None) -> tuple[Floats, Array]:
     """Return a 2-D label array as fresh floats, and the label indices."""
     try:
         if y.dtype.kind not in "biuf" and any(isinstance(value, str | bytes) for value in y.flat):
@@ -167,11 +153,11 @@ def read_labels(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Ar
         Y = np.array(y, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
-    strange = Y[~(np.isnan(Y) | (Y == 0.0) | (Y == 1.0))]
-    if strange.size:
-        raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {strange[0]:g}.")
-    for count in [len(np.atleast_1d(given)) for given in (known, classes) if given is not None]:
-        if count != Y.shape[1]:
+    good = (Y == 0.0) | (Y == 1.0) | np.isnan(Y)
+    if not good.all():
+        raise ValueError(f"y must hold 0, 1 or NaN (unknown); got {Y[~good][0]:g}.")
+    for given in (known, classes):
+        if given is not None and (count := len(np.atleast_1d(given))) != Y.shape[1]:
             raise ValueError(f"y has {Y.shape[1]} labels, but {count} are expected.")
     return Y, np.arange(Y.shape[1])
 
@@ -198,22 +184,6 @@ def read_binary(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Ar
     if not np.isin(y, known).all():
         raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
-
-
-def read_known(known: Any, shape: tuple[int, int], label_names: Any) -> Floats:
-    """Return labels that are known already as floats, or say what is wrong with them."""
-    names, table = column_names(known), as_array(known)
-    if table.shape != shape:
-        raise ValueError(
-            f"known must have the shape {shape}, a row for every row of X and a column for "
-            f"every label, NaN where it is not known; got {table.shape}."
-        )
-    if names is not None and label_names is not None and not np.array_equal(names, label_names):
-        raise ValueError(f"known must have the columns {list(label_names)}, in this order.")
-    try:
-        return read_labels(table, None, None)[0]
-    except ValueError as error:
-        raise ValueError(str(error).replace("y must", "known must", 1)) from None
 
 
 # -- weights --------------------------------------------------------------------------------

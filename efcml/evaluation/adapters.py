@@ -7,17 +7,17 @@ threshold. Rows go through one by one, in Python.
 from __future__ import annotations
 
 import inspect
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+import pandas as pd
 
-from efcml.evaluation.pipelines import is_not_fitted
-from efcml.support.masks import refuse_mask
+from efcml.estimators.targets import as_array, read_labels
+from efcml.evaluation.pipelines import is_not_fitted, take_rows
+from efcml.support.masks import densify, is_sparse, refuse_mask
 
 if TYPE_CHECKING:
-    from efcml.evaluation.blocks import AfterBlock
     from efcml.model.trace import Trace
     from efcml.support.aliases import Array, Floats
 
@@ -26,76 +26,40 @@ ANSWERS = ("decision_function", "predict_proba", "predict")
 
 @dataclass(frozen=True)
 class Stream:
-    """Checked rows, in the forms that models ask for."""
+    """Rows in the forms that models ask for. What features may hold is the model's own matter."""
 
-    X: Any  # array of floats, or a DataFrame; of objects where any kind is taken
+    X: Any  # an array, a DataFrame, or sparse rows
     Y: Floats  # (n, K) of 0, 1 and NaN
     flat: bool  # labels were given 1-D
     feature_names: list[Any]
     label_names: list[Any]
 
     @classmethod
-    def read(cls, X: Any, Y: Any, *, any_kind: bool = False) -> Self:
-        """Check features and labels; one line says what is wrong.
-
-        With ``any_kind`` features are left to the model, as a pipeline whose steps read them.
-        """
-        from efcml.estimators.targets import as_array, column_names, read_labels
-
+    def read(cls, X: Any, Y: Any) -> Self:
+        """Check shapes and labels; one line says what is wrong."""
         y = as_array(Y)
         if y.ndim not in (1, 2) or 0 in y.shape[1:]:
             raise ValueError(f"Y must have the shape (rows, labels) or (rows,); got {y.shape}.")
         labels, _ = read_labels(y.reshape(len(y), -1), None, None)
-        table = read_objects(X) if any_kind else read_features(X)
-        if len(table) != len(labels):
-            numbers = f"{len(table)} and {len(labels)}"
+        if not hasattr(X, "iloc") and not is_sparse(X):
+            table = np.asarray(refuse_mask(X, "X"))
+            X = np.array(X, dtype=float if table.dtype.kind in "biuf" else object)
+        if len(X.shape) != 2 or X.shape[1] == 0:
+            raise ValueError(f"X must have the shape (rows, features); got {X.shape}.")
+        if X.shape[0] != len(labels):
+            numbers = f"{X.shape[0]} and {len(labels)}"
             raise ValueError(f"X and Y have inconsistent numbers of rows: {numbers}.")
-        names = list(X.columns) if hasattr(X, "columns") else list(range(table.shape[1]))
-        label_names = column_names(Y)
-        label_names = list(range(labels.shape[1])) if label_names is None else list(Y.columns)
-        return cls(table, labels, y.ndim == 1, names, label_names)
-
-    def features(self, rows: slice) -> Any:
-        """Return some rows as scikit-learn wants them."""
-        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        names = [
+            list(given.columns) if hasattr(given, "columns") else list(range(width))
+            for given, width in ((X, X.shape[1]), (Y, labels.shape[1]))
+        ]
+        return cls(X, labels, y.ndim == 1, *names)
 
     def row(self, t: int) -> dict[Any, Any]:
-        """Return one row as a dictionary."""
-        rows = self.features(slice(t, t + 1))
-        values = rows.to_numpy() if hasattr(rows, "iloc") else rows
+        """Return the features of one row as a dictionary, None where one is missing."""
+        values = np.array(densify(take_rows(self.X, slice(t, t + 1))), dtype=object)
+        values[pd.isna(values)] = None
         return dict(zip(self.feature_names, values[0].tolist(), strict=True))
-
-
-def read_features(X: Any) -> Any:
-    """Return a DataFrame as it is, anything else as floats; missing values are refused."""
-    from efcml.estimators.targets import refuse_complex, refuse_text
-
-    if hasattr(X, "toarray"):
-        raise TypeError("X is sparse; dense features are needed: use X.toarray().")
-    if hasattr(X, "iloc"):
-        missing = X.isna().to_numpy()
-    else:
-        table = refuse_complex(np.asarray(refuse_mask(X, "X")), "X")
-        if table.dtype.kind in "OSU":
-            refuse_text(table)
-        X = np.array(table, dtype=np.float64)
-        missing = ~np.isfinite(X)
-    if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"X must have the shape (rows, features); got {X.shape}.")
-    if missing.any():
-        at = "row {}, column {}".format(*np.argwhere(missing)[0])
-        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
-    return X
-
-
-def read_objects(X: Any) -> Any:
-    """Return features of any kind as an array of objects, None where one is missing."""
-    table = np.array(X, dtype=object)
-    if table.ndim != 2 or table.shape[1] == 0:
-        raise ValueError(f"X must have the shape (rows, features); got {table.shape}.")
-    missing = X.isna().to_numpy() if hasattr(X, "isna") else table != table  # noqa: PLR0124
-    table[missing.astype(bool)] = None
-    return table
 
 
 class PartialFitModel:
@@ -112,8 +76,9 @@ class PartialFitModel:
         self.fitted = False  # as far as is known; an answer shows it
         self.ones, self.known = np.zeros((2, stream.Y.shape[1]))
 
-    def _ask(self, rows: slice) -> Floats:
-        answer = getattr(self.model, self.method)(self.stream.features(rows))
+    def score_rows(self, rows: slice) -> Floats:
+        """Return the scores of some rows."""
+        answer = getattr(self.model, self.method)(take_rows(self.stream.X, rows))
         table = read_answer(answer, self.model, self.stream.Y.shape[1])
         if table is None or len(table) != rows.stop - rows.start:
             raise ValueError(
@@ -123,14 +88,10 @@ class PartialFitModel:
         self.fitted = True
         return table + 0.5 if self.method == "decision_function" else table
 
-    def score_all(self) -> Floats:
-        """Return the scores of all rows, for a model that does not learn."""
-        return self._ask(slice(0, len(self.stream.Y)))
-
     def score(self, t: int) -> Floats:
         """Return the scores of row t."""
         try:
-            return self._ask(slice(t, t + 1))[0]
+            return self.score_rows(slice(t, t + 1))[0]
         except Exception as error:
             if self.fitted or not is_not_fitted(error):
                 raise
@@ -145,18 +106,18 @@ class PartialFitModel:
         if known.all():
             labels = y.astype(int) if self.stream.flat else y.astype(int).reshape(1, -1)
             keywords = {} if self.fitted else self._classes()
-            self.model.partial_fit(self.stream.features(slice(t, t + 1)), labels, **keywords)
+            self.model.partial_fit(take_rows(self.stream.X, slice(t, t + 1)), labels, **keywords)
             self.fitted = True
 
     def _classes(self) -> dict[str, Any]:
         """Return what the first call of ``partial_fit`` wants to know about the labels."""
         if "classes" not in inspect.signature(self.model.partial_fit).parameters:
             return {}
-        n_labels = self.stream.Y.shape[1]
+        n_labels, both = self.stream.Y.shape[1], np.array([0, 1])
         if self.stream.flat:
-            return {"classes": np.array([0, 1])}
+            return {"classes": both}
         if hasattr(self.model, "estimator") or hasattr(self.model, "base_estimator"):
-            return {"classes": [np.array([0, 1])] * n_labels}  # one model per label
+            return {"classes": [both] * n_labels}  # one model per label
         return {"classes": np.arange(n_labels)}
 
 
@@ -164,9 +125,8 @@ class RiverModel:
     """A river model, or one that looks like it: dictionaries in, dictionaries out.
 
     Features and labels are called by their columns in a DataFrame, else by their numbers. Labels
-    are True and False; unknown ones are not passed. A row without any is passed to
-    models that want to know of it. A label that the model does not mention counts as not predicted:
-    its score is 0.
+    are True and False; unknown ones are not passed. A row without any is passed to models that want
+    to know of it. A label that the model does not mention counts as not predicted: its score is 0.
     """
 
     def __init__(self, model: Any, stream: Stream) -> None:
@@ -179,20 +139,19 @@ class RiverModel:
         if self.probabilities:
             try:
                 return self.model.predict_proba_one(x)
-            except NotImplementedError:
-                self.probabilities = False
-            except AttributeError:  # a pipeline has the method even if its last step has not
-                if not first:
+            except (NotImplementedError, AttributeError) as error:
+                # A pipeline has the method even if its last step has not.
+                if isinstance(error, AttributeError) and not first:
                     raise
                 self.probabilities = False
         return self.model.predict_one(x)
 
-    def score_all(self) -> Floats:
-        """Return the scores of all rows, for a model that does not learn."""
-        return np.array([self.score(t) for t in range(len(self.stream.Y))])
+    def score_rows(self, rows: slice) -> Floats:
+        """Return the scores of some rows."""
+        return np.array([self.score(t) for t in range(rows.start, rows.stop)])
 
     def score(self, t: int) -> Floats:
-        """Return the scores of row t."""
+        """Return the scores of row t: of every label the share of True, or whether it is said."""
         answer = self._ask(self.stream.row(t))
         answer = {} if answer is None else answer
         if not hasattr(answer, "get"):
@@ -200,7 +159,9 @@ class RiverModel:
                 f"{type(self.model).__name__} must answer with a dictionary of labels; "
                 f"got {describe(answer)}."
             )
-        return np.array([read_label(answer.get(name)) for name in self.stream.label_names])
+        labels: list[Any] = [answer.get(name) for name in self.stream.label_names]
+        scores = [label.get(True) if hasattr(label, "get") else label for label in labels]
+        return np.array([0.0 if score is None else float(score) for score in scores])
 
     def learn(self, t: int) -> None:
         """Learn the known labels of row t."""
@@ -208,13 +169,6 @@ class RiverModel:
         known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
         if known or getattr(self.model, "counts_unlabelled", False):
             self.model.learn_one(self.stream.row(t), known)
-
-
-def read_label(answer: Any) -> float:
-    """Return the score of one label from a distribution, a number, a truth value or nothing."""
-    if hasattr(answer, "get"):
-        answer = answer.get(True)
-    return 0.0 if answer is None else float(answer)
 
 
 def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
@@ -249,9 +203,8 @@ def column_of_ones(part: Array, model: Any, c: int) -> Array | None:
 
 def describe(answer: Any) -> str:
     """Name what came instead of an answer."""
-    shape = getattr(answer, "shape", None)
     kind = type(answer).__name__
-    return kind if shape is None else f"{kind} of shape {shape}"
+    return f"{kind} of shape {answer.shape}" if hasattr(answer, "shape") else kind
 
 
 Adapter: TypeAlias = "RiverModel | PartialFitModel"
@@ -268,30 +221,20 @@ def find_adapter(model: Any, *, learn: bool) -> type[Adapter]:
     raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
 
 
-def run_foreign(
-    adapter: Adapter,
-    Y: Floats,
-    trace: Trace,
-    *,
-    learn: bool,
-    delay: int,
-    after_block: AfterBlock,
-) -> None:
-    """Score and learn all rows, and note in the trace what happens; every row is a block."""
-    begin = time.perf_counter()
+def run_rows(adapter: Adapter, trace: Trace, learn: bool, delay: int, block: slice) -> None:
+    """Score the rows of a block, and learn those that are ``delay`` rows older."""
+    n = len(trace.scores)
     if not learn:
-        trace.scores[:] = refuse_nan(adapter.score_all(), adapter.model)
-        trace.seconds = time.perf_counter() - begin
-        after_block(len(Y))
+        if not block.start:  # all at once, which is quicker
+            trace.scores[:] = refuse_nan(adapter.score_rows(slice(0, n)), adapter.model)
         return
-    for t in range(len(Y)):
+    for t in range(block.start, block.stop):
         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
         if t >= delay:
             adapter.learn(t - delay)
-        after_block(1)
-    for t in range(max(len(Y) - delay, 0), len(Y)):
-        adapter.learn(t)
-    trace.seconds = time.perf_counter() - begin
+    if block.stop == n:
+        for t in range(max(n - delay, 0), n):
+            adapter.learn(t)
 
 
 def refuse_nan(scores: Floats, model: Any) -> Floats:

@@ -1,7 +1,7 @@
 """Pipelines of scikit-learn: their steps, told apart by what they have, and rows through them.
 
 A step knows nothing of the steps after it, so each one can take the whole stream before the next.
-One that learns does so row by row, whatever blocks the stream comes in (docs/decisions/0028).
+One that learns does so row by row, whatever blocks the stream comes in.
 """
 
 from __future__ import annotations
@@ -95,20 +95,15 @@ def follow(step: Any, X: Any, progress: bool | None) -> Any:
             passed.append(step.transform(row))
             step.partial_fit(row)
             bar.update(1)
-    return stack(passed)
-
-
-def stack(rows: list[Any]) -> Any:
-    """Return tables, such as single rows, as one table of their kind."""
-    if hasattr(rows[0], "iloc"):
+    if hasattr(passed[0], "iloc"):
         import pandas as pd
 
-        return pd.concat(rows)
-    if hasattr(rows[0], "tocsr"):
+        return pd.concat(passed)
+    if hasattr(passed[0], "tocsr"):
         from scipy.sparse import vstack
 
-        return vstack(rows, format="csr")
-    return np.concatenate(rows)
+        return vstack(passed, format="csr")
+    return np.concatenate(passed)
 
 
 @contextmanager

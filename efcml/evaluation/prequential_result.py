@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml import measures
 from efcml.support.checks import check_choice
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Bools, Floats, Ints
 
+USUAL = ("pa", "ap")  # measures, where none are named
 EVENTS = ("birth", "split", "merge", "drop", "drift")  # kinds
 
 
@@ -112,10 +113,6 @@ class PrequentialResult:
         """Average precision up to each row that has true labels; others have no value here."""
         return self.trend("ap")[(self.Y == 1).any(axis=1)]
 
-    def summary(self) -> dict[str, float]:
-        """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
-        return {name: self.measure(name) for name in measures.MEASURES}
-
     def taken_by(self, measure: str) -> tuple[Floats, bool]:
         """Return what a measure is made from, and that it takes it as it is."""
         taken: dict[str, Any] = {"labels": self.decisions, "probabilities": self.probabilities}
@@ -124,6 +121,10 @@ class PrequentialResult:
     def measure(self, name: str) -> float:
         """Return one measure over all rows, by its name in `efcml.measures.MEASURES`."""
         return measures.find(name)(self.Y, self.taken_by(name)[0], ready=True)
+
+    def summary(self) -> dict[str, float]:
+        """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
+        return {name: self.measure(name) for name in measures.MEASURES}
 
     def tallies(self, measure: str) -> Floats:
         """Return what every row adds to both sums of a measure, of shape (n, 2, L)."""
@@ -134,12 +135,6 @@ class PrequentialResult:
 
         There is one value per row. A row without the measure, as one without labels has no average
         precision, repeats the value before, or leaves it to the other rows of the window.
-
-        Parameters
-        ----------
-        measure : str
-            A name in `efcml.measures.MEASURES`.
-        window : int, optional
         """
         predicted, _ = self.taken_by(measure)
         return measures.trend(self.Y, predicted, measure, window=window, ready=True)
@@ -182,24 +177,23 @@ class PrequentialResult:
             return plots.draw_rule_counts(counts, ax=ax)
         span = "up to this row" if window is None else f"last {window} rows"
         if measure is None and not others:
-            curves = {measures.find(n).title: self._curve(n, window) for n in ("pa", "ap")}
-            return plots.draw_trends(curves, ax=ax, ylabel=span)
-        title = measures.find(measure or "pa").title
-        curves = {name: run._curve(measure or "pa", window) for name, run in runs.items()}
-        return plots.draw_trends(curves, ax=ax, ylabel=f"{title}, {span}")
-
-    def _curve(self, measure: str, window: int | None) -> tuple[Ints, Floats]:
-        """Return rows and values of a trend, from the first row with a whole window."""
-        values = self.trend(measure, window=window)
-        rows = np.arange(min(window or 1, len(values)) - 1, len(values))
-        return rows, values[rows]
+            lines = {measures.find(one).title: self.trend(one, window=window) for one in USUAL}
+        else:
+            title = measures.find(measure or "pa").title
+            span = f"{title}, {span}"
+            lines = {name: run.trend(measure or "pa", window=window) for name, run in runs.items()}
+        curves = {}
+        for name, values in lines.items():
+            rows = np.arange(min(window or 1, len(values)) - 1, len(values))  # of whole windows
+            curves[name] = rows, values[rows]
+        return plots.draw_trends(curves, ax=ax, ylabel=span)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one line per row; measures by row and up to the row."""
         import pandas as pd
 
-        by_row = {n: measures.find(n).value_of(self.tallies(n)) for n in ("pa", "ap")}
-        trends = {f"{name}_trend": self.trend(name) for name in by_row}
+        by_row = {name: measures.find(name).value_of(self.tallies(name)) for name in USUAL}
+        trends = {f"{name}_trend": self.trend(name) for name in USUAL}
         queried = self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1)
         return pd.DataFrame(by_row | trends | {"rules": self.rules, "queried": queried})
 

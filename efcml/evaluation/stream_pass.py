@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.evaluation.adapters import Stream, find_adapter, run_foreign
-from efcml.evaluation.blocks import run_learner
+from efcml.evaluation.adapters import Stream, find_adapter, run_rows
+from efcml.evaluation.blocks import in_blocks
 from efcml.evaluation.pipelines import (
     is_pipeline,
     last_step,
@@ -23,8 +23,8 @@ from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.trace import Trace
 from efcml.model.warm import warmup
 from efcml.support.checks import check_whole
-from efcml.support.probability import squash
 from efcml.support.progress import progress_bar
+from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,7 +55,7 @@ def prequential(
       lack a label are not learned;
     - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
       of labels. A label that is missing in an answer gets the score 0; unknown labels are left out
-      when a row is learned. In front of a pipeline of river X may hold anything;
+      when a row is learned. Features that are missing are None;
     - a fitted scikit-learn ``Pipeline`` that ends in one of the first two. Each row is transformed
       by what the steps have learned before it, then those that have ``partial_fit`` learn its
       features, without labels. Other steps stay as they were fitted.
@@ -86,25 +86,21 @@ def prequential(
     >>> prequential(EFCMLClassifier().fit(*ds.initial), *ds.stream).scores.shape
     (50, 5)
     """
-    check_whole("delay", delay, least=0)
-    if isinstance(model, type):
-        raise TypeError(f"prequential needs a model; got the class {model.__name__}.")
+    steps, last = split_pipeline(model) if is_pipeline(model) else ([], model)
+    check_options(last, active, bool(learn), delay)
     if np.shape(X)[:1] == (0,):
         raise ValueError("the stream has no rows: X is empty.")
-    if is_pipeline(model):
-        steps, last = split_pipeline(model)
-        with put_back_if_it_fails(steps):
-            begin = time.perf_counter()
-            X = pass_steps(steps, X, learn=learn, progress=progress)
-            spent = time.perf_counter() - begin
-            result = prequential(last, X, Y, active, learn, delay=delay, progress=progress)
-        return replace(result, seconds=result.seconds + spent)
-    run = begin_pass(model, X, Y, active, learn=bool(learn), delay=int(delay))
-    with progress_bar(len(run.Y), "prequential", show=progress) as bar:
-        run.go(after_block=bar.update)
-    learner: Any = getattr(model, "learner_", None)
+    with put_back_if_it_fails(steps):
+        begin = time.perf_counter()
+        X = pass_steps(steps, X, learn=learn, progress=progress)
+        spent = time.perf_counter() - begin if steps else 0.0
+        run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
+        with progress_bar(len(run.Y), "prequential", show=progress) as bar:
+            run.go(after_block=bar.update)
+    learner: Any = getattr(last, "learner_", None)
     if hasattr(learner, "warn_of_clipping"):  # once for each model
         learner.warn_of_clipping(run.trace.clipped, len(run.Y))
+    run.trace.seconds += spent
     return run.result()
 
 
@@ -141,40 +137,79 @@ def begin_pass(
     model: Any, X: Any, Y: Any, active: Any = None, *, learn: bool = True, delay: int = 0
 ) -> StreamPass:
     """Check model and rows, compile what they need, and return the pass over them."""
-    options: dict[str, Any] = {"learn": learn, "delay": delay}
-    if active is not None:
-        check_asking(model, active, options)
-        learner, X, Y = model.begin_stream(X, Y, learn=False)
-        by_label = getattr(active, "unit", None) == "labels"  # then rows are partly labelled
-        compile_before(learner, X, Y, asks=True, rare=by_label)
-        trace = Trace.for_rows(*Y.shape)
-        queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
-        return StreamPass(
-            model, Y, trace, queried, partial(active.run_stream, model, X, Y, trace, queried)
-        )
-    if hasattr(model, "begin_stream"):
-        learner, X, Y = model.begin_stream(X, Y, learn=learn)
-        compile_before(learner, X, Y)
-        trace = Trace.for_rows(*Y.shape)
-        go = partial(run_learner, learner, X, Y, trace, **options)
+    ours, by_label = hasattr(model, "begin_stream"), getattr(active, "unit", None) == "labels"
+    if ours:
+        learner, X, Y = model.begin_stream(X, Y, learn=learn and active is None)
+        compile_before(learner, X, Y, asks=active is not None, rare=by_label)
     else:
-        kind = find_adapter(model, learn=learn)
-        stream = Stream.read(X, Y, any_kind=hasattr(model, "steps"))
-        adapter, Y = kind(model, stream), stream.Y
+        adapter = find_adapter(model, learn=learn)(model, Stream.read(X, Y))
+        Y = adapter.stream.Y
         compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
-        trace = Trace.for_rows(*Y.shape)
-        go = partial(run_foreign, adapter, Y, trace, **options)
-    return StreamPass(model, Y, trace, np.full(len(Y), learn), go)
+    trace, queried = Trace.for_rows(*Y.shape), np.full(len(Y), learn)
+    loop = partial(in_blocks, len(Y), trace=trace)
+    if active is not None:  # of single labels rows are partly labelled
+        queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
+        go = partial(active.run_stream, model, X, Y, trace, queried)
+    elif not ours:
+        go = partial(loop, partial(run_rows, adapter, trace, learn, delay))
+    elif learn:
+        run = partial(learn_block, learner, X, Y, trace, delay)
+        go = partial(loop, run, learner=learner, border=max(len(X) - delay, 0))
+    else:
+        go = partial(loop, partial(answer_block, learner, X, trace))
+    return StreamPass(model, Y, trace, queried, go)
 
 
-def check_asking(model: Any, active: Any, options: dict[str, Any]) -> None:
-    """Refuse what an active learner cannot do."""
-    if not hasattr(active, "run_stream"):
-        raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
-    if options != {"learn": True, "delay": 0}:
-        raise ValueError("active needs learn=True and delay=0; for late answers use ask and tell.")
+def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, block: slice) -> None:
+    """Learn a block; before each row, score the one that comes ``delay`` rows later.
+
+    For the last rows nothing is left to score: no block may cross this border.
+    """
+    if delay and not block.start:
+        answer_rows(learner, X[:delay], trace, slice(delay))
+    part = Trace.for_rows(block.stop - block.start, Y.shape[1])
+    part.ahead = part.delay = delay
+    ahead = slice(block.start + delay, block.stop + delay)
+    if ahead.stop <= len(X):
+        part.watch(trace, ahead)
+        part.rows = X[ahead] if delay else None
+    learner.learn(X[block], Y[block], trace=part)
+    trace.rules[block] = part.rules
+    trace.take_events(part, block.start)
+
+
+def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
+    """Note what a learner says of rows that it never learns."""
+    answer_rows(learner, X[block], trace, block)
+    trace.rules[block] = learner.n_rules
+    scaler = getattr(learner, "scaler", None)
+    if scaler is not None:  # one for all labels
+        trace.add_clipped(scaler.count_clipped(X[block]))
+
+
+def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
+    """Note scores, and what the learner makes of them if it has decisions of its own."""
+    if hasattr(learner, "answer"):
+        trace.take_answer(learner.answer(X), block)
+    else:
+        trace.scores[block] = learner.score(X)
+
+
+def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
+    """Refuse what no pass can do; ``model`` is the last step of a pipeline."""
+    check_whole("delay", delay, least=0)
+    if isinstance(model, type):
+        raise TypeError(f"prequential needs a model; got the class {model.__name__}.")
+    if active is not None:
+        if not hasattr(active, "run_stream"):
+            raise TypeError(f"active must be an ActiveLearner; got {type(active).__name__}.")
+        if delay or not learn:
+            words = "for late answers use ask and tell"
+            raise ValueError(f"active needs learn=True and delay=0; {words}.")
+        if not hasattr(model, "begin_stream"):
+            raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     if not hasattr(model, "begin_stream"):
-        raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
+        find_adapter(model, learn=learn)
 
 
 def compile_before(learner: Any, *arrays: Any, asks: bool = False, rare: bool = False) -> None:

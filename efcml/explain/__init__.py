@@ -1,10 +1,8 @@
 """Reading a model: its rules in words, why it says what it says of a row, how far that holds."""
 
 from efcml.explain.background import ColumnKinds, Group, find_flags, name_all
-from efcml.explain.explanation import Explanation, LabelAnswer
-from efcml.explain.reading import explain_row, read_activations, read_rules, read_trust
-from efcml.explain.rule import Rule
-from efcml.explain.rulelist import RuleList
+from efcml.explain.explanation import Explanation, LabelAnswer, explain_row
+from efcml.explain.rules import Rule, RuleList, read_activations, read_rules, read_trust
 from efcml.explain.trust import Trust, count_effective
 
 __all__ = [

@@ -20,21 +20,16 @@ VALUE = re.compile(r"^(?P<group>.+)(?:=|_| is |:)(?P<value>.+?)$", re.S)
 NEXT_TO_0 = 1e-9  # rounding
 
 
-class Group(NamedTuple):
-    """Columns of 0 and 1 of which one at most is 1: the values of one thing."""
-
-    name: str
-    columns: tuple[int, ...]
-    values: tuple[str, ...]
-
-
 class Variable(NamedTuple):
-    """What a person takes for one thing: a column, or all columns of a group."""
+    """What a person takes for one thing: a column, or columns of 0 and 1 of which one is 1."""
 
     name: str
     columns: tuple[int, ...]
-    kind: str  # "number", "flag" or "group"
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # of a group
+    kind: str = "group"  # or "number" or "flag"
+
+
+Group = Variable  # the columns of a group, and the values that they stand for
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +43,16 @@ class ColumnKinds:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """All things in the order of their first columns; each column is in one of them."""
-        first = {group.columns[0]: group for group in self.groups}
-        inside = {column for group in self.groups for column in group.columns}
-        variables = []
-        for j, name in enumerate(self.names):
-            if j in first:
-                group = first[j]
-                # `genre is rock`, not `genre is genre=rock`
-                values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
-                variables.append(Variable(group.name, group.columns, "group", values))
-            elif j not in inside:
-                variables.append(Variable(name, (j,), "flag" if self.flags[j] else "number"))
-        return tuple(variables)
+        grouped = {column for group in self.groups for column in group.columns}
+        found = [
+            Variable(name, (j,), (), "flag" if self.flags[j] else "number")
+            for j, name in enumerate(self.names)
+            if j not in grouped
+        ]
+        for group in self.groups:  # `genre is rock`, not `genre is genre=rock`
+            values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
+            found.append(group._replace(values=values))
+        return tuple(sorted(found, key=lambda thing: thing.columns[0]))
 
     def with_found_groups(self, rows: Floats, zeros: Floats) -> ColumnKinds:
         """Return the same with groups of flags that share the beginning of their names.
@@ -68,28 +61,19 @@ class ColumnKinds:
         ``zeros`` (p,) stand for 0.
         """
         taken = {column for group in self.groups for column in group.columns}
+        starts: dict[str, dict[int, str]] = {}
+        for j, name in enumerate(self.names):
+            if parts := VALUE.match(name):
+                starts.setdefault(parts["group"], {})[j] = parts["value"]
         groups = list(self.groups)
-        for name, members in common_beginnings(self.names).items():
-            columns = [j for j in members if self.flags[j] and j not in taken]
-            if len(columns) == len(members) > 1 and is_partition(rows[:, columns] - zeros[columns]):
-                groups.append(Group(name, tuple(columns), tuple(members.values())))
+        for name, members in starts.items():
+            columns = list(members)
+            if len(columns) > 1 and self.flags[columns].all() and not taken & {*columns}:
+                known = rows[:, columns] - zeros[columns]
+                ones = (known[~np.isnan(known).any(axis=1)] > NEXT_TO_0).sum(axis=1)
+                if len(ones) and (ones == 1).all():
+                    groups.append(Group(name, tuple(columns), tuple(members.values())))
         return ColumnKinds(self.names, self.flags, tuple(groups))
-
-
-def common_beginnings(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Return the columns of each beginning that several names share, and the rest of the names."""
-    groups: dict[str, dict[int, str]] = {}
-    for j, name in enumerate(names):
-        parts = VALUE.match(name)
-        if parts:
-            groups.setdefault(parts["group"], {})[j] = parts["value"]
-    return {group: members for group, members in groups.items() if len(members) > 1}
-
-
-def is_partition(flags: Floats) -> bool:
-    """Tell whether exactly one flag is above 0 in every row, but for rows with gaps (NaN)."""
-    rows = flags[~np.isnan(flags).any(axis=1)]
-    return bool(len(rows) and ((rows > NEXT_TO_0).sum(axis=1) == 1).all())
 
 
 def find_flags(X: Floats) -> Bools:
@@ -131,22 +115,6 @@ class Background:
                 f"there is no label {label!r}: give an index or one of {list(self.label_names)}."
             )
         return self.label_names.index(label)
-
-
-class Named:
-    """What has a background, and with it names of features and labels."""
-
-    background: Background
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.background.columns.names
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Names of the labels."""
-        return self.background.label_names
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:

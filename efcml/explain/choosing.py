@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from efcml.support.blas import one_blas_thread
+from efcml.support.guard import one_blas_thread
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats
@@ -19,9 +19,6 @@ LEAST_LOSS = 1e-6  # of the lead of a rule
 SMALL_LEAD = 0.1  # of the mean lead; rows that lead by less count as if they led by this
 NOTHING = 1e-12  # of the variance; less is rounding
 ENOUGH_KEPT = 0.98  # of the variance; further features would make the reading longer, not truer
-
-
-# -- the IF part ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +34,6 @@ class Landscape:
     log_volumes: Floats  # (rules,); 0 where volumes do not count
     shares: Floats  # (rules,), of the rows that each decides; their sum is 1
     samples: tuple[Floats, ...]  # some rows (n, p) of each rule
-
-    @cached_property
-    def mean(self) -> Floats:
-        """Mean of the rows of all rules (p,)."""
-        return self.shares @ self.centers
-
-    @cached_property
-    def covariance(self) -> Floats:
-        """Covariance of the rows of all rules together (p, p)."""
-        gaps = self.centers - self.mean
-        inner = np.tensordot(self.shares, self.covariances, axes=1)
-        return inner + (self.shares[:, None] * gaps).T @ gaps
 
     @one_blas_thread()
     def choose(
@@ -96,25 +81,21 @@ class Exchange:
         rows, partners = land.samples[rule], land.samples[rival]
         self.blocks = blocks
         self.gap = np.resize(partners, rows.shape) - rows
-        self.precisions = land.precisions[rival], land.precisions[rule]
-        gaps = [rows - land.centers[o] for o in (rival, rule)]
-        self.pulls = [gap @ P for gap, P in zip(gaps, self.precisions, strict=True)]
-        far, near = ((gap * pull).sum(axis=1) for gap, pull in zip(gaps, self.pulls, strict=True))
-        self.lead = far - near + land.log_volumes[rival] - land.log_volumes[rule]
+        own, other = rows - land.centers[rule], rows - land.centers[rival]
+        self.pull = other @ land.precisions[rival] - own @ land.precisions[rule]  # half the slope
+        self.curve = land.precisions[rival] - land.precisions[rule]
+        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
+        ones, shape = np.ones(len(pairs)), (len(self.curve), len(blocks))
+        self.inside = csr_array((ones, tuple(zip(*pairs, strict=True))), shape)
+        self.inner = (self.inside @ self.inside.T).multiply(self.curve).tocsr()  # within blocks
+        distances = (other @ land.precisions[rival] * other).sum(axis=1)
+        distances -= (own @ land.precisions[rule] * own).sum(axis=1)
+        self.lead = distances + land.log_volumes[rival] - land.log_volumes[rule]
         self.left = self.lead.copy()
 
     def changes(self) -> Floats:
         """Return what exchanging each block would add to the lead (rows, blocks)."""
-        (P, P_rule), (pull, pull_rule) = self.precisions, self.pulls
-        slopes, curves = 2.0 * (pull - pull_rule), np.diagonal(P) - np.diagonal(P_rule)
-        single = self.gap * (slopes + curves * self.gap)
-        changes = single[:, [block[0] for block in self.blocks]]
-        for i, block in enumerate(self.blocks):
-            if len(block) > 1:
-                columns, gap = list(block), self.gap[:, list(block)]
-                inner = gap @ (P - P_rule)[np.ix_(columns, columns)]
-                changes[:, i] = (gap * (slopes[:, columns] + inner)).sum(axis=1)
-        return changes
+        return (self.gap * (2.0 * self.pull + self.gap @ self.inner)) @ self.inside
 
     def lost(self) -> Floats:
         """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
@@ -127,19 +108,8 @@ class Exchange:
         """Exchange a block for good."""
         self.left = self.left + self.changes()[:, block]
         columns = list(self.blocks[block])
-        moved = self.gap[:, columns]
-        for P, pull in zip(self.precisions, self.pulls, strict=True):
-            pull += moved @ P[columns]
+        self.pull += self.gap[:, columns] @ self.curve[columns]
         self.gap[:, columns] = 0.0
-
-
-def draw_rows(center: Floats, covariance: Floats, count: int) -> Floats:
-    """Return rows of a Gaussian, always the same."""
-    noise = np.random.default_rng(0).normal(size=(count, len(center)))
-    return center + noise @ np.linalg.cholesky(covariance).T
-
-
-# -- the slopes -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,18 +135,17 @@ def thin_out(
     thin, chosen, gained = np.zeros_like(slopes), list[int](), 0.0
     if total <= NOTHING:
         return SparsePlanes((), thin, 1.0)
-    for _ in range(min(most, len(blocks))):
+    while len(chosen) < min(most, len(blocks)) and gained < ENOUGH_KEPT * total:
         gains = explained(cross, left, blocks)
         gains[chosen] = 0.0
         best = int(gains.argmax())
-        if gains[best] <= NOTHING * total or gained >= ENOUGH_KEPT * total:
+        if gains[best] <= NOTHING * total:
             break
         chosen.append(best)
         gained += float(gains[best])
         columns = list(blocks[best])
-        inverse = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True)
-        cross = cross - cross[:, columns] @ inverse @ left[columns]
-        left = left - left[:, columns] @ inverse @ left[columns]
+        step = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True) @ left[columns]
+        cross, left = cross - cross[:, columns] @ step, left - left[:, columns] @ step
     columns = [column for block in chosen for column in blocks[block]]
     inverse = np.linalg.pinv(covariance[np.ix_(columns, columns)], hermitian=True)
     thin[:, columns] = slopes @ covariance[:, columns] @ inverse

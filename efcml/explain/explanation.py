@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.explain.background import Named
-from efcml.explain.document import Bar, Block, Table, as_html, as_text
-from efcml.explain.phrases import Push, count, percent, plain_number, short, signed
-from efcml.explain.rulelist import RuleList
+from efcml.explain import words as say
+from efcml.explain.rules import RuleList, read_in_order
+from efcml.explain.trust import find_addends, remembered_by
+from efcml.support.guard import one_at_a_time, one_blas_thread
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Background, Variable
+    from efcml.explain.background import Background, ColumnKinds, Variable
+    from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
@@ -29,11 +29,7 @@ LEAST_ACTIVATION = 0.01  # of a rule that is shown
 NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
 MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
 MOST_KNOWN, MOST_TURNED = 5, 8  # known labels, and turned decisions, that have a sentence
-ADDED = "{name} move {label} most, by {size}"
-ADDED_BY = {  # of addends for which the usual words would say nothing
-    "label frequencies": "the model has left the label frequencies too far of late: {label} is"
-    " drawn back most, by {size}"
-}
+FREQUENCIES = "label frequencies"  # an addend for which the usual words would say nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +44,11 @@ class LabelAnswer:
     thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
     known: Floats  # (K,), labels that were given; NaN for the others
     # What each known label adds to all, (K,), by its number; to itself, what it lacked.
-    added: Mapping[int, Floats] = field(default_factory=dict)
-
-    @property
-    def is_known(self) -> Bools:
-        """Which labels were given (K,)."""
-        return ~np.isnan(self.known)
-
-    @property
-    def all_added(self) -> Floats:
-        """What all known labels add together (K,)."""
-        return sum(self.added.values(), np.zeros(len(self.score)))
+    added: Mapping[int, Floats]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Named):
+@dataclass(eq=False, repr=False)
+class Explanation:
     """The scores of one row, taken apart.
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
@@ -80,81 +66,45 @@ class Explanation(Named):
     cases: Floats  # (m, K), what each remembered row adds, the most similar first
     # (m,), their numbers: rows that `fit` learned, then those of the stream; rows without any known
     # label are not counted. -1 if it is none of the last 500, or was filled in.
-    case_rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=int))
-    case_similarity: Floats = field(default_factory=lambda: np.zeros(0))  # (m,), 1 if equal
-    # (p,), features so far from the initial rows that they count as less far; empty in the warm-up.
-    clipped: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    case_rows: Ints
+    case_similarity: Floats  # (m,), 1 if equal
+    clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     # What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
-    afterwards: Mapping[str, Floats] = field(default_factory=dict)
+    afterwards: Mapping[str, Floats]
     # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
-    # wild that they count as missing; None in the warm-up.
-    taken: Floats | None = None
+    # wild that they count as missing; in the warm-up the row.
+    taken: Floats
 
-    @property
-    def background(self) -> Background:  # type: ignore[override]
-        """What all rules have in common."""
-        return self.rules.background
+    background: Background = field(init=False)  # what all rules have in common
+    score: Floats = field(init=False)  # (K,), ``decision_function`` plus 0.5, given what is known
+    # (K,), 0 or 1 for each label, as `predict` says; for a 1-D target 1 is the last class.
+    decision: Ints = field(init=False)
+    # (K,), what the rules say whatever the row's features are: typical answers, blended. With
+    # `by_feature`, `by_cases`, `afterwards` and `by_known` the score.
+    base: Floats = field(init=False)
+    by_feature: Floats = field(init=False)  # (p, K), what each feature adds over all rules
+    by_variable: Floats = field(init=False)  # (things, K), columns of a group taken together
+    by_rule: Floats = field(init=False)  # (rules, K), what each rule adds, except in the warm-up
+    by_cases: Floats = field(init=False)  # (K,), what all remembered rows add together
+    by_known: dict[str, Floats] = field(init=False)  # (K,), what each known label adds, by its name
+    alone: Floats = field(init=False)  # (K,), what the strongest rule says alone
+    without_cases: Floats = field(init=False)  # (K,), what all rules say without remembered rows
 
-    @property
-    def score(self) -> Floats:
-        """``decision_function`` plus 0.5, given what is known (K,)."""
-        return self.labels.score
-
-    @property
-    def decision(self) -> Ints:
-        """0 or 1 for each label (K,), as `predict` says; for a 1-D target 1 is the last class."""
-        return self.labels.decision
-
-    @property
-    def base(self) -> Floats:
-        """What the rules say whatever the row's features are: typical answers, blended (K,)."""
+    def __post_init__(self) -> None:
+        usual, labels = self.rules.background, self.labels
+        self.background, self.score, self.decision = usual, labels.score, labels.decision
+        self.feature_names, self.label_names = usual.columns.names, usual.label_names
+        self.by_feature = self.contributions.sum(axis=0).T
+        parts = [self.by_feature[list(one.columns)].sum(axis=0) for one in usual.columns.variables]
+        self.by_variable = np.array(parts)
+        self.by_rule = self.typical + self.contributions.sum(axis=2)
+        self.by_cases = self.cases.sum(axis=0)
+        self.by_known = {usual.label_names[k]: added for k, added in labels.added.items()}
+        known = sum(self.by_known.values(), np.zeros(len(self.score)))
+        self.without_cases = self.score - known - self.by_cases - sum(self.afterwards.values())
+        self.base = self.alone = self.without_cases  # in the warm-up
         if len(self.rules):
-            return self.typical.sum(axis=0)
-        return self.score - self.labels.all_added
-
-    @property
-    def by_known(self) -> dict[str, Floats]:
-        """What each known label adds to all (K,), by its name; to itself, what it lacked."""
-        return {self.label_names[k]: added for k, added in self.labels.added.items()}
-
-    @cached_property
-    def by_cases(self) -> Floats:
-        """What all remembered rows add together (K,)."""
-        return self.cases.sum(axis=0)
-
-    @cached_property
-    def by_feature(self) -> Floats:
-        """What each feature adds over all rules (p, K).
-
-        With `base`, `by_cases`, `afterwards` and `by_known` the score.
-        """
-        return self.contributions.sum(axis=0).T
-
-    @property
-    def _variables(self) -> tuple[Variable, ...]:
-        return self.background.columns.variables
-
-    @cached_property
-    def by_variable(self) -> Floats:
-        """The same, columns of a group taken together (things, K)."""
-        sums = [self.by_feature[list(thing.columns)].sum(axis=0) for thing in self._variables]
-        return np.array(sums)
-
-    @cached_property
-    def by_rule(self) -> Floats:
-        """What each rule adds (rules, K), except in the warm-up."""
-        return self.typical + self.contributions.sum(axis=2)
-
-    @property
-    def alone(self) -> Floats:
-        """What the strongest rule says alone (K,); the score in the warm-up."""
-        return self.by_rule[0] / self.activation[0] if len(self.rules) else self.base
-
-    @property
-    def without_cases(self) -> Floats:
-        """What all rules say without the remembered rows (K,)."""
-        added = self.by_cases + sum(self.afterwards.values()) + self.labels.all_added
-        return self.score - added
+            self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
 
     @property
     def cases_matter(self) -> bool:
@@ -162,10 +112,10 @@ class Explanation(Named):
         turned = self.labels.without_cases != self.decision
         return bool(turned.any() or np.abs(self.by_cases).max(initial=0.0) >= LEAST_CORRECTION)
 
-    def top(self, label: int | str, n: int = 5) -> list[Push]:
+    def top(self, label: int | str, n: int = 5) -> list[say.Push]:
         """Return the features that moved a label most, as (feature, effect)."""
         effects = self.by_feature[:, self.background.label_index(label)]
-        return [Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
+        return [say.Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame of all contributions, which sum to the score of each label.
@@ -177,26 +127,21 @@ class Explanation(Named):
         """
         import pandas
 
-        parts: dict[tuple[int, str], Floats] = {}
-        for rule, typical, by_feature in zip(
-            self.rules, self.typical, self.contributions, strict=True
-        ):
-            names, values = (TYPICAL, *self.feature_names), (typical, *by_feature.T)
-            parts |= {(rule.uid, name): v for name, v in zip(names, values, strict=True)}
-        if not parts:
-            parts[NO_RULE, TYPICAL] = self.base
-        elif len(self.case_rows):
-            parts[NO_RULE, SIMILAR] = self.by_cases
-        parts |= {(NO_RULE, name): added for name, added in self.afterwards.items()}
-        parts |= {(NO_RULE, f"{KNOWING} {name}"): v for name, v in self.by_known.items()}
+        names, parts = (TYPICAL, *self.feature_names), []
+        for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
+            values = zip(names, (typical, *own.T), strict=True)
+            parts += [(rule.uid, name, added) for name, added in values]
+        first = (SIMILAR, self.by_cases) if parts else (TYPICAL, self.base)
+        known = [(f"{KNOWING} {name}", added) for name, added in self.by_known.items()]
+        if not parts or len(self.case_rows):
+            parts.append((NO_RULE, *first))
+        parts += [(NO_RULE, *pair) for pair in (*self.afterwards.items(), *known)]
         lines = [
             (uid, label, name, value)
-            for (uid, name), values in parts.items()
+            for uid, name, values in parts
             for label, value in zip(self.label_names, values.tolist(), strict=True)
         ]
         return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
-
-    # -- words ------------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
@@ -204,52 +149,53 @@ class Explanation(Named):
         if not len(self.rules):
             return self.rules.title
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
-        return f"{few} of {len(self.rules)} rules make up {percent(NEARLY_ALL)} of the answer"
+        return f"{few} of {len(self.rules)} rules make up {say.percent(NEARLY_ALL)} of the answer"
 
-    def blocks(self) -> list[Block | Table]:
+    def blocks(self) -> list[say.Block | say.Table]:
         """Return the explanation as it is read: labels, rules, and what else there is to know."""
-        rules = [
-            self._rule_block(i)
-            for i, activation in enumerate(self.activation[:MOST_RULES])
-            if activation >= LEAST_ACTIVATION
-        ]
-        notes = [Block("", [(0, note) for note in self.notes])] if self.notes else []
-        return [Block(self.title), self._label_table(), *rules, *notes]
-
-    def _shown(self) -> list[int]:
-        """Return the labels to show: all, or those with the highest scores."""
+        shown = np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
         if len(self.score) <= MOST_LABELS:
-            return list(range(len(self.score)))
-        return np.argsort(-self.score, kind="stable")[:MOST_LABELS].tolist()
+            shown.sort()
+        parts: list[say.Block | say.Table] = [say.Block(self.title), self._label_table(shown)]
+        pairs = zip(self.rules, self.activation, self.by_rule, strict=True)
+        for rule, activation, by_rule in list(pairs)[:MOST_RULES]:
+            if activation >= LEAST_ACTIVATION:
+                adds = ", ".join(f"{self.label_names[k]} {say.signed(by_rule[k])}" for k in shown)
+                title = say.Bar(
+                    f"rule {rule.uid}, activation {say.percent(activation)}", activation
+                )
+                parts.append(say.Block(title, [(1, rule.condition), (1, f"adds {adds}")]))
+        notes = [(0, note) for note in self.notes]
+        return [*parts, say.Block("", notes)] if notes else parts
 
-    def _label_table(self) -> Table:
+    def _label_table(self, shown: list[int]) -> say.Table:
         """Return score, decision, and what moved it most, of each label shown."""
-        shown, with_cases = self._shown(), bool(len(self.case_rows))
+        with_cases, things = bool(len(self.case_rows)), self.background.columns.variables
         rows = []
         for k in shown:
             effects = self.by_variable[:, k]
-            moved = [
-                f"{self._value(self._variables[i])} {signed(effects[i])}"
+            moved = ", ".join(
+                f"{self.value_of(things[i])} {say.signed(effects[i])}"
                 for i in strongest(effects, MOST_FEATURES)
-            ]
-            known = ", known" if self.labels.is_known[k] else ""
+            )
+            known = "" if np.isnan(self.labels.known[k]) else ", known"
             decision = f"{'yes' if self.decision[k] else 'no'}{known}"
-            row = [self.label_names[k], Bar(short(self.score[k]), self.score[k]), decision]
-            row += [short(self.base[k]), *[signed(self.by_cases[k])] * with_cases]
-            rows.append([*row, ", ".join(moved)])
+            score, cases = say.short(self.score[k]), [say.signed(self.by_cases[k])] * with_cases
+            name, bar = self.label_names[k], say.Bar(score, self.score[k])
+            rows.append([name, bar, decision, say.short(self.base[k]), *cases, moved])
         head = ["label", "score", "", "base", *["cases"] * with_cases, "moved most by"]
         left = len(self.score) - len(shown)
-        return Table(head, rows, f"and {left} labels with lower scores" if left else "")
+        return say.Table(head, rows, f"and {left} labels with lower scores" if left else "")
 
-    def _value(self, thing: Variable) -> str:
+    def value_of(self, thing: Variable) -> str:
         """Return a thing with its value in the row."""
         values = self.x[list(thing.columns)]
+        expected = self.taken[thing.columns[0]]
         if np.isnan(values).any():
-            expected = self.taken is not None and thing.kind == "number"
-            taken = plain_number(self.taken[thing.columns[0]]) if expected else ""  # type: ignore[index]
-            words = f"not given; taken as {taken}" if expected else "not given"
+            given = thing.kind != "number" or np.isnan(expected)
+            words = "not given" + ("" if given else f"; taken as {say.plain_number(expected)}")
         elif thing.kind == "number":
-            words = plain_number(values[0])
+            words = say.plain_number(values[0])
         elif thing.kind == "flag":
             words = "yes" if values[0] >= 0.5 else "no"
         else:
@@ -257,28 +203,19 @@ class Explanation(Named):
             words = " and ".join(name for name, value in pairs if value >= 0.5) or "another"
         return f"{thing.name} ({words})"
 
-    def _rule_block(self, i: int) -> Block:
-        """Return a rule, how strongly it fires, and what it adds to the labels shown."""
-        rule, activation = self.rules[i], self.activation[i]
-        adds = (f"{self.label_names[k]} {signed(self.by_rule[i, k])}" for k in self._shown())
-        title = Bar(f"rule {rule.uid}, activation {percent(activation)}", activation)
-        return Block(title, [(1, rule.condition), (1, f"adds {', '.join(adds)}")])
-
     @property
     def notes(self) -> list[str]:
         """What else a reader should know, one sentence each."""
-        taken = self.x if self.taken is None else self.taken
-        wild = (taken != self.x) & ~np.isnan(self.x)
-        wild_words = "is so far outside the initial rows that it counts as missing"
-        far_words = "is far outside the initial rows and counts as less far"
-        far = [f"{self.feature_names[j]} {far_words}" for j in np.flatnonzero(self.clipped)]
-        far += [f"{self.feature_names[j]} {wild_words}" for j in np.flatnonzero(wild)]
+        outside = "is far outside the initial rows and counts as less far"
+        wild = "is so far outside the initial rows that it counts as missing"
+        missing = (self.taken != self.x) & ~np.isnan(self.x)
+        far = ((self.clipped, outside), (missing, wild))
         return [
             *(self._trust_notes() if len(self.rules) else []),
             *added_notes(self.afterwards, self.label_names),
             *known_notes(self.labels, self.label_names),
             *turned_notes(self.labels, self.label_names),
-            *far,
+            *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
         ]
 
     def _trust_notes(self) -> list[str]:
@@ -286,26 +223,23 @@ class Explanation(Named):
         notes = [f"rule {self.rules[0].uid} alone decides {self._compare(self.labels.alone)}"]
         if not len(self.case_rows):
             return notes
+        largest = int(np.abs(self.by_cases).argmax())
         if not self.cases_matter:
-            size = short(float(np.abs(self.by_cases).max()))
+            size = say.short(abs(self.by_cases[largest]))
             return [*notes, f"remembered rows change no decision, and no score by more than {size}"]
-        largest, similar = int(np.abs(self.by_cases).argmax()), self._similar_rows()
+        named: dict[object, str] = {}  # each once, and not the row itself
+        for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
+            if likeness < THE_SAME:
+                name, key = (f"row {row}", int(row)) if row >= 0 else ("an earlier row", -1 - i)
+                named.setdefault(key, f"{name} ({say.percent(likeness)})")
+        similar = ", ".join([*named.values()][:MOST_CASES])
         return [
             *notes,
             f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
             f"remembered rows move {self.label_names[largest]} most, by "
-            f"{signed(self.by_cases[largest])}"
+            f"{say.signed(self.by_cases[largest])}"
             + (f"; the most similar: {similar}" * bool(similar)),
         ]
-
-    def _similar_rows(self) -> str:
-        """Name the most similar remembered rows, each once; not the row itself."""
-        named: dict[object, str] = {}
-        for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
-            if likeness < THE_SAME:
-                name, key = (f"row {row}", int(row)) if row >= 0 else ("an earlier row", -1 - i)
-                named.setdefault(key, f"{name} ({percent(likeness)})")
-        return ", ".join([*named.values()][:MOST_CASES])
 
     def _compare(self, decided: Ints) -> str:
         """Say whether others decide as the model does, or where they do not."""
@@ -314,17 +248,17 @@ class Explanation(Named):
             return "the same"
         names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
         more = ", ..." if len(other) > MOST_LABELS else ""
-        return f"otherwise for {count(len(other), 'label')}: {names}{more}"
+        return f"otherwise for {say.count(len(other), 'label')}: {names}{more}"
 
     def __str__(self) -> str:
-        return as_text(self.blocks())
+        return say.as_text(self.blocks())
 
     def __repr__(self) -> str:
         sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
         return f"Explanation({sizes})"
 
     def _repr_html_(self) -> str:
-        return as_html(self.blocks())
+        return say.as_html(self.blocks())
 
 
 def strongest(effects: Floats, n: int) -> list[int]:
@@ -338,15 +272,18 @@ def added_notes(addends: Mapping[str, Floats], label_names: Sequence[str]) -> li
     notes = []
     for name, added in addends.items():
         k = int(np.abs(added).argmax())
-        if abs(added[k]) >= LEAST_ADDED:
-            words = ADDED_BY.get(name, ADDED)
-            notes.append(words.format(name=name, label=label_names[k], size=signed(added[k])))
+        label, size = label_names[k], say.signed(added[k])
+        words = f"{name} move {label} most, by {size}"
+        if name == FREQUENCIES:
+            words = "the model has left the label frequencies too far of late: "
+            words += f"{label} is drawn back most, by {size}"
+        notes += [words] * bool(abs(added[k]) >= LEAST_ADDED)
     return notes
 
 
 def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
     """Say what each known label moves most, the strongest first."""
-    others = np.flatnonzero(~answer.is_known)
+    others = np.flatnonzero(np.isnan(answer.known))
     if not answer.added or not len(others):
         return []
     moves = []
@@ -354,7 +291,7 @@ def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
         other = others[np.abs(added[others]).argmax()]
         there = "there" if answer.known[k] else "not there"
         words = f"knowing that {label_names[k]} is {there} moves {label_names[other]} most, by "
-        moves.append((abs(added[other]), f"{words}{signed(added[other])}"))
+        moves.append((abs(added[other]), f"{words}{say.signed(added[other])}"))
     moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
     notes = [words for size, words in moves if size >= LEAST_ADDED]
     return notes or ["what is known says next to nothing of the other labels"]
@@ -362,13 +299,92 @@ def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
 
 def turned_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
     """Say which labels are decided otherwise than from a score of .5 on, and why."""
-    turned = (answer.decision != (answer.score >= 0.5)) & ~answer.is_known
+    turned = (answer.decision != (answer.score >= 0.5)) & np.isnan(answer.known)
     notes = []
     for k in np.flatnonzero(turned)[:MOST_TURNED]:
         yes, name = answer.decision[k], label_names[k]
         if answer.kind == "subset":
             notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")
         else:
-            only, threshold = "" if yes else "only ", short(answer.thresholds[k])
+            only, threshold = "" if yes else "only ", say.short(answer.thresholds[k])
             notes.append(f"{name} is said {only}from {threshold} on")
     return notes
+
+
+@one_at_a_time
+@one_blas_thread()
+def explain_row(
+    learner: Learner,
+    x: Floats,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    columns: ColumnKinds | None = None,
+    known: Floats | None = None,
+) -> Explanation:
+    """Return why a learner says what it says of the row ``x`` of shape (1, p), not scaled.
+
+    Names and columns as in `read_rules`; ``known`` (1, K) has NaN where a label is not known.
+    """
+    background, rules = read_in_order(learner, feature_names, label_names, columns)
+    score, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
+    psi, cases = np.zeros(0), (np.zeros((0, K)), np.zeros(0, dtype=int), np.zeros(0))
+    scaled = filled = taken = x
+    if rules:
+        scaled = learner.scaler.transform(x)
+        filled = learner.fill(scaled)
+        psi = learner.rules.activations(filled)[0]
+        expected = learner.scaler.mean + learner.scaler.scale * filled
+        taken = np.where(np.isnan(scaled), expected, x)
+        cases = remembered_by(learner, filled)
+    order = np.argsort(-psi, kind="stable")
+    psi, rules = psi[order], [rules[r] for r in order]
+    typical = psi[:, None] * np.reshape([rule.answer for rule in rules], (-1, K))
+    gaps = [rule.slopes * (filled[0] - rule.scaled_center) for rule in rules]
+    contributions = psi[:, None, None] * np.reshape(gaps, (-1, K, p))
+    by_rule = typical + contributions.sum(axis=2)
+    blended = by_rule.sum(axis=0)
+    alone = by_rule[0] / psi[0] if rules else score
+    return Explanation(
+        x[0].copy(),
+        answer_labels(learner, score, alone, blended if rules else score, known),
+        RuleList(rules, background),
+        psi,
+        typical,
+        contributions,
+        *cases,
+        np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
+        find_addends(learner, blended + cases[0].sum(axis=0), score) if rules else {},
+        taken[0].copy(),
+    )
+
+
+def answer_labels(
+    learner: Learner, score: Floats, alone: Floats, rules: Floats, known: Floats | None
+) -> LabelAnswer:
+    """Return what a learner makes of a row with this ``score`` (K,).
+
+    ``alone`` and ``rules`` are what the strongest rule and all rules say of it; ``known`` has the
+    shape (1, K). What each known label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is
+    linear in the gaps between truth and score, so a gap of 1 of each known label, and of 0 of the
+    others, gives the columns. Before there are rules a known label tells of itself alone.
+    """
+    scores, layer = np.stack([score, alone, rules]), learner.labels
+    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 3, axis=0))
+    given = np.full(len(score), np.nan) if known is None else known[0]
+    places = np.flatnonzero(~np.isnan(given))
+    gaps = np.full((len(places), len(given)), np.nan)
+    gaps[:, places] = np.eye(len(places))
+    columns = np.nan_to_num(gaps)
+    if layer is not None:
+        columns, _ = layer.condition(np.zeros_like(gaps), gaps)
+    decision, by_strongest, by_rules = answer.decisions.astype(int)
+    return LabelAnswer(
+        "hamming" if layer is None else learner.params.decision,
+        answer.scores[0],
+        decision,
+        by_strongest,
+        by_rules,
+        np.full(len(score), 0.5) if layer is None else layer.thresholds(),
+        given,
+        {int(k): column * (given[k] - score[k]) for k, column in zip(places, columns, strict=True)},
+    )

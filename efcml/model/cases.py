@@ -7,7 +7,7 @@ from efcml.kernels.cases import CHANGES, FAR, LEARNED, LEAST_NOVELTY, REFRESH, S
 from efcml.kernels.linalg import factor, invert, solve
 from efcml.kernels.planes import share_of
 from efcml.model.fit import FOLDS
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import CASES, Cases
 
 WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
@@ -16,7 +16,7 @@ RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less 
 LEAST_APART = 0.05  # novelty of cases that are kept when a change of units brings them nearer
 
 
-class CaseStage(ArrayStage):
+class CaseStage(Stage):
     """Up to ``capacity`` remembered rows; they forget with the rules."""
 
     table = CASES
@@ -79,12 +79,6 @@ class CaseStage(ArrayStage):
                 arrays.inverse[:size, :size] = invert(self.similarity(Z, Z))
                 arrays.count[CHANGES] = 0
         return out
-
-    def add_labels(self, count):
-        """Take in labels of which nothing was wrong so far."""
-        m, p = self.arrays.rows.shape
-        sizes = {"m": m, "p": p, "K": self.arrays.weights.shape[1] + count}
-        self.arrays = CASES.grown(self.arrays, sizes)
 
     def change_units(self, change):
         """Move the rows; what they say at these rows stays, with the same covariance.

@@ -17,6 +17,7 @@ from efcml.model.reshape import (
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 5
+HALVES = slice(0, None, 2), slice(1, None, 2)  # of the folds: rules are formed without one of them
 HELD_OUT = 5  # folds of held-out scores
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
 COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothing is given
@@ -109,7 +110,8 @@ def choose_prior(form_rules, X, Y, weights, params):
 
     ``form_rules(X, Y, weights, share)`` returns a function from rows to activations. Rules are
     split finely if regions with planes of their own are clearly better than one plane for all.
-    Where there are two kinds of folds, the logarithms of their losses are added.
+    Planes are learned without one fold, rules, which cost most, without every other one. Where
+    there are two kinds of folds, the logarithms of their losses are added.
     """
     shares = (FINE, COARSE) if params.split_share == "auto" else (float(params.split_share),)
     if params.splitting == "off":
@@ -118,20 +120,24 @@ def choose_prior(form_rules, X, Y, weights, params):
     X, Y, weights = X[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
     if len(X) < 4 or (given != "auto" and len(shares) == 1):
         return Prior(1.0 if given == "auto" else float(given)), shares[-1]
-    kinds = []
+    R = np.column_stack([X, np.ones(len(X))])
+    kinds, one = [], 0.0
     for folds in folds_of(Y):
-        parts = []
-        for out in folds:
-            rest = np.delete(np.arange(len(X)), out)
-            parts.append((X[rest], Batch.of(X[rest], Y[rest], weights[rest]), X[out], Y[out]))
-        kinds.append(parts)
-    one = sum(np.log(sum(losses_of_one_plane(*part) for part in parts)) for parts in kinds)
+        rests = [np.delete(np.arange(len(X)), out) for out in folds]
+        batches = [Batch.of(X[rest], Y[rest], weights[rest]) for rest in rests]
+        kinds.append(list(zip(folds, rests, batches, strict=True)))
+        one += np.log(sum(losses_of_one_plane(b, R[out], Y[out]) for out, _, b in kinds[-1]))
     shared = STRENGTHS[int(np.argmin(one))]
     for share in shares:
-        losses = sum(
-            np.log(sum(losses_of_rules(form_rules, share, shared, *part) for part in parts))
-            for parts in kinds
-        )
+        losses = 0.0
+        for parts in kinds:
+            wrong = 0.0
+            for half in HALVES:
+                rest = np.delete(np.arange(len(X)), np.concatenate([p[0] for p in parts[half]]))
+                psi = form_rules(X[rest], Y[rest], weights[rest], share)(X)
+                for out, r, batch in parts[half]:
+                    wrong += losses_of_rules(shared, batch, psi[r], R[out], Y[out], psi[out])
+            losses += np.log(wrong)
         if losses.min() < len(kinds) * np.log(1.0 - REGIONS_PAY) + one.min():
             break
     if given != "auto":
@@ -140,30 +146,26 @@ def choose_prior(form_rules, X, Y, weights, params):
     return Prior(STRENGTHS[strength], shared if base else None), share
 
 
-def losses_of_one_plane(X, batch, X_new, Y_new):
+def losses_of_one_plane(batch, R_new, Y_new):
     """Return the squared error of one plane for all rows at new ones, by strength."""
-    R_new = np.column_stack([X_new, np.ones(len(X_new))])
     sums = batch.sums(batch.weights)
     scores = [R_new @ base_planes(*sums, Prior(1.0, s), batch.groups).T for s in STRENGTHS]
     return np.array([np.nansum((s - Y_new) ** 2) for s in scores]) + 1e-300
 
 
-def losses_of_rules(form_rules, share, shared, X, batch, X_new, Y_new):
+def losses_of_rules(shared, batch, psi, R_new, Y_new, psi_new):
     """Return the squared error of rules at new rows, (bases, strengths): flat and shared planes."""
-    p, R_new = X.shape[1], np.column_stack([X_new, np.ones(len(X_new))])
-    activate = form_rules(X, batch.Y, batch.weights, share)
-    psi, psi_new = activate(X) * batch.weights[:, None], activate(X_new)
     bases = np.vstack([batch.base(Prior(1.0, held)) for held in (None, shared)])
-    K = len(bases) // 2
+    K, psi = len(bases) // 2, psi * batch.weights[:, None]
     groups = [np.concatenate([labels, labels + K]) for labels in batch.groups]  # both at once
-    scores = np.zeros((len(STRENGTHS), len(X_new), 2 * K))
+    scores = np.zeros((len(STRENGTHS), len(R_new), 2 * K))
     for i in range(psi.shape[1]):
         near = psi_new[:, i] > 0.0
         if not near.any():
             continue
         G, B = batch.sums(psi[:, i])
         for found, strength in zip(scores, STRENGTHS, strict=True):
-            Delta = np.tile(precision(strength, p), (len(G), 1))
+            Delta = np.tile(precision(strength, R_new.shape[1] - 1), (len(G), 1))
             W = solve_planes(G, np.tile(B, (2, 1)), Delta, bases, groups)
             found[near] += psi_new[near, i, None] * (R_new[near] @ W.T)
     wrong = np.nansum((scores - np.tile(Y_new, (1, 2))) ** 2, axis=1)

@@ -4,29 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from efcml.kernels.labels import (
-    FAR,
-    KNEE,
-    LEAST_SLOPE,
-    LEAST_VARIANCE,
-    LOWEST,
-    N_THRESHOLDS,
-    OWN_PRIOR,
-    RENEWAL,
-    ROWS,
-    SHARED_PRIOR,
-    STEP,
-    WILDEST,
-    find_thresholds,
-    flip_while_better,
-    follow_labels,
-    write_probabilities,
-)
+from efcml.kernels import labels as kernel
+from efcml.kernels.labels import KNEE, OWN_PRIOR, RENEWAL, ROWS, SHARED_PRIOR, WILDEST
 from efcml.kernels.linalg import invert
 from efcml.kernels.planes import ERROR, GAIN, HELD, SPREAD, WEIGHT, share_of
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import LABELS, Labels
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 
 GROWTH = 0.03  # of the rows that are remembered, after which the matrices are derived anew
 MORE = 2.0  # rows that the prior of E counts beyond one for each label
@@ -36,7 +20,7 @@ UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 ROUNDS = 15  # Newton steps of a batch
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
-GRID = LOWEST + STEP * np.arange(N_THRESHOLDS)
+GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
 
 
 class Answer(NamedTuple):
@@ -53,9 +37,8 @@ def plain_answer(scores, known=None, rows=None):
     Scores that few ``rows`` (K,) have made are no certainty: of frequencies the probability is
     ``(ones + 1/2) / (rows + 1)``.
     """
-    if rows is None:
-        probabilities = squash(scores)
-    else:
+    probabilities = squash(scores)
+    if rows is not None:
         probabilities = (rows * np.clip(scores, 0.0, 1.0) + 0.5) / (rows + 1.0)
     parts = scores, (scores >= 0.5).astype(np.float64), probabilities
     if known is not None:
@@ -63,7 +46,7 @@ def plain_answer(scores, known=None, rows=None):
     return Answer(*parts)
 
 
-class LabelLayer(ArrayStage):
+class LabelLayer(Stage):
     """The last stage: what is said of rows, by ``follow`` each before it is learned.
 
     Kept are the sums T of ``e e'`` and how many rows know each label, n. With a diagonal prior v
@@ -79,16 +62,10 @@ class LabelLayer(ArrayStage):
 
     def __init__(self, n_labels, decision):
         self.decision = decision
-        K = n_labels
-        self.arrays = a = Labels(**LABELS.allocate(self.sizes_of(K)))
+        self.arrays = a = Labels(**LABELS.allocate({"K": n_labels}))
         a.variance[:], a.curve[-1] = UNKNOWN_VARIANCE, START  # near .5 a score is its probability
         a.information[:], a.information[-1] = OWN_PRIOR * np.eye(3), SHARED_PRIOR * np.eye(3)
         self._renew()
-
-    @staticmethod
-    def sizes_of(K):
-        """Return the lengths of the dimensions of the table."""
-        return {"K": K, "K1": K + 1, "t": N_THRESHOLDS}
 
     @property
     def share(self):
@@ -131,11 +108,11 @@ class LabelLayer(ArrayStage):
         for _ in range(ROUNDS):
             for own in (False, True):
                 curve = a.curve[:-1] + a.curve[-1]
-                curve[:, 1:] = np.maximum(curve[:, 1:], LEAST_SLOPE)
+                curve[:, 1:] = np.maximum(curve[:, 1:], kernel.LEAST_SLOPE)
                 logit = np.einsum("ki,ink->nk", curve, x)
-                p = 1.0 / (1.0 + np.exp(-np.clip(logit, -FAR, FAR)))
+                p = 1.0 / (1.0 + np.exp(-np.clip(logit, -kernel.FAR, kernel.FAR)))
                 gap = np.where(weights > 0.0, weights * (Y - p), 0.0)
-                v = weights * np.maximum(p * (1.0 - p), LEAST_VARIANCE)
+                v = weights * np.maximum(p * (1.0 - p), kernel.LEAST_VARIANCE)
                 pull = np.einsum("nk,ink->ki", gap, x)
                 seen = np.einsum("ink,nk,jnk->kij", x, v, x)
                 prior, lines, start = OWN_PRIOR, slice(0, -1), np.zeros(3)
@@ -160,12 +137,9 @@ class LabelLayer(ArrayStage):
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""
         chances, decided, row = np.empty(scores.shape), np.empty(scores.shape), 0
-        by_f1 = self.decision == "f1"
+        rows, out = (scores, Y, weights, kept), (self.arrays, chances, decided)
         while row < len(Y):
-            first = row
-            row = follow_labels(
-                scores, Y, weights, kept, first, by_f1, self.arrays, chances, decided
-            )
+            first, row = row, kernel.follow_labels(*rows, row, self.decision == "f1", *out)
             if self.decision == "subset":  # the form stays the same until it is derived anew
                 part = slice(first, row)
                 decided[part] = self._likeliest_sets(scores[part], scores[part], None)
@@ -179,10 +153,13 @@ class LabelLayer(ArrayStage):
         """Return what is said of rows, given the labels (n, K) that are known; NaN: it is not."""
         given, sharpness = self.condition(scores, known)
         chances = np.empty(given.shape)
-        write_probabilities(given, sharpness, self.arrays.curve, chances)
-        decided = self._decide(scores, given, known)
+        kernel.write_probabilities(given, sharpness, self.arrays.curve, chances)
+        if self.decision == "subset":
+            decided = self._likeliest_sets(scores, given, known)
+        else:
+            decided = (given >= self.thresholds()).astype(np.float64)
         if known is not None:
-            chances = np.where(np.isnan(known), chances, known)
+            decided, chances = (np.where(np.isnan(known), a, known) for a in (decided, chances))
         return Answer(given, decided, chances)
 
     def condition(self, scores, known):
@@ -207,15 +184,8 @@ class LabelLayer(ArrayStage):
         """Return the score from which on each label is decided."""
         a, found = self.arrays, np.full(len(self.arrays.true), 0.5)
         if self.decision == "f1":
-            find_thresholds(a.raised, a.hits, a.true, found)
+            kernel.find_thresholds(a.raised, a.hits, a.true, found)
         return found
-
-    def _decide(self, scores, given, known):
-        """Return decisions 0/1 (n, K)."""
-        if self.decision == "subset":
-            return self._likeliest_sets(scores, given, known)
-        decided = (given >= self.thresholds()).astype(np.float64)
-        return decided if known is None else np.where(np.isnan(known), decided, known)
 
     def _likeliest_sets(self, scores, given, known):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
@@ -223,7 +193,7 @@ class LabelLayer(ArrayStage):
         y, F, K = (given >= 0.5).astype(np.float64), self.arrays.form, scores.shape[1]
         y[~is_open] = given[~is_open]
         if K > MOST_ENUMERATED:
-            flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
+            kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
             return y
         sets = (np.arange(2**K)[:, None] >> np.arange(K)) & 1
         for t in range(len(y)):
@@ -234,10 +204,9 @@ class LabelLayer(ArrayStage):
 
     def add_labels(self, count):
         """Take in labels about which no row so far was wrong; of variance they have the mean."""
-        K = len(self.arrays.rows)
-        old = self.arrays
-        self.arrays = a = LABELS.grown(old, self.sizes_of(K + count))
-        rows = old.rows.max(initial=0.0)
+        old, K = self.arrays, len(self.arrays.rows)
+        super().add_labels(count)
+        a, rows = self.arrays, old.rows.max(initial=0.0)
         a.rows[K:], a.variance[K:] = rows, old.variance.mean() if K else UNKNOWN_VARIANCE
         a.raised[K:] = rows * (GRID <= 0.0)  # the score of each was 0 there
         a.curve[K:], a.information[K:] = 0.0, OWN_PRIOR * np.eye(3)

@@ -29,11 +29,8 @@ from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.model.warnings_of import warn_of_clipping, warn_of_divergence
-from efcml.support.blas import one_blas_thread
 from efcml.support.declared import facts_of
-from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.label_means import label_means
+from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
 from efcml.support.progress import tell
 from efcml.support.states import nest, pick, to_plain
 
@@ -57,6 +54,7 @@ class Learner(Guarded):
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
         self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.held_sums = np.zeros((2, n_labels))  # of them: labels, and how often each is known
         self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = self.warned_of_clipping = False
@@ -91,7 +89,7 @@ class Learner(Guarded):
     @property
     def frequencies(self) -> Floats:
         """Label frequencies of the rows that are held."""
-        return label_means(np.array([y for _, y in self.held]).reshape(-1, self.n_labels))
+        return self.held_sums[0] / np.maximum(self.held_sums[1], 1.0)
 
     @property
     def latest(self) -> tuple[Floats, Floats]:
@@ -160,7 +158,7 @@ class Learner(Guarded):
         """Return rows with what rules that are formed from them expect of missing features."""
         whole = np.nan_to_num(rows)
         for _ in range(2):
-            self.rules.try_rules(whole, Y, weights)
+            self.rules.form(whole, Y, weights)
             whole = self.fill(rows)
         return whole
 
@@ -189,8 +187,7 @@ class Learner(Guarded):
         start = 0 if self.fitted else self._hold(X, Y, trace)
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
-            if hasattr(stage, "come_late"):
-                stage.come_late(delay, gone_by=late is not None)
+            stage.come_late(delay, gone_by=late is not None)
         weights = np.ones(len(X)) if weights is None else weights
         clipped = np.zeros(self.n_features)
 
@@ -308,6 +305,7 @@ class Learner(Guarded):
                     with interrupts_held():
                         self.warm_start.note(self.held, self.frequencies, *row)
                         self.held.append(row)
+                        self.held_sums = self.held_sums + [np.nan_to_num(Y[t]), ~np.isnan(Y[t])]
                 else:
                     self.fit(*(np.array(part) for part in zip(*self.held, row, strict=True)))
             if trace is not None:
@@ -334,8 +332,7 @@ class Learner(Guarded):
     def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores."""
         if self.layered and not self.fitted:
-            seen = np.array([~np.isnan(y) for _, y in self.held]).reshape(-1, self.n_labels)
-            return plain_answer(scores, known, seen.sum(axis=0))
+            return plain_answer(scores, known, self.held_sums[1])
         if self.labels is None:
             return plain_answer(scores, known)
         return self.labels.say(scores, known)
@@ -379,14 +376,14 @@ class Learner(Guarded):
             self.waiting += count
             return
         for stage in self.stages:
-            if hasattr(stage, "pass_rows"):
-                stage.pass_rows(count)
+            stage.pass_rows(count)
 
     @one_at_a_time
     def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
+        self.held_sums = np.hstack([self.held_sums, np.full((count, 2), [0.0, len(self.held)]).T])
         rows, labels = self.latest
         self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))])
         for part in (*self.stages, self.labels, self.watch):
@@ -448,6 +445,8 @@ class Learner(Guarded):
             setattr(learner, name, facts[name])
         p = learner.n_features
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
+        labels = arrays["held"][:, p:]
+        learner.held_sums = np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
         learner.warm_start.evidence = arrays["evidence"].copy()
         learner.latest = arrays["latest"][:, :p].copy(), arrays["latest"][:, p:].copy()
         if not facts["fitted"]:

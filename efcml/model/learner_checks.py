@@ -11,16 +11,13 @@ import numpy as np
 
 from efcml.kernels import cases, temporal, watch
 from efcml.model.cases import RECENT
-from efcml.model.labels import LabelLayer
 from efcml.model.params import Params
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, TEMPORAL, WATCH
-from efcml.model.temporal import TemporalStage
 from efcml.model.warm_start import EVIDENCE
-from efcml.support.facts import WHOLE, check_all, check_numbers, take
-from efcml.support.states import from_plain, nest
+from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes
@@ -33,40 +30,30 @@ LATEST = 500  # rows that are remembered for readers
 
 def params_of(facts: Facts) -> Params:
     """Return the parameters of a learner."""
-    params = {name: from_plain(value) for name, value in facts["params"].items()}
+    params = facts["params"]
     return Params(**params | {"stages": tuple(params["stages"])})
 
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    flags = dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted"), bool)
-    counts = dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE)
-    take(
-        facts,
-        "the learner",
-        n_features=SIZE,
-        n_labels=SIZE,
-        n_latest=range(LATEST + 1),
-        params=dict,
-        sizes=list,
-        own=dict,
-        **flags,
-        **counts,
-    )
+    kinds = {"n_features": SIZE, "n_labels": SIZE, "n_latest": range(LATEST + 1), "params": dict}
+    kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted"), bool)
+    kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
+    take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
     take(facts["params"], "params", **kinds | {"stages": list})
-    params = params_of(facts)
-    fitted, sizes = facts["fitted"], facts["sizes"]
-    most = {"n_held": 0 if fitted else params.warmup_rows - 1}
-    most["n_rules"] = params.max_rules if fitted else 0
-    for name, limit in most.items():
-        if facts[name] > limit or (name == "n_rules" and fitted and facts[name] < 1):
-            raise ValueError(f"the learner cannot have {name}={facts[name]}")
-    memories, groups = (1 + params.follows, range(1, facts["n_labels"] + 1)) if fitted else (0, ())
-    good = len(sizes) == 2 and sizes[0] == memories and sizes[1] in groups
-    good = good and {*map(type, sizes)} == {int}
-    if not good and (fitted or sizes):
+    params, fitted, sizes = params_of(facts), facts["fitted"], facts["sizes"]
+    if len(sizes) != 2 * fitted:
         raise ValueError(f"rules cannot have {sizes} memories and groups of labels")
+    counts = {name: facts[name] for name in ("n_held", "n_rules")}
+    counts |= dict(zip(("memories", "groups"), sizes, strict=False))
+    kinds = {"n_held": range(params.warmup_rows), "n_rules": range(1)}
+    if fitted:
+        kinds = {"n_held": range(1), "n_rules": range(1, params.max_rules + 1)}
+        memories = 1 + params.follows
+        kinds["memories"] = range(memories, memories + 1)
+        kinds["groups"] = range(1, facts["n_labels"] + 1)
+    take(counts, "the learner", **kinds)
     return params
 
 
@@ -80,22 +67,19 @@ def shapes_of_state(facts: Facts) -> Shapes:
     }
     if not facts["fitted"]:
         return shapes
-    parts = {"scaler": Scaler.state_shapes(p)}
-    parts |= {"rules": RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])}
-    if params.cases > 0:
-        parts["cases"] = CASES.shapes({"m": params.cases, "p": p, "K": K})
-        if params.follows:
-            parts["recent"] = CASES.shapes({"m": RECENT, "p": p, "K": K})
-    if params.time:
-        parts["temporal"] = TEMPORAL.shapes(TemporalStage.sizes_of(K))
-    if facts["layered"]:
-        parts["labels"] = LABELS.shapes(LabelLayer.sizes_of(K))
-    if params.scaling == "follow":
-        parts["watch"] = WATCH.shapes(ScaleWatch.sizes_of(p, K))
+    sizes = {"p": p, "K": K, "m": params.cases}
+    parts = {"scaler": Scaler.state_shapes(p), "cases": CASES.shapes(sizes)}
+    parts["rules"] = RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])
+    parts["recent"] = CASES.shapes(sizes | {"m": RECENT})
+    parts |= {"temporal": TEMPORAL.shapes(sizes), "labels": LABELS.shapes(sizes)}
+    parts["watch"] = WATCH.shapes(ScaleWatch.sizes_of(p, K))
+    there = {"scaler": True, "rules": True, "cases": params.cases > 0, "temporal": params.time}
+    there |= {"recent": params.cases > 0 and params.follows, "labels": facts["layered"]}
+    there |= {"watch": params.scaling == "follow"}
     own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
     if any(not name.startswith("stage") for name in own):
         raise ValueError("a stage of one's own has arrays of others")
-    return shapes | nest(**parts) | own
+    return shapes | nest(**{name: parts[name] for name in parts if there[name]}) | own
 
 
 def check_arrays(facts: Facts, arrays: Arrays) -> None:

@@ -1,13 +1,14 @@
 """Parameters of the learner: names, defaults, allowed ranges."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from efcml import seams
 from efcml.support.declared import (
     check_parameters,
     choice,
+    facts_of,
     flag,
     number,
     other,
@@ -29,229 +30,137 @@ class Parameters:
     estimators, ``paper()``, the command line, tests and pages follow from here.
     """
 
-    vigilance: Any = number(
-        "Radius of a rule, in units that allow for the dimension. Lower it for more rules; "
-        "raise it if births never end. Or a birth test of one's own.",
-        default=1.7,
-        above=0.0,
-        paper=0.5,
-        seam="birth",
-    )
-    alpha: float = number(
-        "Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features "
-        "say nothing.",
-        default=0.0,
-        least=0.0,
-        most=MOST,
-        paper=0.1,
-    )
-    beta: float = number(
-        "Weight of the correlation penalty. 0 switches it off, which saves time; try more if "
-        "labels depend on each other.",
-        default=0.1,
-        least=0.0,
-        most=MOST,
-        paper=1.0,
-    )
-    correlation: str = choice(
-        'What the label correlation of a rule does to its planes. "paper" is the printed form, '
-        'which is not convex. "none" leaves recursive least squares alone (no L1 either): the '
-        "quickest, and a good first comparison.",
-        default="shift",
-        allowed=CORRELATIONS,
-        paper="paper",
-    )
-    bandwidth: float | str = number(
-        "Width of the activation. 1.0 is the paper. The wider, the more rules share a decision: "
-        '"dimension" averages squared distances over the features instead of summing them, and '
-        "nearly all rules take part.",
-        default=0.5,
-        least=LEAST,
-        words=("dimension",),
-        paper=1.0,
-    )
-    activation: str = choice(
-        "What a rule counts by when rules fire and win rows: its Gaussian density, or the distance "
-        "to its center alone (the paper), by which a wide rule drowns a narrow one. Change it only "
-        "to compare.",
-        default="density",
-        allowed=("density", "distance"),
-        paper="distance",
-    )
-    lipschitz: str = choice(
-        'Step length of the proximal steps. "paper" diverges on most data; it is there to compare.',
-        default="exact",
-        allowed=("exact", "paper"),
-        paper="paper",
-    )
+    vigilance: Any = number(default=1.7, above=0.0, paper=0.5, seam="birth")
+    """Radius of a rule, in units that allow for the dimension. Lower it for more rules; raise it if
+    births never end. Or a birth test of one's own."""
+
+    alpha: float = number(default=0.0, least=0.0, most=MOST, paper=0.1)
+    """Weight of the L1 penalty on the slopes. Raise it for sparser rules, if many features say
+    nothing."""
+
+    beta: float = number(default=0.1, least=0.0, most=MOST, paper=1.0)
+    """Weight of the correlation penalty. 0 switches it off, which saves time; try more if labels
+    depend on each other."""
+
+    correlation: str = choice(default="shift", allowed=CORRELATIONS, paper="paper")
+    """What the label correlation of a rule does to its planes. "paper" is the printed form, which
+    is not convex. "none" leaves recursive least squares alone (no L1 either): the quickest, and a
+    good first comparison."""
+
+    bandwidth: float | str = number(default=0.5, least=LEAST, words=("dimension",), paper=1.0)
+    """Width of the activation. 1.0 is the paper. The wider, the more rules share a decision:
+    "dimension" averages squared distances over the features instead of summing them, and nearly all
+    rules take part."""
+
+    activation: str = choice(default="density", allowed=("density", "distance"), paper="distance")
+    """What a rule counts by when rules fire and win rows: its Gaussian density, or the distance to
+    its center alone (the paper), by which a wide rule drowns a narrow one. Change it only to
+    compare."""
+
+    lipschitz: str = choice(default="exact", allowed=("exact", "paper"), paper="paper")
+    """Step length of the proximal steps. "paper" diverges on most data; it is there to compare."""
+
     forgetting: float | str = number(
-        "What a row leaves of the rule that learns it. 1 remembers everything, .99 about the last "
-        'hundred rows of a rule. "auto" lets every rule find out, from a second, brief memory; it '
-        "costs up to twice the time of a row. Give a number to compare, or 1 for speed if nothing "
-        "drifts.",
-        default="auto",
-        above=0.0,
-        most=1.0,
-        words=("auto",),
-        paper=1.0,
+        default="auto", above=0.0, most=1.0, words=("auto",), paper=1.0
     )
-    prior: float | str = number(
-        'Strength with which the planes of a rule are held to flat ones. "auto" picks it by '
-        "cross-validation on the initial rows, and also whether rules are held to one plane for"
-        " all rows instead. Give a number if these rows are few, or unlike the stream: larger "
-        "for many features and few rows.",
-        default="auto",
-        least=LEAST,
-        most=MOST,
-        words=("auto",),
-        paper=1.0,
-    )
-    birth_width: float = number(
-        "Variance of a new rule, as a share of range times standard deviation of each feature. "
-        "Lower it if groups are narrow compared with the range.",
-        default=0.2,
-        least=LEAST,
-        most=MOST,
-        paper=0.1,
-    )
-    variance_floor: float = number(
-        "Share of the birth variance that a rule never falls below. Raise it if old rules "
-        "reject everything and births do not end.",
-        default=0.1,
-        least=0.0,
-        most=MOST,
-        paper=0.0,
-    )
-    merging: Any = flag(
-        "Whether rules that have grown together become one. Switch it off to compare, or if "
-        "rules must keep their identity. Or a criterion of one's own.",
-        default=True,
-        seam="merging",
-    )
-    merge_overlap: float = number(
-        "Least overlap of two rules that are merged. Lower it for fewer rules.",
-        default=0.8,
-        above=0.0,
-        most=1.0,
-    )
-    merge_volume: float | str = number(
-        "How much larger than both together a merged rule may be, per dimension of the "
-        'bandwidth. "paper" is the printed test. Raise it for more merges.',
-        default=1.0,
-        above=0.0,
-        words=("paper",),
-        paper="paper",
-    )
-    merge_consequents: str = choice(
-        "Planes of a merged rule: the least-squares solution on the data of both, or the "
-        "printed average. Change it only to compare.",
-        default="exact",
-        allowed=("exact", "paper"),
-        paper="paper",
-    )
-    product_space: bool = flag(
-        "Whether labels take part in forming rules. Switch it off if labels are many, or noisy.",
-        default=True,
-    )
+    """What a row leaves of the rule that learns it. 1 remembers everything, .99 about the last
+    hundred rows of a rule. "auto" lets every rule find out, from a second, brief memory; it costs
+    up to twice the time of a row. Give a number to compare, or 1 for speed if nothing drifts."""
+
+    prior: float | str = number(default="auto", least=LEAST, most=MOST, words=("auto",), paper=1.0)
+    """Strength with which the planes of a rule are held to flat ones. "auto" picks it by
+    cross-validation on the initial rows, and also whether rules are held to one plane for all rows
+    instead. Give a number if these rows are few, or unlike the stream: larger for many features and
+    few rows."""
+
+    birth_width: float = number(default=0.2, least=LEAST, most=MOST, paper=0.1)
+    """Variance of a new rule, as a share of range times standard deviation of each feature. Lower
+    it if groups are narrow compared with the range."""
+
+    variance_floor: float = number(default=0.1, least=0.0, most=MOST, paper=0.0)
+    """Share of the birth variance that a rule never falls below. Raise it if old rules reject
+    everything and births do not end."""
+
+    merging: Any = flag(default=True, seam="merging")
+    """Whether rules that have grown together become one. Switch it off to compare, or if rules must
+    keep their identity. Or a criterion of one's own."""
+
+    merge_overlap: float = number(default=0.8, above=0.0, most=1.0)
+    """Least overlap of two rules that are merged. Lower it for fewer rules."""
+
+    merge_volume: float | str = number(default=1.0, above=0.0, words=("paper",), paper="paper")
+    """How much larger than both together a merged rule may be, per dimension of the bandwidth.
+    "paper" is the printed test. Raise it for more merges."""
+
+    merge_consequents: str = choice(default="exact", allowed=("exact", "paper"), paper="paper")
+    """Planes of a merged rule: the least-squares solution on the data of both, or the printed
+    average. Change it only to compare."""
+
+    product_space: bool = flag(default=True)
+    """Whether labels take part in forming rules. Switch it off if labels are many, or noisy."""
+
     splitting: Any = choice(
-        "Where a rule that has grown too large is cut in two: across the direction in which "
-        "its features tell most about its labels, across its longest axis, or not at all "
-        '("off", the paper). Unless it is off, a rule that has won less than a hundredth of '
-        "the rows since its birth becomes part of the one that is most alike. Take "
-        '"off" to compare, or if births alone should make rules. Or a direction of one\'s own.',
-        default="labels",
-        allowed=("labels", "axis", "off"),
-        paper="off",
-        seam="split",
+        default="labels", allowed=("labels", "axis", "off"), paper="off", seam="split"
     )
-    split_share: float | str = number(
-        "A rule that holds a larger share of all rows is split. Lower it for more rules. "
-        '"auto" takes 0.3, or 0.2 if the initial rows, cross-validated, are clearly better told '
-        "by many rules than by one plane.",
-        default="auto",
-        above=0.0,
-        most=1.0,
-        words=("auto",),
-    )
-    max_rules: int = whole(
-        "Cap on the number of rules. At the cap a rule that has long won nothing is dropped; else "
-        "the most similar pair is merged or the least used rule dropped, and none is split; a "
-        "single rule takes every row. Time and memory grow with it; raise it if rules are dropped "
-        "that you miss.",
-        default=20,
-        least=1,
-    )
-    update: Any = choice(
-        'How planes learn a row: "rls" is recursive weighted least squares, by which all rules '
-        'that fire learn every row; "paper" is the same, but for rows that a rule is born '
-        "from, which the others do not learn. Or an update of one's own.",
-        default="rls",
-        allowed=("rls", "paper"),
-        paper="paper",
-        seam="update",
-    )
-    activation_floor: float = number(
-        "Rules that fire less than this do not learn from a sample. Raise it for speed; 0 lets "
-        "all of them learn, and take a proximal step, with every row (the paper).",
-        default=1e-4,
-        least=0.0,
-        below=1.0,
-        paper=0.0,
-    )
-    clip: float = number(
-        "Features are standardised and clipped at this many deviations. Raise it if far values "
-        "carry meaning.",
-        default=6.0,
-        above=0.0,
-        most=1e6,  # a rule that holds a value further off is all rounding
-    )
-    scaling: str = choice(
-        'What happens when the stream leaves the scale of the initial rows. "follow" changes the '
-        'scale of features that have moved, and what was learned with it; "frozen" never does '
-        "(the paper), and clips. Take it to compare, or if the units of the initial rows are to "
-        "stay.",
-        default="follow",
-        allowed=("follow", "frozen"),
-        paper="frozen",
-    )
-    warmup_rows: int = whole(
-        "Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it "
-        "to have rules sooner, raise it for a better scale and prior.",
-        default=200,
-        least=1,
-    )
-    cases: int = whole(
-        "Rows that are remembered besides the rules. They learn what the rules get wrong near "
-        "them and correct the answer of similar rows. 0 leaves the rules alone, which is easier"
-        " to read and less accurate; raise it if rows are many and errors go on.",
-        default=400,
-        least=0,
-        most=MOST_CASES,
-        paper=0,
-    )
-    time: bool = flag(
-        "Whether scores are drawn towards the label frequencies as far as the model has been wrong "
-        "to leave them, and whether errors and labels of the last known rows have a say in the "
-        "next, once they have proved to tell something. It helps where rows are few and labels "
-        "many, or where rows follow each other. Switch it off to compare.",
-        default=True,
-        paper=False,
-    )
-    stages: tuple[Any, ...] = other(
-        "tuple of stages",
-        "Stages of one's own that follow the others, each a function of the numbers of features "
-        "and labels, or its registered name.",
-        default=(),
-    )
-    decision: str = choice(
-        'What decisions are to be good at. "hamming" decides every label by itself, from a score '
-        'of .5 on. "f1" says rare labels too, each from the score on at which its F1 has been '
-        'best. "subset" takes the set of labels that is most likely as a whole. Both cost single '
-        "decisions; scores and probabilities stay the same.",
-        default="hamming",
-        allowed=DECISIONS,
-        paper="hamming",
-    )
+    """Where a rule that has grown too large is cut in two: across the direction in which its
+    features tell most about its labels, across its longest axis, or not at all ("off", the paper).
+    Unless it is off, a rule that has won less than a hundredth of the rows since its birth becomes
+    part of the one that is most alike. Take "off" to compare, or if births alone should make rules.
+    Or a direction of one's own."""
+
+    split_share: float | str = number(default="auto", above=0.0, most=1.0, words=("auto",))
+    """A rule that holds a larger share of all rows is split. Lower it for more rules. "auto" takes
+    0.3, or 0.2 if the initial rows, cross-validated, are clearly better told by many rules than by
+    one plane."""
+
+    max_rules: int = whole(default=20, least=1)
+    """Cap on the number of rules. At the cap a rule that has long won nothing is dropped; else the
+    most similar pair is merged or the least used rule dropped, and none is split; a single rule
+    takes every row. Time and memory grow with it; raise it if rules are dropped that you miss."""
+
+    update: Any = choice(default="rls", allowed=("rls", "paper"), paper="paper", seam="update")
+    """How planes learn a row: "rls" is recursive weighted least squares, by which all rules that
+    fire learn every row; "paper" is the same, but for rows that a rule is born from, which the
+    others do not learn. Or an update of one's own."""
+
+    activation_floor: float = number(default=1e-4, least=0.0, below=1.0, paper=0.0)
+    """Rules that fire less than this do not learn from a sample. Raise it for speed; 0 lets all of
+    them learn, and take a proximal step, with every row (the paper)."""
+
+    # A rule that holds a value further off than the limit is all rounding.
+    clip: float = number(default=6.0, above=0.0, most=1e6)
+    """Features are standardised and clipped at this many deviations. Raise it if far values carry
+    meaning."""
+
+    scaling: str = choice(default="follow", allowed=("follow", "frozen"), paper="frozen")
+    """What happens when the stream leaves the scale of the initial rows. "follow" changes the scale
+    of features that have moved, and what was learned with it; "frozen" never does (the paper), and
+    clips. Take it to compare, or if the units of the initial rows are to stay."""
+
+    warmup_rows: int = whole(default=200, least=1)
+    """Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it to have
+    rules sooner, raise it for a better scale and prior."""
+
+    cases: int = whole(default=400, least=0, most=MOST_CASES, paper=0)
+    """Rows that are remembered besides the rules. They learn what the rules get wrong near them and
+    correct the answer of similar rows. 0 leaves the rules alone, which is easier to read and less
+    accurate; raise it if rows are many and errors go on."""
+
+    time: bool = flag(default=True, paper=False)
+    """Whether scores are drawn towards the label frequencies as far as the model has been wrong to
+    leave them, and whether errors and labels of the last known rows have a say in the next, once
+    they have proved to tell something. It helps where rows are few and labels many, or where rows
+    follow each other. Switch it off to compare."""
+
+    stages: tuple[Any, ...] = other("tuple of stages", default=())
+    """Stages of one's own that follow the others, each a function of the numbers of features and
+    labels, or its registered name."""
+
+    decision: str = choice(default="hamming", allowed=DECISIONS, paper="hamming")
+    """What decisions are to be good at. "hamming" decides every label by itself, from a score of .5
+    on. "f1" says rare labels too, each from the score on at which its F1 has been best. "subset"
+    takes the set of labels that is most likely as a whole. Both cost single decisions; scores and
+    probabilities stay the same."""
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -280,7 +189,7 @@ class Params(Parameters):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the parameter names in order."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(facts_of(cls))
 
     def input_bandwidth(self, n_features: int) -> float:
         """Return tau for the input space."""

@@ -35,9 +35,9 @@ from efcml.kernels.watch import (
 )
 from efcml.model.reshape import labels_by_group, set_gaussian
 from efcml.model.scaler import Scaler, is_resting
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import WATCH, Watch
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 MOST_HELD = 40  # rows
 MOVED, KEPT = 3, 4  # entries of `count`: changes so far, by how they were read
@@ -84,7 +84,7 @@ class ChangeOfUnits:
         return bool((self.a == 1.0).all() and not self.b.any())
 
 
-class ScaleWatch(ArrayStage):
+class ScaleWatch(Stage):
     """What is remembered of the last rows to know when their scale must change, and to what."""
 
     table = WATCH
@@ -170,11 +170,6 @@ class ScaleWatch(ArrayStage):
         a.count[[DOUBT, HELD, QUIET]] = 0
         if reading is not None:
             a.count[reading] += 1
-
-    def add_labels(self, count):
-        """Take in labels that no row that is held has."""
-        p, K = len(self.arrays.level), self.arrays.labels.shape[1]
-        self.arrays = WATCH.grown(self.arrays, self.sizes_of(p, K + count))
 
     def state(self):
         """Return all arrays; behind the held rows there are zeros."""

@@ -17,7 +17,7 @@ from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
 from efcml.model.rescaling import re_express
-from efcml.model.stages import ArrayStage
+from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
 
 BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH, kernel_rows.GROUPS)
@@ -60,7 +60,7 @@ class Settings(NamedTuple):
     S_0: np.ndarray
 
 
-class RuleBase(ArrayStage):
+class RuleBase(Stage):
     """Gaussian rules in the product space with a plane per label.
 
     ``events`` and ``n_rules_by_row`` tell what happened in the last call of ``follow``.
@@ -125,48 +125,35 @@ class RuleBase(ArrayStage):
     def begin(self, rows, scores, Y, weights):
         """Form rules from a batch and solve for their planes; ``scores`` are not looked at."""
         params = self.params
+
+        def form(rows, Y, weights, share):
+            self.form(rows, Y, weights, share)
+            return self.fire
+
         self.S_0 = reshape.start_variances(rows, self.K, params.birth_width)
-        self.prior, self.split_share = choose_prior(self._try_rules, rows, Y, weights, params)
-        self._form(rows, Y, weights, memories=2 if params.follows else 1)
-        fires = self.activations(rows)
-        psi = np.where(fires < params.activation_floor, 0.0, fires) * weights[:, None]
+        self.prior, share = choose_prior(form, rows, Y, weights, params)
+        self.form(rows, Y, weights, share)
+        psi = self.fire(rows) * weights[:, None]
         for i in fit_planes(self.arrays, self.n_rules, rows, Y, psi, self.prior, params):
             self._stop(i)
         if self.prior.shared is not None:
             reshape.set_renewal(self.arrays)
-        self.settings = self._settings()
         self.counts = Counter(dict.fromkeys(EVENTS, 0)) | Counter(birth=self.n_rules)
-        return held_out_scores(self.arrays, rows, Y, psi, fires, self.prior)
+        return held_out_scores(self.arrays, rows, Y, psi, self.activations(rows), self.prior)
 
-    def _form(self, rows, Y, weights, memories):
-        """One pass for the antecedents."""
-        self.arrays = reshape.allocate(self.p, self.K, self.params.max_rules + 1, memories)
-        self.settings, self.n_rules, self.next_uid = self._settings(), 0, 0
+    def form(self, rows, Y, weights, share=COARSE):
+        """Form rules, without planes, in one pass; those above this share of the rows are split."""
+        params, memories = self.params, 2 if self.params.follows else 1
+        if self.S_0 is None:
+            self.S_0 = reshape.start_variances(rows, self.K, params.birth_width)
+        self.arrays = reshape.allocate(self.p, self.K, params.max_rules + 1, memories)
+        self.split_share, self.n_rules, self.next_uid = share, 0, 0
+        self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
         known = ~np.isnan(Y)
         patterns = np.unique(known, axis=0)
         for pattern in patterns if not known.all() else ():
             self.arrays = reshape.split_groups(self.arrays, self.n_rules, pattern)
-
-    def try_rules(self, rows, Y, weights, share=COARSE):
-        """Form rules from rows, without planes: only to know where rows are."""
-        if self.S_0 is None:
-            self.S_0 = reshape.start_variances(rows, self.K, self.params.birth_width)
-        self.split_share = share
-        self._form(rows, Y, weights, memories=1)
-
-    def _try_rules(self, rows, Y, weights, share):
-        """Return the activations, as a function, of rules that these rows would form."""
-        trial = RuleBase(self.params, self.p, self.K)
-        trial.S_0 = self.S_0
-        trial.try_rules(rows, Y, weights, share)
-        floor = self.params.activation_floor
-
-        def activate(X):
-            psi = trial.activations(X)
-            return np.where(psi < floor, 0.0, psi)
-
-        return activate
 
     def _settings(self):
         p, sizes = self.params, (self.p, self.K)
@@ -229,6 +216,11 @@ class RuleBase(ArrayStage):
         logs = -0.5 / self.settings.bandwidth * logs
         psi = np.exp(logs - logs.max(axis=1, keepdims=True))
         return psi / psi.sum(axis=1, keepdims=True)
+
+    def fire(self, rows):
+        """Return Psi (n, rules) of the rules that learn from rows, 0 below the floor."""
+        psi = self.activations(rows)
+        return np.where(psi < self.params.activation_floor, 0.0, psi)
 
     # Stream
 
@@ -455,9 +447,7 @@ class RuleBase(ArrayStage):
         that never varied: S_0/k and what the floor would have kept.
         """
         p, K, n, old = self.p, self.K, self.n_rules, self.arrays
-        R, M, groups = old.G.shape[:3]
-        sizes = reshape.sizes_of(p, K + count, R, M, groups)
-        rules = self.arrays = RULES.grown(old, sizes)
+        rules = self.arrays = RULES.grown(old, K=count, q=count)
         best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
         rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))

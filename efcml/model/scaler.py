@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from efcml.kernels.watch import scale_rows
+
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
 
@@ -21,6 +23,7 @@ LEAST_ROWS = 4  # fewer cannot tell which of them is wild
 SURE_ROWS = 20  # nor fewer than these what of other rows is
 CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
 ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
+KINDS = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
 
 
 @dataclass(frozen=True)
@@ -57,31 +60,32 @@ class Scaler:
                 mean[[j]], scale[[j]] = standardise(there[:, None])
         return cls(mean, scale, float(clip), spread, np.zeros(p, dtype=bool))
 
-    def transform(self, X: Floats) -> Floats:
-        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
+    def transform(self, X: Floats, clipped: Floats | None = None) -> Floats:
+        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing.
+
+        ``clipped`` (p,) is added how many values of each feature lie beyond the clip.
+        """
+        X = X if X.flags.carray else np.array(X, order="C")
+        out, clipped = np.empty(X.shape), np.zeros(X.shape[1]) if clipped is None else clipped
+        limits, flags = (self.clip, WILDEST * self.clip), (self.spread, self.ignored)
         with np.errstate(over="ignore"):  # an overflow is infinite, and wild
-            scaled = np.ascontiguousarray((X - self.mean) / self.scale)
-        scaled[:, self.ignored] = 0.0
-        scaled[(np.abs(scaled) > WILDEST * self.clip) & self.spread] = np.nan
-        np.maximum(scaled, -self.clip, out=scaled)  # for one row quicker than np.clip
-        return np.minimum(scaled, self.clip, out=scaled)
+            scale_rows(X, self.mean, self.scale, *limits, *flags, clipped, out)
+        return out
+
+    def count_clipped(self, X: Floats) -> Floats:
+        """Return how many values of each feature of some rows lie beyond the clip (p,)."""
+        clipped = np.zeros(X.shape[1])
+        self.transform(X, clipped)
+        return clipped
 
     def state(self) -> Arrays:
         """Return its arrays by name."""
-        names = ("mean", "scale", "spread", "ignored")
-        return {name: getattr(self, name).copy() for name in names}
+        return {name: getattr(self, name).copy() for name in KINDS}
 
     @staticmethod
     def state_shapes(p: int) -> Shapes:
         """Return type and shape of every array of `state`."""
-        kinds = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
-        return {name: (kind, (p,)) for name, kind in kinds.items()}
-
-    def count_clipped(self, X: Floats) -> Floats:
-        """Return how many values of each feature of some rows lie beyond the clip (p,)."""
-        with np.errstate(over="ignore"):
-            far = np.abs((X - self.mean) / self.scale) >= self.clip
-        return (far & ~self.ignored).sum(axis=0).astype(float)
+        return {name: (kind, (p,)) for name, kind in KINDS.items()}
 
 
 def standardise(X: Floats) -> tuple[Floats, Floats]:
@@ -96,22 +100,17 @@ def standardise(X: Floats) -> tuple[Floats, Floats]:
     mean = relative.mean(axis=0)
     spread = (relative - mean).std(axis=0)
     mean, scale = mean * unit, spread * unit
+    # Of values that lie close together compared with their magnitude, what they have in common is
+    # taken off first: next to it, their differences would be rounded.
     for j in np.flatnonzero(spread <= CLOSE):
-        mean[j], scale[j] = standardise_nearby(X[:, j], float(unit[j]))
+        apart = X[:, j] - X[0, j]
+        farthest = np.abs(apart).max()
+        if farthest <= ROUNDING * unit[j]:
+            mean[j], scale[j] = np.mean(X[:, j] / unit[j]) * unit[j], unit[j]
+        else:
+            apart /= farthest
+            mean[j], scale[j] = X[0, j] + farthest * apart.mean(), farthest * apart.std()
     return mean, scale
-
-
-def standardise_nearby(x: Floats, magnitude: float) -> tuple[float, float]:
-    """Return mean and deviation of values that lie close together compared with their magnitude.
-
-    What they have in common is taken off first: next to it, their differences would be rounded.
-    """
-    apart = x - x[0]
-    farthest = np.abs(apart).max()
-    if farthest <= ROUNDING * magnitude:
-        return float(np.mean(x / magnitude)) * magnitude, magnitude
-    apart /= farthest
-    return float(x[0] + farthest * apart.mean()), float(farthest * apart.std())
 
 
 def is_resting(X: Floats) -> Bools:

@@ -3,7 +3,7 @@
 Allocation, growth, files and the documentation of the state follow from them. Sizes: ``p``
 features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``R`` rules that there is room for, ``M``
 memories of a rule (slow, and fast if it follows the stream), ``g`` groups of labels that share what
-they learn from, ``m`` cases, ``t`` thresholds, ``n`` rows that can be held.
+they learn from, ``m`` cases, ``n`` rows that can be held.
 """
 
 from collections import namedtuple
@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from efcml.kernels.labels import N_THRESHOLDS
+from efcml.kernels.temporal import REMEMBERED
 
 Sizes = Mapping[str, int]
 
@@ -43,8 +46,9 @@ class Column(NamedTuple):
     meaning: str
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Return its shape; a dimension is called by a name, or by its length."""
-        return tuple(int(dim) if dim.isdigit() else sizes[dim] for dim in self.dims)
+        """Return its shape; a dimension is a name, its length, or both, as "K+1"."""
+        parts = (dim.split("+") for dim in self.dims)
+        return tuple(sum(int(n) if n.isdigit() else sizes[n] for n in part) for part in parts)
 
 
 class Table:
@@ -67,21 +71,18 @@ class Table:
         """Return type and shape of every array, by name."""
         return {c.name: (c.dtype.str, c.shape(sizes)) for c in self.columns}
 
-    def grown(self, arrays: Any, sizes: Sizes) -> Any:
-        """Return the arrays, a named tuple, with larger dimensions; new entries are zeros."""
+    def grown(self, arrays: Any, **more: int) -> Any:
+        """Return the arrays, a named tuple, with more of some dimensions; new entries are zeros."""
+        sizes = {
+            dim: length + more.get(dim, 0)
+            for column in self.columns
+            for dim, length in zip(column.dims, getattr(arrays, column.name).shape, strict=True)
+        }
         new = self.allocate(sizes)
         for name, array in new.items():
             old = getattr(arrays, name)
             array[tuple(map(slice, old.shape))] = old
         return type(arrays)(**new)
-
-    def markdown(self) -> str:
-        """Return the table for the documentation."""
-        lines = ["| array | shape | meaning |", "|---|---|---|"]
-        for column in self.columns:
-            shape, meaning = " x ".join(column.dims), column.meaning.replace("|", "\\|")
-            lines.append(f"| `{column.name}` | {shape} | {meaning} |")
-        return "\n".join(lines)
 
 
 RULES = Table("""
@@ -121,23 +122,23 @@ echo f8 3: sums that tell how far errors follow each other
 """)
 Cases = namedtuple("Cases", CASES.names)  # type: ignore[misc]
 
-TEMPORAL = Table("""
+TEMPORAL = Table(f"""
 moments f8 5 5: sums of products of score, last errors and last labels
 targets f8 5: sums of their products with the labels
 tally f8 4: rows, their squared errors, sums that tell how quickly time forgets
 losses f8 3: what each answer got wrong of late, more than the best
 last f8 2 2 K: last errors and labels, as they were and faded
 ago i8 K: rows since the label was known
-past f8 n 2 2 K: `last` as it was before some of the last rows
-past_ago i8 n K: likewise, `ago`
-past_row i8 n: which row + 1, or 0
+past f8 {REMEMBERED} 2 2 K: `last` as it was before some of the last rows
+past_ago i8 {REMEMBERED} K: likewise, `ago`
+past_row i8 {REMEMBERED}: which row + 1, or 0
 clock i8 3: rows that went by; rows between an answer and its labels, now and as was learned
 ones f8 K: rows that had the label
 seen f8 K: rows that knew it
 """)
 Temporal = namedtuple("Temporal", TEMPORAL.names)  # type: ignore[misc]
 
-LABELS = Table("""
+LABELS = Table(f"""
 sums f8 K K: T, sums of products of errors
 rows f8 K: rows that know the label
 variance f8 K: of its errors before the stream
@@ -145,10 +146,10 @@ trial f8 4: sums that tell how far labels are trusted to tell of each other
 covariance f8 K K: E_m, of the errors, as far as it is trusted
 precision f8 K K: E^-1
 form f8 K K: E_m^-1
-curve f8 K1 3: level and slopes of the calibration: what labels add, last what they share
-information f8 K1 3 3: what is known of them
-raised f8 K t: rows in which a threshold would have raised the label
-hits f8 K t: rightly
+curve f8 K+1 3: level and slopes of the calibration: what labels add, last what they share
+information f8 K+1 3 3: what is known of them
+raised f8 K {N_THRESHOLDS}: rows in which a threshold would have raised the label
+hits f8 K {N_THRESHOLDS}: rightly
 true f8 K: rows in which it was true
 clock i8 2: rows, and at how many the matrices are derived anew
 """)

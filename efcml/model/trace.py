@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from efcml.model.labels import plain_answer
-from efcml.support.interrupts import interrupts_held
+from efcml.support.guard import interrupts_held
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
@@ -23,51 +23,42 @@ class Trace:
     """What happened while rows were learned, one entry per row or event."""
 
     scores: Floats  # (n, K), before learning the row
+    decisions: Floats  # (n, K), 0 or 1; NaN where the learner has none of its own
+    probabilities: Floats  # (n, K), likewise
     rules: Ints  # (n,), after learning the row
     events: Events = field(default_factory=list)
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
     clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
     ahead: int = 0  # how many rows `rows` come after those that are learned
     delay: int = 0  # how many rows lie between the answers and the labels that are learned
-    decisions: Floats | None = None  # (n, K), 0 or 1; NaN where the learner has none of its own
-    probabilities: Floats | None = None  # (n, K), likewise
     seconds: float = 0.0  # spent in the model
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:
         """Return an empty trace of n rows."""
-        trace = cls(np.zeros((n, n_labels)), np.zeros(n, dtype=np.int64))
-        trace.decisions, trace.probabilities = np.full((2, n, n_labels), np.nan)
-        return trace
+        scores, decisions, probabilities = np.full((3, n, n_labels), np.nan)
+        scores[:] = 0.0
+        return cls(scores, decisions, probabilities, np.zeros(n, dtype=np.int64))
 
     def part(self, block: slice) -> Trace:
         """Return the trace of a slice of the rows, over the same arrays and without events."""
         rows = None if self.rows is None else self.rows[block]
-        part = Trace(self.scores[block], self.rules[block], rows=rows, ahead=self.ahead)
-        part.delay = self.delay
-        part.watch(self, block)
-        return part
+        answers = self.scores[block], self.decisions[block], self.probabilities[block]
+        return Trace(*answers, self.rules[block], rows=rows, ahead=self.ahead, delay=self.delay)
 
     def watch(self, whole: Trace, block: slice) -> None:
         """Write scores, decisions and probabilities into a slice of another trace."""
-        self.scores = whole.scores[block]
-        if whole.decisions is not None and whole.probabilities is not None:
-            self.decisions = whole.decisions[block]
-            self.probabilities = whole.probabilities[block]
+        self.scores, self.decisions = whole.scores[block], whole.decisions[block]
+        self.probabilities = whole.probabilities[block]
 
     def take_answer(self, answer: Answer, block: slice = slice(None)) -> None:
         """Note what is said of some rows."""
-        self.scores[block] = answer.scores
-        if self.decisions is not None and self.probabilities is not None:
-            self.decisions[block] = answer.decisions
-            self.probabilities[block] = answer.probabilities
+        self.scores[block], self.decisions[block] = answer.scores, answer.decisions
+        self.probabilities[block] = answer.probabilities
 
     def complete(self) -> tuple[Bools, Floats]:
         """Return decisions and probabilities; where there are none, those that scores imply."""
-        plain = plain_answer(self.scores)
-        if self.decisions is None or self.probabilities is None:
-            return plain.decisions == 1.0, plain.probabilities
-        missing = np.isnan(self.decisions)
+        plain, missing = plain_answer(self.scores), np.isnan(self.decisions)
         decisions = np.where(missing, plain.decisions, self.decisions)
         return decisions == 1.0, np.where(missing, plain.probabilities, self.probabilities)
 
@@ -87,18 +78,14 @@ def learn_in_blocks(
     X: Floats,
     Y: Floats,
     trace: Trace | None,
-    start: int = 0,
-    amounts: Floats | None = None,
+    start: int,
+    weights: Floats | None,
 ) -> None:
-    """Call ``learn(X, Y, trace)`` for blocks of rows; interrupts take effect between blocks.
-
-    If there are ``amounts``, those of the rows are passed too.
-    """
+    """Call ``learn(X, Y, trace, weights)`` for blocks of rows; interrupts wait for their ends."""
     for first in range(start, len(X), BLOCK):
         block = slice(first, first + BLOCK)
         part = None if trace is None else trace.part(block)
         with interrupts_held():
-            own = () if amounts is None else (amounts[block],)
-            learn(X[block], Y[block], part, *own)
+            learn(X[block], Y[block], part, None if weights is None else weights[block])
         if trace is not None and part is not None:
             trace.take_events(part, first)

@@ -7,8 +7,6 @@ import numpy as np
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.temporal import TemporalStage
-from efcml.model.trace import Trace
-from efcml.support.aliases import Floats
 
 
 def warmup(*, asks: bool = True, rare: bool = True) -> None:
@@ -30,29 +28,21 @@ def warmup(*, asks: bool = True, rare: bool = True) -> None:
     >>> import efcml
     >>> efcml.warmup()
     """
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 2))
+    X = np.random.default_rng(0).normal(size=(24, 2))
     Y = (X > 0.0).astype(float)
     params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
-    learner = Learner(params, 2, 2).fit(X[:12], Y[:12])
-    learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
+    learner = Learner(params, 2, 2).fit(X[:12], Y[:12]).learn(X[12:], Y[12:])
     scores = learner.answer(X).scores
     learner.stage(TemporalStage).addends(scores[0])  # what explanations need
     if learner.watch is not None:  # what ends a doubt about the scale
         learner.watch.settle(np.zeros(2, dtype=np.bool_), None)
     if rare:
-        _run_rare_kernels(params, X, Y)
+        gaps, unknown = X.copy(), Y.copy()
+        gaps[::3, 0] = gaps[1::3, 1] = unknown[::4, 0] = np.nan
+        for decision in ("f1", "subset"):
+            other = Learner(replace(params, decision=decision), 2, 2)
+            other.fit(gaps[:12], unknown[:12]).learn(gaps[12:], unknown[12:]).answer(gaps, unknown)
     if asks:
         from efcml.active import ActiveLearner  # not above: others do without
 
         ActiveLearner(0.5).ask(learner, X[0])
-
-
-def _run_rare_kernels(params: Params, X: Floats, Y: Floats) -> None:
-    """Learn rows of which features and labels are missing; decide in every way."""
-    X, Y = X.copy(), Y.copy()
-    X[::3, 0] = X[1::3, 1] = Y[::4, 0] = np.nan
-    for decision in ("f1", "subset"):
-        learner = Learner(replace(params, decision=decision), 2, 2).fit(X[:12], Y[:12])
-        learner.learn(X[12:], Y[12:], trace=Trace.for_rows(12, 2))
-        learner.answer(X, Y)

@@ -8,16 +8,15 @@ memories and the frequencies got wrong at rows before these were held.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from efcml.kernels.cases import FAR
-from efcml.kernels.linalg import factor
-from efcml.kernels.linalg import solve as solve_factored
+from efcml.kernels.linalg import factor, solve
 from efcml.model.scaler import Scaler
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats
@@ -48,42 +47,50 @@ MEMORIES = (
 EVIDENCE = 2 + len(MEMORIES)  # numbers: gained, moved, and the loss of each memory
 
 
-class Recollection:
-    """The six memories of some rows."""
+def recollect(held: Held, clip: float) -> Callable[[Floats], Floats]:
+    """Return what the six memories of rows say of one row (p,), as a function: (memories, labels).
 
-    def __init__(self, held: Held, clip: float) -> None:
-        rows, labels = (np.array(part) for part in zip(*held[-NEWEST:], strict=True))
-        self.means = column_means(rows)
-        rows = np.where(np.isnan(rows), self.means, rows)
-        self.scaler = Scaler.from_rows(rows, clip)
-        self.places = self._place(rows)
-        labels = np.where(np.isnan(labels), label_means(labels), labels)
-        targets = np.column_stack([np.ones(len(rows)), labels])
-        alike = similarities(squared_distances(self.places))
-        ages = np.arange(len(rows), dtype=np.float64)[::-1]
-        self.levels, self.weights = zip(
-            *(
-                solve(alike[memory.width], memory.noise / memory.kept**ages, targets)
-                for memory in MEMORIES
-            ),
-            strict=True,
-        )
+    Each is a Gaussian process around an unknown level. A label has the level to which its rows
+    point by generalised least squares, so the weights of a label sum to 0.
+    """
+    rows, labels = (np.array(part) for part in zip(*held[-NEWEST:], strict=True))
+    known = ~np.isnan(rows)
+    means = (np.where(known, rows, 0.0) / np.maximum(known.sum(axis=0), 1)).sum(axis=0)
+    rows = np.where(known, rows, means)
+    scaler = Scaler.from_rows(rows, clip)
 
-    def _place(self, rows: Floats) -> Floats:
-        """Return rows where distances are measured: scaled, and nowhere far out."""
-        return np.clip(np.nan_to_num(self.scaler.transform(rows)), -FAR, FAR)
+    def place(rows: Floats) -> Floats:  # where distances are measured: scaled, nowhere far out
+        return np.clip(np.nan_to_num(scaler.transform(rows)), -FAR, FAR)
 
-    def answers(self, x: Floats) -> Floats:
-        """Return what every memory says of one row, (memories, labels)."""
-        place = self._place(np.where(np.isnan(x), self.means, x)[None])
-        distances = ((self.places - place) ** 2).sum(axis=1) / max(len(x), 1)
-        alike = similarities(distances)
-        return np.array(
-            [
-                level + alike[memory.width] @ weights
-                for memory, level, weights in zip(MEMORIES, self.levels, self.weights, strict=True)
-            ]
-        )
+    places, (n, p) = place(rows), rows.shape
+    labels = np.where(np.isnan(labels), label_means(labels), labels)
+    targets = np.column_stack([np.ones(n), labels])
+    lengths = (places**2).sum(axis=1)
+    squares = lengths[:, None] + lengths - 2.0 * places @ places.T
+    alike = similarities(np.maximum(squares, 0.0) / max(p, 1))
+    ages = np.arange(n, dtype=np.float64)[::-1]
+    solved = []  # width, level and weights (rows, labels) of every memory
+    for width, noise, kept in MEMORIES:
+        covariance = alike[width].copy()
+        covariance.flat[:: n + 1] += noise / kept**ages
+        solution = solve(factor(covariance), targets)
+        ones, rest = solution[:, :1], solution[:, 1:]
+        level = rest.sum(axis=0) / ones.sum()
+        solved.append((width, level, rest - ones * level))
+
+    def answers(x: Floats) -> Floats:
+        away = place(np.where(np.isnan(x), means, x)[None])
+        alike = similarities(((places - away) ** 2).sum(axis=1) / max(p, 1))
+        return np.array([level + alike[width] @ weights for width, level, weights in solved])
+
+    return answers
+
+
+def similarities(distances: Floats) -> dict[float, Floats]:
+    """Return how alike rows at some squared distances are, by the width of the memory."""
+    wide = np.exp(-0.5 * distances)
+    squared = wide * wide
+    return {1.0: wide, 0.25: squared * squared}  # an exponential costs more than two products
 
 
 class WarmStart:
@@ -92,7 +99,7 @@ class WarmStart:
     def __init__(self, clip: float) -> None:
         self.clip = clip
         self.evidence: Floats = np.zeros(EVIDENCE)  # is replaced, never written to
-        self._made: tuple[Held, int, Recollection] | None = None
+        self._made: tuple[Held, int, Callable[[Floats], Floats]] | None = None
 
     @property
     def share(self) -> float:
@@ -110,11 +117,11 @@ class WarmStart:
         weights = np.exp(losses.min() - losses)
         return weights / weights.sum()
 
-    def _recollect(self, held: Held) -> Recollection:
-        """Return the memories of the rows, made anew if these are others than the last time."""
+    def _recollect(self, held: Held, x: Floats) -> Floats:
+        """Return what all memories say of a row; they are made anew if the rows are others."""
         if self._made is None or self._made[0] is not held or self._made[1] != len(held):
-            self._made = held, len(held), Recollection(held, self.clip)
-        return self._made[2]
+            self._made = held, len(held), recollect(held, self.clip)
+        return self._made[2](x)
 
     def answer(self, held: Held, frequencies: Floats, X: Floats) -> Floats:
         """Return the scores of rows (n, K); row by row, so that the bits are those of each."""
@@ -122,9 +129,9 @@ class WarmStart:
         share = self.share
         if len(held) < FIRST or share == 0.0:
             return scores
-        made, trust = self._recollect(held), self._trust
+        trust = self._trust
         for score, x in zip(scores, X, strict=True):
-            score += share * (trust @ made.answers(x) - frequencies)
+            score += share * (trust @ self._recollect(held, x) - frequencies)
         return scores
 
     def note(self, held: Held, frequencies: Floats, x: Floats, y: Floats) -> None:
@@ -132,7 +139,7 @@ class WarmStart:
         if len(held) < FIRST:
             return
         known = ~np.isnan(y)
-        answers = self._recollect(held).answers(x)[:, known]
+        answers = self._recollect(held, x)[:, known]
         y, frequencies = y[known], frequencies[known]
         moved = self._trust @ answers - frequencies
         losses = ((np.clip(answers, 0.0, 1.0) - y) ** 2).sum(axis=1)
@@ -144,38 +151,3 @@ class WarmStart:
         other = WarmStart(self.clip)
         other.evidence = self.evidence
         return other
-
-
-def column_means(rows: Floats) -> Floats:
-    """Return the mean of each feature over the rows that have it; 0 where none has."""
-    known = ~np.isnan(rows)
-    count = np.maximum(known.sum(axis=0), 1)
-    return (np.where(known, rows, 0.0) / count).sum(axis=0)
-
-
-def squared_distances(places: Floats) -> Floats:
-    """Return the squared distances between rows, averaged over the features."""
-    lengths = (places**2).sum(axis=1)
-    squares = lengths[:, None] + lengths - 2.0 * places @ places.T
-    return np.maximum(squares, 0.0) / max(places.shape[1], 1)
-
-
-def similarities(distances: Floats) -> dict[float, Floats]:
-    """Return how alike rows at some squared distances are, by the width of the memory."""
-    wide = np.exp(-0.5 * distances)
-    squared = wide * wide
-    return {1.0: wide, 0.25: squared * squared}  # an exponential costs more than two products
-
-
-def solve(alike: Floats, noises: Floats, targets: Floats) -> tuple[Floats, Floats]:
-    """Return level and weights (rows, labels) of a Gaussian process around an unknown level.
-
-    The first column of the targets is 1. A label has the level to which its rows point by
-    generalised least squares, so the weights of a label sum to 0.
-    """
-    covariance = alike.copy()
-    covariance.flat[:: len(alike) + 1] += noises
-    solved = solve_factored(factor(covariance), targets)
-    ones, rest = solved[:, :1], solved[:, 1:]
-    level = rest.sum(axis=0) / ones.sum()
-    return level, rest - ones * level

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from efcml.support.aliases import Array, Floats, Ints
+    from efcml.support.aliases import Floats, Ints
 
 # Blue and orange can be told apart by everybody. In grey both ends are dark: negative cells are
 # marked or have numbers.
@@ -25,7 +25,7 @@ SIGNED = LinearSegmentedColormap.from_list(
 )
 CELL, SIDES = (0.46, 0.23), (3.6, 1.7)  # inches of a cell, and beside and below all of them
 SMALLEST, LARGEST = 2.4, 11.0  # inches of a side of a figure
-MOST_NUMBERS, MOST_ACROSS = 120, 12  # more cells, or columns, have no numbers
+MOST_NUMBERS, MOST_ACROSS = 60, 12  # more cells, or columns, have no numbers
 MOST_NAMES = 40  # of an axis; of more every second is written, or every third
 READABLE = 0.01, 1e4  # largest values that look well with up to three decimals
 WEAK = 0.05  # of the largest value: negative cells below it stay without mark
@@ -44,17 +44,9 @@ def draw_consequents(
 
     ``most`` features are drawn, those with the largest absolute slopes over all labels. Use slopes
     per standard deviation if the units of features differ.
-
-    Examples
-    --------
-    >>> ax = draw_consequents([[0.1, -0.2, 0.0]], ["size", "age", "other"], ["sold"], most=2)
-    >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
-    (['age', 'size'], 'strongest 2 of 3 features')
     """
-    slopes = as_array(slopes, None, None, name="slopes")
-    top = np.abs(np.nan_to_num(slopes)).max(initial=0.0) or 1.0
-    limits = (-top, top)
-    return _draw_features(slopes.T, feature_names, label_names, ax, most, SIGNED, limits, "slope")
+    values = as_array(slopes, None, None, name="slopes").T
+    return _draw_features(values, feature_names, label_names, ax, most, SIGNED, "slope")
 
 
 @styled
@@ -73,9 +65,7 @@ def draw_importance(
     values = as_array(importance, None, None, name="importance")
     if (values < 0).any():
         raise ValueError("importance must not be negative; use draw_consequents for signed values.")
-    limits = (0.0, np.nan_to_num(values).max(initial=0.0) or 1.0)
-    words = "importance"
-    return _draw_features(values, feature_names, label_names, ax, most, "Blues", limits, words)
+    return _draw_features(values, feature_names, label_names, ax, most, "Blues", "importance")
 
 
 @styled
@@ -95,7 +85,7 @@ def draw_label_correlation(
     values = np.clip(correlation[np.ix_(order[1:], order[:-1])], -1.0, 1.0)
     values[~np.tri(len(values), dtype=bool)] = np.inf
     rows, columns = ([names[i] for i in some] for some in (order[1:], order[:-1]))
-    return draw_cells(ax, values, rows, columns, SIGNED, (-1.0, 1.0), "correlation")
+    return draw_cells(ax, values, rows, columns, SIGNED, 1.0, "correlation")
 
 
 def order_labels(correlation: Floats) -> Ints:
@@ -117,16 +107,18 @@ def _draw_features(
     label_names: Sequence[str] | None,
     ax: Axes | None,
     most: int,
-    *look: Any,
+    colors: Any,
+    words: str,
 ) -> Axes:
     """Draw a table (p, K) by its strongest features."""
     if most < 1:
         raise ValueError(f"most must be at least 1, not {most}.")
     features = names_for(feature_names, values.shape[0], "x")
     labels = names_for(label_names, values.shape[1], "label")
-    strength = np.abs(np.nan_to_num(values)).sum(axis=1)
-    kept = np.argsort(-strength, kind="stable")[:most]
-    ax = draw_cells(ax, values[kept], [features[i] for i in kept], labels, *look)
+    strength = np.abs(np.nan_to_num(values))
+    kept = np.argsort(-strength.sum(axis=1), kind="stable")[:most]
+    top, names = strength.max(initial=0.0) or 1.0, [features[i] for i in kept]
+    ax = draw_cells(ax, values[kept], names, labels, colors, top, words)
     few = f"strongest {len(kept)} of {len(values)} features"
     ax.set_ylabel(few if len(kept) < len(values) else "features, strongest first")
     return ax
@@ -138,28 +130,27 @@ def draw_cells(
     row_names: Sequence[str],
     column_names: Sequence[str],
     colors: Any,
-    limits: tuple[float, float],
+    top: float,
     words: str,
 ) -> Axes:
-    """Draw a table as cells, the first row on top, with names and a colour bar.
+    """Draw a table as cells, the first row on top, with names and a colour bar up to ``top``.
 
-    Numbers stand in the cells of small tables. Elsewhere negative cells get a minus sign if the
-    limits have both signs, since colours alone do not show it in grey. NaN cells get a cross,
-    infinite ones are left empty.
+    Numbers stand in the cells of small tables. Elsewhere negative cells get a line, since colours
+    alone do not show the sign in grey. NaN cells get a cross, infinite ones are left empty.
     """
     rows, columns = values.shape
-    if ax is None:
-        sizes = columns * CELL[0] + SIDES[0], rows * CELL[1] + SIDES[1]
-        ax = style.own_axes(*(float(np.clip(size, SMALLEST, LARGEST)) for size in sizes))
+    sizes = [columns * CELL[0] + SIDES[0], rows * CELL[1] + SIDES[1]]
+    width, height = np.clip(sizes, SMALLEST, LARGEST).tolist()
+    ax = style.clear_frame(ax, width, height, grid=None)
     ax.spines[:].set_visible(False)
-    ax.grid(visible=False)
-    ax.tick_params(length=0, labelsize=style.SMALL)
+    ax.tick_params(length=0)
     if not values.size:
         ax.set(xticks=[], yticks=[])
         ax.text(0.5, 0.5, "nothing to draw", transform=ax.transAxes, ha="center", color=style.GREY)
         return ax
+    bottom = -top if colors is SIGNED else 0.0
     table = np.ma.masked_invalid(values)
-    image = ax.imshow(table, cmap=colors, vmin=limits[0], vmax=limits[1], aspect="auto")
+    image = ax.imshow(table, cmap=colors, vmin=bottom, vmax=top, aspect="auto")
     across, down = (np.arange(0, n, -(-n // MOST_NAMES)) for n in (columns, rows))
     slanted: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(across, [column_names[i] for i in across], **slanted)
@@ -167,32 +158,27 @@ def draw_cells(
     if rows <= MOST_NAMES and columns <= MOST_NAMES:  # white lines between cells
         ax.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", linewidth=0.8)
         ax.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", linewidth=0.8)
-    inks = _inks(image, table)
-    notes = []
+    colored: Any = image.cmap(image.norm(table))
+    light = colored[..., :3] @ [0.299, 0.587, 0.114]
+    inks = np.where(light > 0.5, "black", "white")  # what can be read on each cell
+    marks: list[tuple[str, str, Any, Any]] = []
     few = table.count() <= MOST_NUMBERS and columns <= MOST_ACROSS
-    if few and READABLE[0] <= limits[1] < READABLE[1]:
-        decimals = int(np.clip(2 - np.ceil(np.log10(limits[1])), 0, 3))
+    if few and READABLE[0] <= top < READABLE[1]:
+        decimals = int(np.clip(2 - np.ceil(np.log10(top)), 0, 3))
+        look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
         for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
             number = f"{round(values[row, column], decimals) + 0.0:.{decimals}f}"
-            look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
             text = ax.text(column, row, number.replace("-", "−"), color=inks[row, column], **look)
             text.set_in_layout(False)  # it lies within the cells, and measuring it takes long
-    elif limits[0] < 0:
-        negative = np.nan_to_num(values, posinf=0.0) < -WEAK * limits[1]
-        y, x = np.nonzero(negative)
-        ax.scatter(x, y, marker="_", s=16, c=inks[negative], linewidths=0.9)
-        notes.append("line in a cell: negative")
+    elif bottom < 0:
+        negative = np.nan_to_num(values, posinf=0.0) < -WEAK * top
+        marks.append(("line in a cell: negative", "_", negative, inks[negative]))
     if np.isnan(values).any():
-        y, x = np.nonzero(np.isnan(values))
-        ax.scatter(x, y, marker="x", s=16, c=style.GREY, linewidths=0.9)
-        notes.append("cross: unknown")
+        marks.append(("cross: unknown", "x", np.isnan(values), style.GREY))
+    for _, sign, where, ink in marks:
+        y, x = np.nonzero(where)
+        ax.scatter(x, y, marker=sign, s=16, c=ink, linewidths=0.9)
     bar: Any = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
-    bar.set_label(words + (f" ({', '.join(notes)})" if notes else ""))
+    bar.set_label(words + (f" ({', '.join(mark[0] for mark in marks)})" if marks else ""))
     return ax
-
-
-def _inks(image: Any, table: Any) -> Array:
-    """Return what can be read on each cell: black, or white on dark cells."""
-    light = image.cmap(image.norm(table))[..., :3] @ [0.299, 0.587, 0.114]
-    return np.where(light > 0.5, "black", "white")

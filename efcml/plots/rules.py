@@ -11,14 +11,14 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 from efcml.plots import style
-from efcml.plots.style import GREY, PALE, SMALL, as_array, names_for, styled
-from efcml.support.reading import CUTS, LEVELS
+from efcml.plots.style import GREY, PALE, SMALL, as_array, clear_frame, names_for, styled
+from efcml.support.statistics import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Floats
 
 PRESENT, ABSENT = "#D55E00", "#0072B2"
 REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted present
@@ -27,7 +27,7 @@ BORDER = "#8a8a8a"
 FAINT = 0.02  # activations below this share of the largest one count as none
 CORNERS = 64  # of an ellipse
 
-REACH, POINTS = 3.0, 161  # of a membership function, in standard deviations to either side
+REACH, POINTS = 3.0, 81  # of a membership function, in standard deviations to either side
 HEIGHT, BAR = 0.85, 0.6  # of a curve, and of a bar of 100 %, in bands
 LINE, BAND, LABEL = 0.17, 0.62, 0.27  # inches of a line of words, of a feature, of a label
 LETTERS = 84  # of a line of a card
@@ -69,32 +69,38 @@ def draw_ellipses(
     """
     centers = as_array(centers, None, 2, name="centers")
     n = len(centers)
-    covariances = as_array(covariances, n if n else None, 2, 2, name="covariances")
+    covariances = as_array(covariances, n or None, 2, 2, name="covariances")
     used = (np.ones(n) if used is None else as_array(used, n, name="used")).astype(bool)
-    names = names_for(feature_names, 2, "x")
     if region is not None and activation is not None:
         raise ValueError("Give region or activation: there is one background.")
-    ax = style.clear_frame(style.own_axes(4.5, 4.5) if ax is None else ax)
-    ax.grid(visible=False)
+    ax = clear_frame(ax, 4.5, 4.5, grid=None)
     if region is not None:
         ax.pcolormesh(*region, cmap=REGION, vmin=0, vmax=1, rasterized=True, zorder=0)
         ax.scatter([], [], marker="s", s=60, color=REGION(1), label="label predicted")
-    if activation is not None:
+    if activation is not None and n:
         _shade(ax, *activation, n)
     if points is not None:
-        _draw_points(ax, points, present)
+        points = as_array(points, None, 2, name="points")
+        given = np.zeros(len(points)) if present is None else present
+        there = as_array(given, len(points), name="present").astype(bool)
+        rings: Any = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
+        dots: Any = {"color": PRESENT, "linewidths": 0}
+        x, y = points.T
+        ax.scatter(x[~there], y[~there], s=10, label="label absent", **rings)
+        ax.scatter(x[there], y[there], s=9, label="label present", **dots)
     looks = (
         (used, "rule, one standard deviation", "black", "-"),
         (~used, "rule that decides none of these rows", GREY, ":"),
     )
     for chosen, name, color, dash in looks:
         if chosen.any():
-            look: Any = {"edgecolors": color, "linestyles": dash, "linewidths": 1.4}
             corners: Any = outlines(centers[chosen], covariances[chosen])
+            look: Any = {"edgecolors": color, "linestyles": dash, "linewidths": 1.4}
             ax.add_collection(PolyCollection(corners, facecolors="none", **look))
             ax.plot([], [], color=color, linestyle=dash, linewidth=1.4, label=name)
     ax.scatter(centers[used, 0], centers[used, 1], marker="+", s=22, color="black", linewidths=1)
     ax.set_box_aspect(1)
+    names = names_for(feature_names, 2, "x")
     ax.set(xlabel=names[0], ylabel=names[1])
     return ax
 
@@ -102,30 +108,19 @@ def draw_ellipses(
 def _shade(ax: Axes, xs: Any, ys: Any, activations: ArrayLike, n: int) -> None:
     """Tint the strongest activation and draw the lines between rules."""
     activations = as_array(activations, n, len(ys), len(xs), name="activations")
-    if not n:
-        return
     strongest, winner = activations.max(axis=0), activations.argmax(axis=0)
     top = max(strongest.max(initial=0.0), np.finfo(float).tiny)
     ax.pcolormesh(xs, ys, strongest, cmap=TINT, vmin=0, vmax=top, rasterized=True, zorder=0)
     ax.scatter([], [], marker="s", s=60, color=TINT(0.7), label="activation (dark: strong)")
     seen = strongest > FAINT * top  # further out all are nearly 0, and lines would mean nothing
     rules = np.unique(winner[seen])
-    for r in rules if len(rules) > 1 else []:
+    if len(rules) < 2:
+        return
+    for r in rules:
         lead = activations[r] - np.delete(activations, r, axis=0).max(axis=0)
         lead = np.ma.masked_where(~seen, lead)
         ax.contour(xs, ys, lead, levels=[0.0], colors=BORDER, linewidths=0.7, zorder=0.5)
-    if len(rules) > 1:
-        ax.plot([], [], color=BORDER, linewidth=0.7, label="border between rules")
-
-
-def _draw_points(ax: Axes, points: ArrayLike, present: ArrayLike | None) -> None:
-    points = as_array(points, None, 2, name="points")
-    present = np.zeros(len(points)) if present is None else present
-    there = as_array(present, len(points), name="present").astype(bool)
-    rings: Any = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
-    x, y = points.T
-    ax.scatter(x[~there], y[~there], s=10, label="label absent", **rings)
-    ax.scatter(x[there], y[there], s=9, color=PRESENT, linewidths=0, label="label present")
+    ax.plot([], [], color=BORDER, linewidth=0.7, label="border between rules")
 
 
 def outlines(centers: Floats, covariances: Floats) -> Floats:
@@ -166,47 +161,40 @@ def draw_memberships(
     widths = as_array(widths, n or None, p or None, name="widths")
     shares = np.full((n, p), np.nan) if shares is None else shares
     shares = as_array(shares, n or None, p or None, name="shares")
-    flags: Bools = np.asarray(~np.isnan(shares).any(axis=0) & (n > 0))
-    features = names_for(feature_names if p else None, p, "x")
-    rules = names_for(rule_names if n else None, n, "rule ")
-    ax = style.own_axes(7.0, 1.4 + BAND * max(p, 1)) if ax is None else ax
-    style.clear_frame(ax).grid(visible=False)
+    features, rules = names_for(feature_names, p, "x"), names_for(rule_names, n, "rule ")
+    flags = ~np.isnan(shares).any(axis=0) & (n > 0)
+    numbers = not p or not flags.all()
+    ax = clear_frame(ax, 7.0, 1.4 + BAND * max(p, 1), grid=None)
     x = np.linspace(-REACH, REACH, POINTS)
-    for r, (color, dash) in enumerate(style.line_looks(n)):
+    for r, look in enumerate(style.line_looks(n)):
+        ax.plot([], [], lw=1.5, label=rules[r], **look)
         for j in range(p):
-            base, label = float(p - 1 - j), rules[r] if j == 0 else None
+            base = float(p - 1 - j)
             if flags[j]:
                 place, height = (2.0 * r + 1.0 - n) * REACH / n, BAR * shares[r, j]
-                ax.bar(place, height, REACH / n, base, color=color, label=label)
+                ax.bar(place, height, REACH / n, base, color=look["color"])
                 words = f"{100.0 * shares[r, j]:.0f} %"
                 ax.text(place, base + height + 0.03, words, ha="center", fontsize=SMALL)
             else:
                 width = max(float(widths[r, j]), REACH / POINTS)  # a spike is still seen
                 curve = HEIGHT * np.exp(-0.5 * ((x - positions[r, j]) / width) ** 2)
-                ax.plot(x, base + curve, color=color, linestyle=dash, lw=1.5, label=label)
-    _draw_levels(ax, flags)
+                ax.plot(x, base + curve, lw=1.5, **look)
+    ax.hlines(np.arange(p), -REACH, REACH, color=GREY, linewidth=0.6, zorder=0.2)
+    for j in np.flatnonzero(~flags).tolist():
+        ax.vlines(CUTS, p - 1 - j, p - j, color=PALE, linewidth=0.9, zorder=0)
+    ends = (-REACH, *CUTS, REACH)
+    for low, high, word in zip(ends, ends[1:], LEVELS, strict=False) if numbers else ():
+        style.write_beside(ax, word, ((low + high) / 2.0, 1), "x", (0, 3), ha="center")
     named = [f"{name}: yes" if flags[j] else name for j, name in enumerate(features)]
     ax.set_yticks(np.arange(p) + 0.4 * HEIGHT, named[::-1])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(-REACH, REACH), ylim=(-0.05, max(p, 1)))
     style.legend_beside(ax)
-    if p and flags.all():
-        ax.set_xticks([])
-    else:
+    if numbers:
         ax.set_xlabel("standard deviations from the usual")
+    else:
+        ax.set_xticks([])
     return ax
-
-
-def _draw_levels(ax: Axes, flags: Bools) -> None:
-    """Draw lines below the bands, and between the levels where there are any; name the levels."""
-    p, ends = len(flags), (-REACH, *CUTS, REACH)
-    for j, flag in enumerate(flags.tolist()):
-        ax.axhline(p - 1 - j, color=GREY, linewidth=0.6, zorder=0.2)
-        if not flag:
-            ax.vlines(CUTS, p - 1 - j, p - j, color=PALE, linewidth=0.9, zorder=0)
-    if not p or not flags.all():
-        for low, high, word in zip(ends, ends[1:], LEVELS, strict=False):
-            style.write_beside(ax, word, ((low + high) / 2.0, 1), "x", (0, 3), ha="center")
 
 
 @styled
@@ -233,12 +221,13 @@ def draw_rule_card(
         as_array(values, n or None, name=name)
         for values, name in ((low, "low"), (high, "high"), (usual, "usual"))
     )
-    labels = names_for(label_names, n, "label")
-    words = _write_card(title, conditions)
-    if ax is None:
-        ax = style.own_axes(6.4, 1.1 + LINE * words.count("\n") + LABEL * max(n, 2))
-    style.clear_frame(ax).grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x", color=PALE, linewidth=0.7)
+    labels, lines = names_for(label_names, n, "label"), [title]
+    for i, condition in enumerate(conditions):
+        start = "AND " if i else "" if condition.isupper() else "IF "
+        indents: Any = {"initial_indent": "  ", "subsequent_indent": "      "}
+        lines += textwrap.wrap(f"{start}{condition}", LETTERS, **indents)
+    ax = clear_frame(ax, 6.4, 1.1 + LINE * (len(lines) - 1) + LABEL * max(n, 2), grid="x")
+    words = "\n".join(lines).replace("$", r"\$")
     ax.set_title(words, loc="left", fontsize=SMALL + 0.5, linespacing=1.35)
     y = np.arange(n)
     ax.hlines(y, low, high, color=PRESENT, linewidth=2.2, alpha=0.6)
@@ -251,14 +240,3 @@ def draw_rule_card(
     ax.set_xlabel("share of rows with the label")
     style.legend_beside(ax)
     return ax
-
-
-def _write_card(title: str, conditions: Sequence[str]) -> str:
-    """Return title and conditions as lines, without signs that matplotlib would read."""
-    lines = [title]
-    for i, condition in enumerate(conditions):
-        start = "AND " if i else "" if condition.isupper() else "IF "
-        lines += textwrap.wrap(
-            f"{start}{condition}", LETTERS, initial_indent="  ", subsequent_indent="      "
-        )
-    return "\n".join(lines).replace("$", r"\$")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from efcml.plots import style
-from efcml.plots.style import GREY, PALE, as_array, plain, styled
-from efcml.support.reading import wilson
+from efcml.plots.style import GREY, as_array, clear_frame, line_looks, plain, styled
+from efcml.support.statistics import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,32 +49,21 @@ def draw_trends(
     (orders, n): then the line is their mean and a band reaches from the lowest to the highest. NaN
     values are left out. ``marks`` are rows with names, such as a drift: one row, or the first and
     the last of a band.
-
-    Examples
-    --------
-    >>> ax = draw_trends({"a": ([1, 2], [[0.5, 0.6], [0.7, 0.8]])}, marks={"drift": 2})
-    >>> print(ax.get_xlabel())
-    row
-    lines: mean of 2 orders, bands: lowest to highest
     """
     if not isinstance(curves, Mapping):
         raise ValueError('Give curves with their names, as in {"mine": result}.')
     curves = {name: _as_orders(name, curve, first_row) for name, curve in curves.items()}
-    ax = style.clear_frame(style.own_axes() if ax is None else ax)
-    orders = set()
-    for (name, (rows, values)), (color, dash) in zip(
-        curves.items(), style.line_looks(len(curves)), strict=True
-    ):
+    ax, orders = clear_frame(ax), set()
+    for (name, (rows, values)), look in zip(curves.items(), line_looks(len(curves)), strict=True):
         known = np.flatnonzero(~np.isnan(values).any(axis=0))
         kept = known[::-1][:: max(len(known) // POINTS, 1)][::-1]
         rows, values = rows[kept], values[:, kept]
-        look: Any = {"color": color, "linestyle": dash}
         ax.plot(rows, values.mean(axis=0), label=plain(name), **look)
         if len(values) > 1:
             orders.add(len(values))
-            low, high = values.min(axis=0), values.max(axis=0)
-            ax.fill_between(rows, low, high, color=color, alpha=0.13, linewidth=0, zorder=1.5)
-            for edge in (low, high):  # where bands overlap, edges tell them apart, also in grey
+            ends: Any = values.min(axis=0), values.max(axis=0)
+            ax.fill_between(rows, *ends, color=look["color"], alpha=0.13, linewidth=0, zorder=1.5)
+            for edge in ends:  # where bands overlap, edges tell them apart, also in grey
                 ax.plot(rows, edge, linewidth=0.6, alpha=0.7, zorder=1.6, **look)
     many = f"{max(orders)} orders" if len(orders) == 1 else "all orders"
     caption = f"\nlines: mean of {many}, bands: lowest to highest" if orders else ""
@@ -88,13 +77,11 @@ def draw_trends(
 def _as_orders(name: str, curve: Any, first_row: int) -> tuple[Array, Floats]:
     """Return the rows and the values of shape (orders, n), checked."""
     curve = getattr(curve, "pa_trend", curve)
-    pair = isinstance(curve, tuple | list) and len(curve) == 2 and np.ndim(curve[0]) > 0
-    if not pair:
+    if not (isinstance(curve, tuple | list) and len(curve) == 2 and np.ndim(curve[0]) > 0):
         values = as_array(curve, None, name=f"{name!r}, if no result and no (rows, values),")
         return first_row + np.arange(len(values)), values.reshape(1, -1)
     rows, values = as_array(curve[0], None, name=f"rows of {name!r}"), np.asarray(curve[1], float)
-    if values.ndim < 2:
-        values = values.reshape(1, -1)
+    values = values.reshape(1, -1) if values.ndim < 2 else values
     if values.ndim > 2 or not len(values) or values.shape[1] != len(rows):
         raise ValueError(
             f"values of {name!r} must have shape (n,) or (orders, n) with n = {len(rows)} rows, "
@@ -120,80 +107,48 @@ def draw_rule_counts(
     ``events`` are (row, kind, ...), rows from 0 on, kinds as in a result; of several models they
     belong to the first. ``cap``, the largest number of rules allowed, is drawn if it was reached.
     With ``log`` the axis is logarithmic, for models that differ tenfold.
-
-    Examples
-    --------
-    >>> ax = draw_rule_counts([1, 2, 2], [(1, "birth", 7)])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['births (1)']
     """
-    named = isinstance(rules, Mapping)
+    models: Any = rules if isinstance(rules, Mapping) else {"": rules}
     if events is None:
         events = getattr(rules, "events", None)
     models = {
-        name: as_array(getattr(counts, "rules", counts), None, name="rules")
-        for name, counts in (rules if named else {"": rules}).items()
+        plain(name): as_array(getattr(counts, "rules", counts), None, name="rules")
+        for name, counts in models.items()
     }
-    owner = plain(next(iter(models), "")) if named else ""
-    ticks, colors = _sort_events(events or (), first_row, owner)
-    ax = style.clear_frame(style.own_axes(height=3.2) if ax is None else ax)
+    ticks: dict[str, list[int]] = {kind: [] for kind in EVENTS}
+    for row, kind, *_ in events or ():
+        if kind not in EVENTS:
+            raise ValueError(f"{kind!r} is no kind of event; there are {', '.join(EVENTS)}.")
+        ticks[kind].append(first_row + row)
+    owner = next(iter(models), "")
+    ax, n = clear_frame(ax, height=3.2), max(map(len, models.values()), default=0)
     if log:
         ax.set_yscale("log")
     most = max((counts.max(initial=1.0) for counts in models.values()), default=1.0)
-    longest = max((len(counts) for counts in models.values()), default=0)
-    for (name, counts), (color, dash) in zip(
-        models.items(), style.line_looks(len(models)), strict=True
-    ):
+    for (name, counts), look in zip(models.items(), line_looks(len(models)), strict=True):
         values = np.where(counts >= 1, counts, np.nan) if log else counts
-        look: Any = {"color": color, "linestyle": dash, "label": plain(name) if named else None}
-        ax.step(*_corners(first_row + np.arange(len(values)), values), where="post", **look)
+        changed = np.flatnonzero(np.diff(values, prepend=np.nan) != 0.0)  # only what can be seen
+        kept = np.unique(np.append(changed, len(values) - 1)) if len(values) else changed
+        ax.step(first_row + kept, values[kept], where="post", label=name or None, **look)
     if cap is not None and most >= cap:
         ax.axhline(cap, color=GREY, linewidth=1, linestyle=":", zorder=1)
         style.write_beside(ax, f"cap: {cap} rules", (0, cap), "y", (6, -3), va="top")
     top = 1.3 * max(most, 2.0) if log else 1.08 * most
-    style.draw_ticks_below(ax, ticks, top, **colors)
-    if events is not None and not ticks and longest:
+    named = {f"{owner} {EVENTS[kind][0]}".strip(): kind for kind in EVENTS if ticks[kind]}
+    colors = {name: EVENTS[kind][1] for name, kind in named.items()}
+    style.draw_ticks_below(ax, {name: ticks[kind] for name, kind in named.items()}, top, **colors)
+    if events is not None and not named and n:
         words = "no rule was born, split, merged or dropped"
-        style.write_beside(ax, words, (1, 0.0 if not log else 1.0), "y", (-4, 4), ha="right")
-    _set_rule_ticks(ax, top, log)
-    ax.set_xlim(first_row, first_row + max(longest - 1, 1))
+        style.write_beside(ax, words, (1, float(log)), "y", (-4, 4), ha="right")
+    steps = LogLocator(subs=(1, 2, 5)) if log else MaxNLocator(6, integer=True, steps=[1, 2, 5, 10])
+    ax.set_yticks([tick for tick in steps.tick_values(float(log), top) if log <= tick <= top])
+    ax.set_yticks([], minor=True)
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_xlim(first_row, first_row + max(n - 1, 1))
     ax.set(xlabel="row", ylabel="rules")
     style.mark_rows(ax, marks)
     style.legend_beside(ax)
     return ax
-
-
-def _sort_events(
-    events: Iterable[Sequence[Any]], first_row: int, owner: str
-) -> tuple[dict[str, list[int]], dict[str, str]]:
-    """Return the rows of each kind that occurs, by name, in the order of EVENTS; and colours."""
-    found: dict[str, list[int]] = {kind: [] for kind in EVENTS}
-    for row, kind, *_ in events:
-        if kind not in EVENTS:
-            raise ValueError(f"{kind!r} is no kind of event; there are {', '.join(EVENTS)}.")
-        found[kind].append(first_row + row)
-    names = {kind: f"{owner} {EVENTS[kind][0]}".strip() for kind, rows in found.items() if rows}
-    ticks = {name: found[kind] for kind, name in names.items()}
-    return ticks, {name: EVENTS[kind][1] for kind, name in names.items()}
-
-
-def _corners(rows: Array, values: Floats) -> tuple[Array, Floats]:
-    """Return the rows at which a step curve changes, and both ends."""
-    changed = np.flatnonzero(np.diff(values, prepend=np.nan) != 0.0)
-    kept = np.unique(np.append(changed, len(values) - 1)) if len(values) else changed
-    return rows[kept], values[kept]
-
-
-def _set_rule_ticks(ax: Axes, top: float, log: bool) -> None:
-    """Put ticks where there can be a number of rules, and none among the events."""
-    if log:
-        steps = [digit * 10.0**power for power in range(20) for digit in (1, 2, 5)]
-        ax.set_yticks([step for step in steps if step <= top])
-        ax.set_yticks([], minor=True)
-        ax.yaxis.set_major_formatter("{x:g}")
-    else:
-        ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, top)
-        ax.set_yticks([tick for tick in ticks if 0 <= tick <= top])
 
 
 @styled
@@ -211,38 +166,28 @@ def draw_winners(
     ``clf.activations(X).argmax(axis=1)``, or its uid. ``rule_names`` are those of the rules 0, 1,
     ...; without names only rules that occur are drawn, in the order in which they first did.
     """
-    found = as_array(winners, None, name="winners").astype(int)
+    winners = as_array(winners, None, name="winners").astype(int)
     if rule_names is None:
-        order = list(dict.fromkeys(found.tolist()))
+        order = list(dict.fromkeys(winners.tolist()))
         names = [f"rule {number}" for number in order]
     else:
         order = list(range(len(rule_names)))
         names = style.names_for(rule_names, len(order), "rule ")
-        if len(found) and not 0 <= found.min() <= found.max() < len(order):
+        if len(winners) and not 0 <= winners.min() <= winners.max() < len(order):
             raise ValueError(f"winners must be numbers below {len(order)}, one name each.")
-    n, bins = len(found), max(min(MOST_BINS, len(found)), 1)
-    ax = style.own_axes(7.5, 1.1 + BAND * max(len(order), 3)) if ax is None else ax
-    style.clear_frame(ax).grid(visible=False)
+    n, last = len(winners), max(len(order), 1) - 0.5
+    ax = clear_frame(ax, 7.5, 1.1 + BAND * max(len(order), 3), grid=None)
     if len(order) and n:
+        bins = min(MOST_BINS, n)
         stretch = np.arange(n) * bins // n  # of each row
-        sizes = np.bincount(stretch, minlength=bins)
-        shares = np.array([np.bincount(stretch[found == r], minlength=bins) for r in order]) / sizes
-        extent = (first_row, first_row + n, len(order) - 0.5, -0.5)
-        ax.imshow(
-            shares,
-            cmap="Blues",
-            vmin=-0.1,
-            vmax=1.0,
-            extent=extent,
-            aspect="auto",
-            interpolation="nearest",
-        )
+        shares = np.array([np.bincount(stretch[winners == r], minlength=bins) for r in order])
+        look: Any = {"cmap": "Blues", "vmin": -0.1, "vmax": 1.0, "interpolation": "nearest"}
+        extent = (first_row, first_row + n, last, -0.5)
+        ax.imshow(shares / np.bincount(stretch), extent=extent, aspect="auto", **look)
     ax.hlines(np.arange(1, len(order)) - 0.5, first_row, first_row + n, color="white", lw=2)
     ax.set_yticks(np.arange(len(order)), names)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlim(first_row, first_row + max(n - 1, 1))
-    ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
-    ax.set_xlabel("row")
+    ax.set(xlim=(first_row, first_row + max(n - 1, 1)), ylim=(last, -0.5), xlabel="row")
     return style.mark_rows(ax, marks)
 
 
@@ -263,12 +208,11 @@ def draw_spending(
     rows, shares = as_array([*curve], None, 2, name="curve").T
     if not budget > 0:
         raise ValueError(f"budget must be above 0, not {budget}.")
-    reasons = {plain(name): found for name, found in (reasons or {}).items()}
-    ax = style.clear_frame(style.own_axes(height=3.2) if ax is None else ax)
+    ax = clear_frame(ax, height=3.2)
     ax.plot(rows, shares, color=style.COLORS[0])
     ax.axhline(budget, color=GREY, linewidth=1, linestyle=":", label=f"budget: {budget:g}")
     top = 1.1 * max(budget, shares.max(initial=0.0))
-    style.draw_ticks_below(ax, reasons, top)
+    style.draw_ticks_below(ax, {plain(name): when for name, when in (reasons or {}).items()}, top)
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
     ax.set_xlim(0, max(rows[-1] if len(rows) else 1, 1))
     ax.set(xlabel="row of the stream", ylabel=f"share of {unit} asked")
@@ -286,36 +230,27 @@ def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Ax
     """
     if not isinstance(curves, Mapping):
         raise ValueError('Give curves with their names, as in {"mine": (predicted, ...)}.')
-    bins = {name: _read_bins(name, curve) for name, curve in curves.items()}
-    ax = style.clear_frame(style.own_axes(5.4, 4.2) if ax is None else ax)
-    ax.grid(visible=True, axis="x", color=PALE, linewidth=0.7)
+    ax = clear_frame(ax, 5.4, 4.2, grid="both")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", zorder=1)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
-    for (name, table), (color, dash) in zip(bins.items(), style.line_looks(len(bins)), strict=True):
-        predicted, observed, counts = table.T
-        look: Any = {"color": color, "linestyle": dash, "label": plain(name)}
+    for (name, curve), look in zip(curves.items(), line_looks(len(curves)), strict=True):
+        if not (isinstance(curve, tuple | list) and len(curve) == 3):
+            raise ValueError(f"{name!r} must be three arrays: predicted, observed and counts.")
+        n, parts = len(np.atleast_1d(curve[0])), ("predicted", "observed", "counts")
+        table = [
+            as_array(part, n or None, name=f"{what} of {name!r}")
+            for part, what in zip(curve, parts, strict=True)
+        ]
+        predicted, observed, counts = np.array(table)[:, table[2] > 0]
+        color, share = look["color"], np.minimum(2.0 * counts / max(counts.sum(), 1.0), 1.0)
         ax.vlines(predicted, *wilson(observed, counts), color=color, linewidth=1.2, clip_on=False)
-        ax.plot(predicted, observed, **look)
-        share = np.minimum(2.0 * counts / max(counts.sum(), 1.0), 1.0)
+        ax.plot(predicted, observed, label=plain(name), **look)
         sizes = SMALLEST + (LARGEST - SMALLEST) * share
         ax.scatter(predicted, observed, s=sizes, color=color, zorder=3, clip_on=False)
     ax.set(xlabel="predicted probability", ylabel="share of true labels")
-    if len(bins) > 1:
+    if len(curves) > 1:
         style.legend_beside(ax)
     return ax
-
-
-def _read_bins(name: str, curve: Any) -> Floats:
-    """Return the bins that are not empty as rows of predicted, observed and count, checked."""
-    columns = tuple(curve) if isinstance(curve, tuple | list) else ()
-    if len(columns) != 3:
-        raise ValueError(f"{name!r} must be three arrays: predicted, observed and counts.")
-    predicted = as_array(columns[0], None, name=f"predicted of {name!r}")
-    observed, counts = (
-        as_array(column, len(predicted), name=f"{what} of {name!r}")
-        for what, column in zip(("observed", "counts"), columns[1:], strict=True)
-    )
-    return np.column_stack([predicted, observed, counts])[counts > 0]
 
 
 @styled
@@ -330,13 +265,11 @@ def draw_differences(
     What is surely above or below 0 is filled and dark, the rest open and grey. ``differences`` has
     (difference, low, high) by group, such as the data set, and name, such as the model.
     """
-    n_lines = sum(map(len, differences.values()))
-    if not n_lines:
+    values = [value for lines in differences.values() for line in lines.values() for value in line]
+    if not values:
         raise ValueError("there is no difference to draw: give at least two models.")
-    height = GAP + STEP * (n_lines + len(differences))
-    ax = style.clear_frame(style.own_axes(height=height) if ax is None else ax)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x", color=PALE, linewidth=0.7)
+    n_lines = sum(map(len, differences.values()))
+    ax = clear_frame(ax, height=GAP + STEP * (n_lines + len(differences)), grid="x")
     ax.axvline(0.0, color=GREY, linewidth=1)
     place, ticks = 0.0, {}
     for group, lines in differences.items():
@@ -349,7 +282,6 @@ def draw_differences(
             ax.plot([low, high], [place, place], color=color, solid_capstyle="butt")
             ax.plot(middle, place, "o", ms=5.5, color=color, mfc=color if sure else "white")
         place += 1.0
-    values = [value for lines in differences.values() for line in lines.values() for value in line]
     if not np.nan_to_num(values).any():
         ax.set_xlim(-1.0, 1.0)  # an axis of hundredths would look like a difference
     ax.set_yticks(list(ticks), list(ticks.values()))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib
 import numpy as np
+from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -17,33 +18,22 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Floats, PathLike
 
-Dash: TypeAlias = str | tuple[float, Sequence[float]]
 Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 
 # Okabe and Ito's palette without its yellow, which is too light for lines. The order alternates
 # dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
 COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES: tuple[Dash, ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (1, 1)),
-    (0, (6, 1.5, 1, 1.5)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
-GREY = "#666666"
-PALE = "#e4e4e4"
+DASHES: Any = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+GREY, PALE = "#666666", "#e4e4e4"
 SMALL = 8.5
 LONGEST = 32  # letters of a name
-MOST_SHAPES = 200  # ticks or dots of one kind; more are drawn as pixels, also in vector files
+MOST_SHAPES = 200  # ticks of one kind; more are drawn as pixels, also in vector files
 UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 STYLE = matplotlib.rc_params_from_file(
     Path(__file__).with_name("efcml.mplstyle"), use_default_template=False
 )
 styled = matplotlib.rc_context(STYLE)  # decorates what makes parts of pictures
-
-
-# -- names ----------------------------------------------------------------------------------
 
 
 def plain(name: object, longest: int = LONGEST) -> str:
@@ -63,14 +53,8 @@ def plain(name: object, longest: int = LONGEST) -> str:
 
 
 def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[str]:
-    """Return ``count`` different names as short text; without names as rules number them.
-
-    Examples
-    --------
-    >>> names_for(None, 2, "label")
-    ['label0', 'label1']
-    """
-    if names is None:
+    """Return ``count`` different names as short text; without names as rules number them."""
+    if names is None or not count:
         return [f"{prefix}{i}" for i in range(count)]
     short = [plain(name) for name in names]
     if len(short) != count:
@@ -97,12 +81,12 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
     return named
 
 
-# -- figures --------------------------------------------------------------------------------
-
-
-def line_looks(count: int) -> list[tuple[str, Dash]]:
+def line_looks(count: int) -> list[dict[str, Any]]:
     """Return a colour and a dash pattern for each of ``count`` lines."""
-    return list(islice(zip(cycle(COLORS), cycle(DASHES), strict=False), count))
+    return [
+        {"color": COLORS[i % len(COLORS)], "linestyle": DASHES[i % len(DASHES)]}
+        for i in range(count)
+    ]
 
 
 def new_figure(width: float = 7.5, height: float = 3.8, *, layout: Any = "constrained") -> Figure:
@@ -126,10 +110,16 @@ def own_axes(width: float = 7.5, height: float = 3.8) -> Axes:
     return pyplot.figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def clear_frame(ax: Axes) -> Axes:
-    """Keep only the left and the lower border, and pale grid lines."""
+def clear_frame(ax: Axes | None, width: float = 7.5, height: float = 3.8, grid: Any = "y") -> Axes:
+    """Keep only the left and the lower border, and pale lines across one axis or none.
+
+    Without Axes they are made, with a figure of this size.
+    """
+    ax = own_axes(width, height) if ax is None else ax
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color=PALE, linewidth=0.7)
+    ax.grid(visible=False)
+    if grid:
+        ax.grid(visible=True, axis=grid, color=PALE, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.tick_params(labelsize=SMALL)
     return ax
@@ -156,20 +146,10 @@ def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
 
 
 @styled
-def write_beside(
-    ax: Axes,
-    words: str,
-    place: tuple[float, float],
-    data: str,
-    shift: tuple[float, float],
-    **look: Any,
-) -> None:
-    """Write grey words so many points from a place, of which ``data`` ("x" or "y") is in data.
-
-    The other coordinate is a share of the Axes.
-    """
-    frame = ("data", "axes fraction") if data == "x" else ("axes fraction", "data")
-    usual: dict[str, Any] = {"color": GREY, "fontsize": SMALL, "xycoords": frame}
+def write_beside(ax: Axes, words: str, place: Any, data: str, shift: Any, **look: Any) -> None:
+    """Write grey words so many points from a place; but for ``data`` it is a share of the Axes."""
+    frame = ax.get_xaxis_transform() if data == "x" else ax.get_yaxis_transform()
+    usual: Any = {"color": GREY, "fontsize": SMALL, "xycoords": frame}
     ax.annotate(words, place, xytext=shift, textcoords="offset points", **usual | look)
 
 
@@ -178,26 +158,25 @@ def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **co
 
     The legend names them and counts the ticks.
     """
-    count, put = len(rows_by_name), ax.yaxis.get_transform()
-    part = 0.08 * count + 0.03 * (count > 0)  # of the height of the Axes
-    looks = [color for color, _ in line_looks(count + 1)[1:]]
-    for i, ((name, rows), color) in enumerate(zip(rows_by_name.items(), looks, strict=True)):
+    part = 0.08 * len(rows_by_name) + 0.03 * bool(rows_by_name)  # of the height of the Axes
+    put = ax.yaxis.get_transform()  # which makes 0 of the bottom of the curves
+    for i, (name, rows) in enumerate(rows_by_name.items()):
         middle = part - 0.08 * (i + 0.75)
         ax.vlines(
             rows,
             middle - 0.03,
             middle + 0.03,
             transform=ax.get_xaxis_transform(),
-            color=colors.get(name, color),
+            color=colors.get(name, COLORS[(i + 1) % len(COLORS)]),
             linewidth=1.2,
             label=f"{name} ({len(rows)})",
             rasterized=len(rows) > MOST_SHAPES,
         )
-    low, high = put.transform(np.array([1.0 if ax.get_yscale() == "log" else 0.0, top]))
-    start = low - (high - low) * part / (1.0 - part)
-    ax.set_ylim(*put.inverted().transform(np.array([start, high])))
-    if count:
-        ax.axhline(float(put.inverted().transform(np.array([low]))[0]), color=GREY, linewidth=0.7)
+    high = put.transform(np.array([top]))[0]
+    ends = put.inverted().transform(np.array([-high * part / (1.0 - part), 0.0, high]))
+    ax.set_ylim(ends[0], ends[2])
+    if part:
+        ax.axhline(float(ends[1]), color=GREY, linewidth=0.7)
 
 
 @styled
@@ -213,26 +192,31 @@ def save_figure(
     files = [path.with_name(f"{path.name}.{kind}") for kind in kinds]
     layout = figure.get_layout_engine()
     for file, kind in zip(files, kinds, strict=True):
-        figure.savefig(file, metadata=UNDATED.get(kind))
+        file.write_bytes(as_bytes(figure, kind))
         figure.set_layout_engine("none")  # all is in its place now
     if layout is not None:
         figure.set_layout_engine(layout)
     return files
 
 
-# -- arrays ---------------------------------------------------------------------------------
+@styled
+def as_bytes(figure: Figure, kind: str) -> bytes:
+    """Return a figure as the bytes of a file. `Figure.savefig` would draw everything twice."""
+    file, canvas, dpi = io.BytesIO(), figure.canvas, figure.dpi
+    try:
+        figure.dpi = matplotlib.rcParams["savefig.dpi"]
+        drawn = get_registered_canvas_class(kind)(figure)
+        getattr(drawn, f"print_{kind}")(file, metadata=UNDATED.get(kind))
+    finally:
+        figure.dpi = dpi
+        figure.set_canvas(canvas)
+    return file.getvalue()
 
 
 def as_array(values: Any, *shape: int | None, name: str) -> Floats:
     """Return an array of floats of the given shape; None stands for any length.
 
     Something empty fits every shape that starts with None.
-
-    Examples
-    --------
-    >>> as_array([1, 2], None, 2, name="centers")
-    Traceback (most recent call last):
-    ValueError: centers must be an array of shape (any, 2), not (2,).
     """
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
     wanted = f"{name} must be an array of shape ({lengths}{',' * (len(shape) == 1)})"
@@ -242,8 +226,7 @@ def as_array(values: Any, *shape: int | None, name: str) -> Floats:
         raise ValueError(f"{wanted}, not a {type(values).__name__}.") from None
     if not array.size and shape[0] is None:
         return np.zeros([length or 0 for length in shape])
-    if array.ndim != len(shape) or any(
-        length not in (None, real) for length, real in zip(shape, array.shape, strict=True)
-    ):
+    pairs = zip(shape, array.shape, strict=False)
+    if array.ndim != len(shape) or not all(length in (None, real) for length, real in pairs):
         raise ValueError(f"{wanted}, not {array.shape}.")
     return array

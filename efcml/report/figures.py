@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.measures import MEASURES, reliability, trend
-from efcml.support.label_means import label_means
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,37 +56,29 @@ def draw_run(
     steps, model = split(classifier)
     marks = find_marks(dataset, first_row, len(result.Y))
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
-    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
-    cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
-        winners = None
-        if rules and X is not None:
-            for step in steps:
-                X = step.transform(X)
-            winners = winners_of(model, X)
-        figures["rules"] = draw_rules(result, rules, winners, first_row, marks, cap)
+        winners = winners_of(steps, model, X) if rules and X is not None else None
+        figures["rules"] = draw_rules(result, model, rules, winners, first_row, marks)
     if rules:
         figures |= draw_reading(rules)
-        names = (dataset or rules).feature_names, (dataset or rules).label_names
-        if len(names[0]) != len(rules.feature_names):  # steps of a pipeline made others of them
-            names = rules.feature_names, names[1]
+        labels = rules.label_names if dataset is None else dataset.label_names
         axes = plots.new_axes(WIDTH, 5.6)
-        figures["importance"] = plots.draw_importance(rules.importance(), *names, ax=axes).figure
-    learner = getattr(model, "learner_", None)
+        plots.draw_importance(rules.importance(), rules.feature_names, labels, ax=axes)
+        figures["importance"] = axes.figure
     # Others bend the ends of their scores; so does a model of a 1-D target.
-    learned = getattr(learner, "layered", False) and not getattr(model, "_binary", False)
-    if learned and result.probabilities is not None:
+    layered = getattr(getattr(model, "learner_", None), "layered", False)
+    if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
         curves = {"this run": reliability(result.Y, result.probabilities)}
         figures["reliability"] = plots.draw_reliability(curves, ax=plots.new_axes(4.6, 4.2)).figure
+    words = "row of the data set" if first_row else "row of the stream"
+    for name in {"trends", "rules"} & figures.keys():
+        figures[name].axes[-1].set_xlabel(words)
     if active is not None:
         axes = active.plot(plots.new_axes(WIDTH, 3.0))
         figures["spending"] = axes.figure
         if first_row:
             axes.set_xlabel("row after the initial part")  # an active learner counts its own rows
-    for name in {"trends", "rules"} & figures.keys():
-        words = "row of the data set" if first_row else "row of the stream"
-        figures[name].axes[-1].set_xlabel(words)
     return figures
 
 
@@ -97,30 +89,34 @@ def split(classifier: Any) -> tuple[list[Any], Any]:
     return before, (steps or [classifier])[-1]
 
 
-def winners_of(classifier: Any, X: Any) -> Ints:
+def winners_of(steps: list[Any], model: Any, X: Any) -> Ints:
     """Return the rule that decides each row of a run, which may have got its names after it."""
-    if not hasattr(X, "columns"):
-        classifier = copy(classifier)
-        classifier.__dict__.pop("feature_names_in_", None)  # scikit-learn would warn
-    begins = range(0, max(X.shape[0] if hasattr(X, "shape") else len(X), 1), ROWS_AT_ONCE)
-    parts = [X[begin : begin + ROWS_AT_ONCE] for begin in begins]
-    return np.concatenate([classifier.activations(part).argmax(axis=1) for part in parts])
+    for step in steps:
+        X = step.transform(X)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        parts = [
+            model.activations(X[begin : begin + ROWS_AT_ONCE]).argmax(axis=1)
+            for begin in range(0, max(n, 1), ROWS_AT_ONCE)
+        ]
+    return np.concatenate(parts)
 
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
     """Return a figure of both measures so far, lately, and for an answer that never changes."""
     Y, constant = result.Y, constant_scores(result.Y)
-    rows = first_row + np.arange(len(Y))
-    window = choose_window(len(Y))
+    rows, window = first_row + np.arange(len(Y)), choose_window(len(Y))
     full = slice(window - 1, None)  # from the first row with a whole window
     begun = slice(window // 5, None)  # means of very few rows would stretch the axis
-    panels = {}
-    for name in ("pa", "ap"):
-        panels[MEASURES[name].title] = {
+    panels = {
+        MEASURES[name].title: {
             "so far": (rows[begun], result.trend(name)[begun]),
             f"last {window} rows": (rows[full], result.trend(name, window=window)[full]),
             "constant answer": (rows[begun], trend(Y, constant, name)[begun]),
         }
+        for name in ("pa", "ap")
+    }
     return draw_panels(panels, marks=marks)
 
 
@@ -148,24 +144,26 @@ def draw_panels(
 
 def draw_rules(
     result: PrequentialResult,
+    model: Any,
     rules: RuleList,
     winners: Ints | None,
     first_row: int,
     marks: Marks | None,
-    cap: int | None,
 ) -> Figure:
     """Return the number of rules and, if known, which rule at the end decides each row."""
-    strips = 0.0 if winners is None else 0.7 + BAND * min(len(rules), MOST_STRIPS)
-    figure = plots.new_figure(WIDTH, COUNT_HEIGHT + strips)
-    ratios = [COUNT_HEIGHT, strips] if strips else [1.0]
-    axes = figure.subplots(len(ratios), 1, sharex=True, height_ratios=ratios, squeeze=False)[:, 0]
+    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
+    cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
+    strips = min(len(rules), MOST_STRIPS)
+    heights = [COUNT_HEIGHT] if winners is None else [COUNT_HEIGHT, 0.7 + BAND * strips]
+    figure = plots.new_figure(WIDTH, sum(heights))
+    axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     look: Any = {"first_row": first_row, "marks": marks, "cap": cap}
     plots.draw_rule_counts(result.rules, result.events, ax=axes[0], **look)
     if winners is not None:
-        axes[0].set_xlabel("")
         names = [f"rule {rule.uid}" for rule in rules]
         plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
-        axes[1].set_ylim(min(len(rules), MOST_STRIPS) - 0.5, -0.5)
+        axes[0].set_xlabel("")
+        axes[1].set_ylim(strips - 0.5, -0.5)
     return figure
 
 
@@ -176,8 +174,8 @@ def draw_reading(rules: RuleList) -> dict[str, Figure]:
     if drawn["feature_names"]:
         axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
         figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
-    least = sorted((rule.decides for rule in rules), reverse=True)[:MOST_CARDS][-1]
-    cards = [rule.card() for rule in rules if rule.decides >= least][:MOST_CARDS]
+    first = sorted(rules, key=lambda rule: -rule.decides)[:MOST_CARDS]
+    cards = [rule.card() for rule in rules if rule in first]
     heights = [
         CARD_HEIGHT + LINE * (1 + len(card["conditions"])) + LABEL * len(card["label_names"])
         for card in cards
@@ -194,13 +192,7 @@ def draw_reading(rules: RuleList) -> dict[str, Figure]:
 
 
 def choose_window(n_rows: int) -> int:
-    """Return how many rows the line of the last rows averages over.
-
-    Examples
-    --------
-    >>> choose_window(6000), choose_window(202), choose_window(3)
-    (500, 50, 1)
-    """
+    """Return how many rows the line of the last rows averages over."""
     return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
 
 
@@ -213,9 +205,8 @@ def find_marks(dataset: Dataset | None, first_row: int, n_rows: int) -> Marks:
     """Return the drifts of a data set within the rows of a run, as the plots want them."""
     if dataset is None:
         return {}
-    shift = first_row - dataset.n_initial
+    shift, inside = first_row - dataset.n_initial, range(first_row, first_row + n_rows)
     marks = plots.name_drifts({name: row + shift for name, row in dataset.marks.items()})
-    inside = range(first_row, first_row + n_rows)
     return {
         name: rows
         for name, rows in marks.items()

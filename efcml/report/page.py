@@ -1,11 +1,11 @@
-"""Pages in one file: parts of a page, and the template that makes HTML of them."""
+"""Pages in one file: tables and pictures, and templates that make HTML of them."""
 
 from __future__ import annotations
 
 import base64
-import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, PackageLoader
 
 from efcml import __version__
-from efcml.plots.style import UNDATED, styled
-from efcml.support.folders import replacing
-from efcml.support.json_text import without_nan
+from efcml.plots.style import as_bytes
+from efcml.support.files import replacing, without_nan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from efcml.support.aliases import PathLike
 
-PIXELS_PER_INCH = 96  # of style sheets
+PIXELS_PER_POINT = 96 / 72  # of style sheets
+FORMATS = {"queried_share": ".1%", "frequency": ".1%", "ms_per_sample": ".3g", "seconds": ".3g"}
+MEASURED = ("pa", "ap", "macro_f1", "subset_accuracy", "log_loss", "calibration_error")
+FORMATS |= dict.fromkeys((*MEASURED, "constant_pa", "f1"), ".4f")
 
 
 class Cell(NamedTuple):
@@ -53,37 +55,25 @@ class Picture(NamedTuple):
     height: int
 
 
-class Cards(NamedTuple):
-    """The main numbers, large: title, value, and what stands below it."""
-
-    cards: Sequence[tuple[str, str, str]]
-
-
-class Text(NamedTuple):
-    """Words that are no plain paragraph."""
-
-    text: str
-    tag: str = "pre"
-    look: str = ""
-
-
-class Html(NamedTuple):
-    """HTML of our own, escaped already, with a title above it."""
-
-    html: str
-    title: str = ""
-
-
 class Section(NamedTuple):
-    """A part of a page with its heading; parts are any of the above, or words of a paragraph."""
+    """A part of a page with its heading; parts are tables, pictures, or words of a paragraph."""
 
     name: str
     title: str
     parts: Sequence[Any]
 
 
-def write_page(path: PathLike, title: str, sections: Sequence[Section]) -> Path:
-    """Write a self-contained page; the file is complete or not there."""
+def write_page(
+    path: PathLike,
+    title: str,
+    sections: Sequence[Section] = (),
+    template: str = "page.html.j2",
+    **values: Any,
+) -> Path:
+    """Write a self-contained page; the file is complete or not there.
+
+    Templates that extend the usual one have ``values`` for what stands in place of sections.
+    """
     environment = Environment(
         loader=PackageLoader("efcml", "report"),
         autoescape=True,
@@ -91,9 +81,8 @@ def write_page(path: PathLike, title: str, sections: Sequence[Section]) -> Path:
         lstrip_blocks=True,
     )
     environment.filters |= {"exact": exact, "shown": shown}
-    kept = [section for section in sections if section.parts]
-    page = environment.get_template("page.html")
-    text = page.render(title=title, sections=kept, version=__version__).lstrip()
+    page = environment.get_template(template)
+    text = page.render(title=title, sections=sections, version=__version__, **values).lstrip()
     with replacing(path) as file:  # names of files can hold what UTF-8 cannot
         file.write(text.encode("utf-8", "backslashreplace"))
     return Path(path)
@@ -111,13 +100,15 @@ def exact(cell: Any) -> str:
     return json.dumps(without_nan(value), default=str)
 
 
-def shown(cell: Any) -> str:
-    """Return a value as readers see it.
+def shown(cell: Any, key: str = "") -> str:
+    """Return a value as readers see it; numbers are rounded by what they are.
 
     Examples
     --------
     >>> shown(Cell(0.5, "a half")), shown(1 / 3), shown(True), shown(None)
     ('a half', '0.333333', 'yes', 'none')
+    >>> shown(0.80449, "pa"), shown(0.1, "queried_share"), shown(float("nan"), "pa")
+    ('0.8045', '10.0%', 'none')
     """
     if isinstance(cell, Cell):
         return cell.words
@@ -126,27 +117,19 @@ def shown(cell: Any) -> str:
         return "yes" if value else "no"
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "none"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    usual = ".6g" if isinstance(value, float) else ""
+    return format(value, FORMATS.get(key, usual) if isinstance(value, int | float) else usual)
 
 
-@styled
-def picture(figure: Figure | Path, name: str, caption: str, alternative: str = "") -> Picture:
+def picture(figure: Figure | Path, name: str, caption: str = "", alternative: str = "") -> Picture:
     """Return a figure, or an SVG file that was made of one, as an image within a page.
 
     A picture is a document of its own. So names within it cannot collide with those of others, and
     nothing in it can run or be loaded.
     """
-    if isinstance(figure, Path):
-        drawing = figure.read_bytes()
-    else:
-        file = io.BytesIO()
-        figure.savefig(file, format="svg", metadata=UNDATED["svg"])
-        drawing = file.getvalue()
-    head = drawing[: drawing.find(b">", drawing.find(b"<svg"))].decode()
-    points = (float(head.partition(f' {side}="')[2].partition("pt")[0]) for side in SIDES)
-    width, height = (round(length * PIXELS_PER_INCH / 72) for length in points)
+    drawing = figure.read_bytes() if isinstance(figure, Path) else as_bytes(figure, "svg")
+    sides = re.search(rb'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"', drawing)
+    found = sides.groups() if sides else (0.0, 0.0)
+    width, height = (round(float(side) * PIXELS_PER_POINT) for side in found)
     source = f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
     return Picture(name, caption, alternative or caption, source, width, height)
-
-
-SIDES = ("width", "height")

@@ -1,16 +1,84 @@
-"""What EFC-ML is compared with on the same engine, and the models of the command line by name."""
+"""What EFC-ML is compared with on the same engine, and the models of the command line by name.
 
-from typing import TYPE_CHECKING
+Nothing slow is imported here: a class is, when it is first used.
+"""
 
-from efcml.rivals.model_list import MODELS, make_model
-from efcml.support.lazy import lazy_names
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
 
-__all__ = ["MODELS", "ChainEFC", "OneVsRestEFC", "make_model"]
+__all__ = ["MODELS", "ChainEFC", "OneVsRestEFC", "Rival", "make_model"]
 
-# Not at once: the command line names the models without loading scikit-learn.
+LEAST_SQUARES: dict[str, Any] = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
+CLASSIFIER = "efcml:EFCMLClassifier"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One line of a comparison.
+
+    ``home`` is where its class is, ``parameters`` are those that differ from the defaults of the
+    class, and ``further`` the names of those that the engine does not have. ``learn`` goes to
+    `prequential`.
+    """
+
+    title: str
+    home: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    learn: bool = True
+    further: tuple[str, ...] = ()
+
+    @property
+    def estimator(self) -> Any:
+        """Its class."""
+        return resolve_name(self.home)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it learns all labels together, and so can decide them by any ``decision``."""
+        return self.home == CLASSIFIER
+
+    @property
+    def asks(self) -> bool:
+        """Whether an active learner works with it."""
+        return self.decides and self.learn
+
+
+MODELS = {
+    "efcml": Rival("EFC-ML", CLASSIFIER),
+    "ovr": Rival("one-versus-rest", "efcml:OneVsRestEFC"),
+    "chain": Rival("classifier chain", "efcml:ChainEFC", further=("order",)),
+    "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False),
+    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES),
+}
+
+
+def make_model(name: str, models: Mapping[str, Rival] = MODELS, **parameters: Any) -> Any:
+    """Return a new estimator; keywords override its parameters.
+
+    Give ``MODELS[name].learn`` to `prequential`: it is false for "static".
+
+    Examples
+    --------
+    >>> make_model("rfwls", vigilance=0.4).correlation
+    'none'
+    >>> MODELS["static"].learn
+    False
+    """
+    if name not in models:
+        raise ValueError(f"model must be one of {', '.join(models)}; got {name!r}.")
+    model = models[name]
+    return model.estimator(**(model.parameters | parameters))
+
+
 if not TYPE_CHECKING:  # a checker would take every name for one of these
     home = "efcml.rivals.per_label"
     __getattr__, __dir__ = lazy_names(__name__, {"ChainEFC": home, "OneVsRestEFC": home})

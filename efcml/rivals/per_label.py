@@ -5,22 +5,21 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.classifier import SEED, UNUSED_SEED, MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.explain.background import names_of_labels
+from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
 from efcml.model.trace import Trace, learn_in_blocks
-from efcml.rivals.model_list import LEAST_SQUARES
+from efcml.rivals import LEAST_SQUARES
 from efcml.support.declared import other, with_parameters
-from efcml.support.facts import take
 from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.states import nest, pick_numbered
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Facts, Floats, Ints, Shapes, State
+    from efcml.support.aliases import Floats, Ints
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -40,8 +39,6 @@ class PerLabelLearner(Guarded):
         params: Params,
         n_features: int,
         n_labels: int,
-        *,
-        chained: bool = False,
         order: "Ints | None" = None,
     ) -> None:
         if params.decision != "hamming":
@@ -50,13 +47,10 @@ class PerLabelLearner(Guarded):
                 "models with one learner per label decide each alone."
             )
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
-        self.chained = chained
+        self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
-        self.models = self._new_models()
-
-    def _new_models(self) -> list[Learner]:
-        sizes = [self.n_features + self.chained * i for i in range(self.n_labels)]
-        return [Learner(self.params, size, 1, layered=False) for size in sizes]
+        sizes = [n_features + self.chained * i for i in range(n_labels)]
+        self.models = [Learner(params, size, 1, layered=False) for size in sizes]
 
     @property
     def fitted(self) -> bool:
@@ -68,20 +62,15 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
-    @property
-    def rows_seen(self) -> int:
-        """Rows learned so far, by the label that has seen most."""
-        return max(model.rows_seen for model in self.models)
-
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
-        self.models = self._new_models()
         true = own = X
-        for model, label in zip(self.models, self.order, strict=True):
-            y = Y[:, [label]]
+        for i, label in enumerate(self.order):
+            old, y = self.models[i], Y[:, [label]]
+            self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:
@@ -104,23 +93,38 @@ class PerLabelLearner(Guarded):
     def _learn_block(
         self, X: "Floats", Y: "Floats", trace: Trace | None, *weights: "Floats"
     ) -> None:
-        # Rows that are to be scored, in a chain widened by its own decisions: those that are
-        # learned, if decisions must stand in for labels; and last, those of the trace.
-        unknown = self.chained and np.isnan(Y[:, self.order[:-1]]).any()
-        tables = [X] if unknown else []
-        if trace is not None and not (unknown and trace.rows is None):
-            tables.append(X if trace.rows is None else trace.rows)
-        true, traces, late = X, [], (0, 0) if trace is None else (trace.ahead, trace.delay)
+        """Learn rows, label by label, and note what is said of them or of those of the trace.
+
+        In a chain both are widened: what is learned by the labels before, and by the decisions
+        before it is learned where these are unknown; what is answered by the chain's decisions.
+        """
+        decisions = None
+        if self.chained and np.isnan(Y[:, self.order[:-1]]).any():
+            if trace is None:
+                trace = Trace.for_rows(*Y.shape)
+            elif trace.rows is not None:  # other rows are answered: a copy answers these
+                first = Trace.for_rows(*Y.shape)
+                first.delay = trace.delay
+                self.copy()._learn_block(X, Y, first, *weights)
+                decisions = decide(first.scores)
+        seen = X if trace is None or trace.rows is None else trace.rows
+        true, parts = X, []
         for model, label in zip(self.models, self.order, strict=True):
-            y = Y[:, [label]]
-            watched = learn_watched(model, true, y, tables, late, *weights)
-            traces += watched[-1:]
+            y, part = Y[:, [label]], None
+            if trace is not None:
+                part = Trace.for_rows(len(X), 1)
+                part.rows = None if seen is true else seen
+                part.ahead, part.delay = trace.ahead, trace.delay
+                parts.append(part)
+            model.learn(true, y, part, *weights)
             if self.chained:
-                decided = [decide(part.scores) for part in watched]
-                tables = [np.hstack(pair) for pair in zip(tables, decided, strict=True)]
-                true = np.hstack([true, fill_in(y, decided[0]) if unknown else y])
+                if part is not None:
+                    decided = decide(part.scores)
+                    seen = np.hstack([seen, decided])
+                    y = fill_in(y, decided if decisions is None else decisions[:, [label]])
+                true = np.hstack([true, y])
         if trace is not None:
-            self._join(traces, trace)
+            self._join(parts, trace)
 
     def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
@@ -145,63 +149,35 @@ class PerLabelLearner(Guarded):
                 X = np.hstack([X, decide(answer)])
         return scores
 
-    @one_at_a_time
+    def answer(self, X: "Floats", known: "Floats | None" = None) -> Answer:
+        """Return scores, and decisions and probabilities that follow from them alone."""
+        return plain_answer(self.score(X), known)
+
     def add_labels(self, count: int) -> NoReturn:
         """Refuse: the rows so far are gone, and a new label's rules would need them."""
         raise NotImplementedError(
             "models with one learner per label cannot take in late labels: fit again with all."
         )
 
-    # -- state ------------------------------------------------------------------------------
-
     @one_at_a_time
     def copy(self) -> Self:
         """Return an independent learner in the same state."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        other.models = [model.copy() for model in self.models]
+        vars(other).update(vars(self), models=[model.copy() for model in self.models])
         return other
 
-    @one_at_a_time
-    def state(self) -> "State":
-        """Return facts and arrays for saving."""
-        states = [model.state() for model in self.models]
-        facts: Facts = {"n_features": self.n_features, "chained": self.chained}
-        facts |= {"order": self.order.tolist(), "models": [own for own, _ in states]}
-        return facts, nest(**{str(i): arrays for i, (_, arrays) in enumerate(states)})
-
-    @staticmethod
-    def state_shapes(facts: "Facts") -> "Shapes":
-        """Return type and shape of every array of a state with these facts, or refuse them."""
-        take(facts, "the learner", n_features=int, chained=bool, order=list, models=list)
-        order, n = facts["order"], len(facts["models"])
-        if n == 0 or {*map(type, order)} != {int} or sorted(order) != list(range(n)):
-            raise ValueError(f"the order of {n} labels must name each once")
-        return nest(**{str(i): Learner.state_shapes(own) for i, own in enumerate(facts["models"])})
-
-    @staticmethod
-    def check_state(facts: "Facts", arrays: "Arrays") -> None:
-        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
-        for own, part in zip(facts["models"], parts_of(facts, arrays), strict=True):
-            Learner.check_state(own, part)
-
     @classmethod
-    def from_state(cls, facts: "Facts", arrays: "Arrays") -> Self:
-        """Build a learner from what :meth:`state` returned."""
-        states = zip(facts["models"], parts_of(facts, arrays), strict=True)
-        models = [Learner.from_state(*state) for state in states]
-        sizes, order = (facts["n_features"], len(models)), np.array(facts["order"])
-        learner = cls(models[0].params, *sizes, chained=facts["chained"], order=order)
+    def join(cls, models: list[Learner], order: list[int] | None) -> Self:
+        """Return a learner of those of all labels, as they come from a file, or refuse them."""
+        n, chain = len(models), None if order is None else np.array(order)
+        if order is not None and ({*map(type, order)} != {int} or sorted(order) != [*range(n)]):
+            raise ValueError(f"the order of {n} labels must name each once")
+        learner = cls(models[0].params, models[0].n_features, n, chain)
         for model, new in zip(models, learner.models, strict=True):
             if (model.n_features, model.n_labels) != (new.n_features, 1):
                 raise ValueError(f"the model of a label must have {new.n_features} features")
         learner.models = models
         return learner
-
-
-def parts_of(facts: "Facts", arrays: "Arrays") -> "list[Arrays]":
-    """Return the arrays of every label's learner."""
-    return pick_numbered(arrays, len(facts["models"]))
 
 
 def decide(scores: "Floats") -> "Floats":
@@ -212,30 +188,6 @@ def decide(scores: "Floats") -> "Floats":
 def fill_in(y: "Floats", decided: "Floats") -> "Floats":
     """Return labels with decisions in the place of those that are unknown."""
     return np.where(np.isnan(y), decided, y)
-
-
-def learn_watched(
-    model: Learner,
-    X: "Floats",
-    y: "Floats",
-    tables: "Sequence[Floats]",
-    late: tuple[int, int],
-    *weights: "Floats",
-) -> list[Trace]:
-    """Learn rows and return one trace per table of rows to be scored.
-
-    A learner scores one row per row that it learns. For all tables but the last, whose rows may be
-    ahead, a copy does it. ``late``: how far ahead they are, and the delay of labels.
-    """
-    traces = [Trace.for_rows(len(X), 1) for _ in tables]
-    for trace, table in zip(traces, tables, strict=True):
-        trace.rows, trace.delay = None if table is X else table, late[1]
-    for trace in traces[:-1]:
-        model.copy().learn(X, y, trace, *weights)
-    if traces:
-        traces[-1].ahead = late[0]
-    model.learn(X, y, traces[-1] if traces else None, *weights)
-    return traces
 
 
 @with_parameters
@@ -252,8 +204,7 @@ class PerLabelFace(MultiLabelFace, Parameters):
 
         In a chain, the labels before a label are features of its rules.
         """
-        check_is_fitted(self, "learner_")
-        learner = self.learner_
+        learner = self._learned
         labels = name_all(names_of_labels(self), "label", learner.n_labels)
         columns = self._column_kinds()
         inputs = columns.names + tuple(labels[c] for c in learner.order)
@@ -324,9 +275,8 @@ class ChainEFC(PerLabelFace):
     random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
-        params = self._params()
         order = read_order(self.order, n_labels, self.random_state)
-        return PerLabelLearner(params, n_features, n_labels, chained=True, order=order)
+        return PerLabelLearner(self._params(), n_features, n_labels, order)
 
 
 def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":

@@ -1,20 +1,18 @@
 """Studies: models on data sets in several orders, and what their differences mean.
 
-A study is described (`variants`, `study_data`); its runs are done where there is room (`workers`)
+A study is described (`variants`); its runs are done where there is room (`workers`)
 and kept by their content (`runs`); tables, differences, pictures and pages come from what is kept.
 """
 
 from typing import TYPE_CHECKING
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.studies.study import Study
     from efcml.studies.variants import Variant
 
 __all__ = ["Study", "Variant"]
-
-USUAL = ("pa", "ap")  # measures, where none are named
 
 _HOMES = {"Study": "efcml.studies.study", "Variant": "efcml.studies.variants"}
 

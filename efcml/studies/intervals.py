@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from efcml.measures.measures import ValueOf, value_of
+from efcml.measures import ValueOf, value_of
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
@@ -63,16 +63,9 @@ def paired_difference(
     ones. Of R orders R - 1 are drawn: the spread of so many has the size that the mean of R has on
     new data (a resample of R would be too narrow by the share 1 / R of its variance).
 
-    Parameters
-    ----------
-    first, second : array of shape (orders, samples, 2, L)
-        Tallies of a measure, samples in the order of the file.
-    value_of : callable
-        What the measure makes of sums of tallies; a ratio of points if not given.
-    block : int
-        How many neighbouring samples are drawn together; 1 where they are independent.
-    comparisons : int
-        Among how many this is one: the interval is widened (Bonferroni).
+    Tallies of a measure have the shape (orders, samples, 2, L), samples in the order of the file;
+    ``value_of`` is what it makes of their sums. ``block`` neighbouring samples are drawn together,
+    and the interval is widened (Bonferroni) for so many ``comparisons``.
     """
     both = np.stack([first, second])
     block = max(1, min(block, both.shape[2] // LEAST_DRAWN))
@@ -84,18 +77,14 @@ def paired_difference(
     sums = np.add.reduceat(both, np.arange(0, both.shape[2], block), axis=2)
     difference = float((value_of(second.sum(axis=1)) - value_of(first.sum(axis=1))).mean())
     samples, orders = draw_samples(sums.shape[2]), draw_orders(sums.shape[1])
-    chunks = [slice(at, at + CHUNK) for at in range(0, RESAMPLES, CHUNK)]
-    drawn = [drawn_differences(sums, samples[one], orders[one], value_of) for one in chunks]
+    tables, drawn = np.moveaxis(sums, 2, 1), []
+    for at in range(0, RESAMPLES, CHUNK):
+        chosen = samples[at : at + CHUNK].astype(float)
+        # Each model by a product of its own: equal tallies then give equal values to the last bit.
+        totals = [chosen @ table.reshape(len(table), -1) for table in tables]
+        values = [value_of(total.reshape(-1, *tables.shape[2:])) for total in totals]
+        drawn.append(((values[1] - values[0]) * orders[at : at + CHUNK]).sum(axis=1))
     return widened(difference, np.concatenate(drawn), comparisons)
-
-
-def drawn_differences(sums: Floats, samples: Array, orders: Floats, value_of: ValueOf) -> Floats:
-    """Return the difference in every resample, from sums of shape (2, orders, blocks, 2, L)."""
-    tables = np.moveaxis(sums, 2, 1)
-    # Each model by a product of its own: equal tallies then give equal values to the last bit.
-    totals = [samples.astype(float) @ table.reshape(len(table), -1) for table in tables]
-    first, second = (value_of(total.reshape(-1, *tables.shape[2:])) for total in totals)
-    return ((second - first) * orders).sum(axis=1)
 
 
 def widened(difference: float, drawn: Floats, comparisons: int) -> Interval:

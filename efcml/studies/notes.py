@@ -1,4 +1,4 @@
-"""A study in sentences: what it is, and what its differences mean."""
+"""A study in sentences: what its differences mean, and what a reader should know."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from efcml.measures import find
-from efcml.studies import USUAL
 from efcml.studies.intervals import Interval
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
 MOST_SENTENCES = 12  # of one kind
 MOST_NAMED = 6  # things of one kind in a sentence
+SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 
 
 def title(measure: str) -> str:
@@ -25,8 +25,7 @@ def title(measure: str) -> str:
     >>> title("pa"), title("micro_f1"), title("ms_per_sample")
     ('PA', 'micro F1', 'ms')
     """
-    others = {"rules": "rules", "ms_per_sample": "ms"} | {name: name.upper() for name in USUAL}
-    return others.get(measure) or find(measure).title
+    return SHORT.get(measure) or find(measure).title
 
 
 def counted(number: int, noun: str) -> str:
@@ -34,19 +33,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
 
 
-def head_line(study: Study) -> str:
-    """Return in one line what the study is and how far it has come."""
-    sizes = {"model": study.models, "data set": study.data, "order": study.orders}
-    counts = ", ".join(counted(len(things), noun) for noun, things in sizes.items())
-    return f"Study of {counts}: {study.done} of {study.total} runs done"
-
-
 def notes(study: Study, measures: Sequence[str]) -> list[str]:
-    """Return sentences on what the differences mean, and on what a reader should know."""
-    first = study.models[0]
-    pairs = [(data, model) for data, model in study.pairs() if study.orders_of(data, model, first)]
-    found = [about_intervals(study, measures), shown(study, measures)] if pairs else []
-    found += first_few([line for pair in pairs for line in about_change(study, *pair)])
+    """Return all sentences."""
+    found = about_differences(study, measures) if study.compared else []
     return found + first_few(about_warnings(study)) + about_drift(study)
 
 
@@ -56,53 +45,43 @@ def first_few(sentences: list[str]) -> list[str]:
     return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
 
 
-def about_intervals(study: Study, measures: Sequence[str]) -> str:
-    """Say what the intervals are."""
+def about_differences(study: Study, measures: Sequence[str]) -> list[str]:
+    """Say what the intervals are, which differences are surely not 0, and who hardly differs."""
     over = "samples and orders" if len(study.orders) > 1 else "samples, of one order only"
     number = study.comparisons(measures)
     many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
-    return (
+    what = (
         f"Differences are to {study.models[0]}, in points, paired by sample; 95 % intervals over"
         f" {over}, {many}."
     )
-
-
-def shown(study: Study, measures: Sequence[str]) -> str:
-    """Say which differences are surely not 0."""
-    sides: dict[tuple[str, str, str], list[str]] = {}
-    for (data, model, measure), line in study.intervals(measures).iterrows():
-        if Interval(*line).shown:
-            side = "above" if line["difference"] > 0 else "below"
-            sides.setdefault((model, side, data), []).append(title(measure))
-    if not sides:
-        return "No difference could be shown: every interval has 0 in it."
-    found = [
-        f"{model} {side} it in {' and '.join(names)} on {data}"
-        for (model, side, data), names in sides.items()
-    ]
-    left = len(found) - MOST_NAMED
-    named = "; ".join(found[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
-    return f"Shown: {named}. All other intervals have 0 in them."
-
-
-def about_change(study: Study, data: str, model: str) -> list[str]:
-    """Say it if a model hardly differs from the first in anything that it answered."""
-    change = study.change(data, model, study.models[0])
-    if not change.largest and not change.decisions:
-        return [
-            f"On {data}, {model} changed nothing at all: every score is the same to the last bit."
-        ]
-    if change.largest >= HARDLY:
-        return []
-    return [
-        f"On {data}, {model} changed no score by more than {change.largest:.1g}, and"
-        f" {counted(change.decisions, 'decision')} of {change.asked}."
-    ]
+    shown, hardly = [], []
+    for (data, model), line in study.differences(measures=measures).iterrows():
+        intervals = {title(name): Interval(*line[name]) for name in measures}
+        for side, sign in (("above", 1), ("below", -1)):
+            names = [k for k, one in intervals.items() if one.shown and sign * one.difference > 0]
+            if names:
+                shown.append(f"{model} {side} it in {' and '.join(names)} on {data}")
+        largest, share = line["scores"]
+        if largest == share == 0:
+            words = "nothing at all: every score is the same to the last bit"
+            hardly.append(f"On {data}, {model} changed {words}.")
+        elif largest < HARDLY:
+            decisions = f"{100 * share:.2g} % of the decisions" if share else "no decision"
+            hardly.append(
+                f"On {data}, {model} changed no score by more than {largest:.1g}, and {decisions}."
+            )
+    if not shown:
+        found = "No difference could be shown: every interval has 0 in it."
+    else:
+        left = len(shown) - MOST_NAMED
+        named = "; ".join(shown[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
+        found = f"Shown: {named}. All other intervals have 0 in them."
+    return [what, found, *first_few(hardly)]
 
 
 def about_warnings(study: Study) -> list[str]:
     """Say which runs warned of something, and of what."""
-    found = []
+    sentences = []
     for data in study.data:
         for model in study.models:
             orders = study.orders_of(data, model)
@@ -110,8 +89,8 @@ def about_warnings(study: Study) -> list[str]:
             warned = [one[0] for one in lines if one]
             if warned:
                 many = f"{len(warned)} of {len(orders)} runs"
-                found.append(f"{many} of {model} on {data} warned: {warned[0]}")
-    return found
+                sentences.append(f"{many} of {model} on {data} warned: {warned[0]}")
+    return sentences
 
 
 def about_drift(study: Study) -> list[str]:

@@ -40,6 +40,11 @@ def machine() -> dict[str, Any]:
     return {"kind": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count()}
 
 
+def made_by() -> dict[str, Any]:
+    """Return with what a run is made now."""
+    return {"method": method(), "versions": versions(), "machine": machine()}
+
+
 def method() -> str:
     """Return a text that changes with the code of the method."""
     return sources(METHOD)[:12]
@@ -55,14 +60,13 @@ def sources(rooms: tuple[str, ...]) -> str:
 
 
 def code_alone(source: bytes) -> str:
-    """Return a source without what does nothing."""
+    """Return a source without comments and docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and not isinstance(node, ast.If):
-            first = body[0] if body else None
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                del body[0]
+                del node.body[0]
     return ast.dump(tree)
 
 
@@ -88,9 +92,8 @@ def sha256(content: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Return a value as JSON can hold it; a model is its class, its code and its parameters."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    """Return a value as JSON can hold it."""
+    value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, list | tuple):
@@ -105,41 +108,32 @@ def describe(value: Any) -> Any:
     if isinstance(value, pd.DataFrame):
         rows = pd.util.hash_pandas_object(value, index=False).to_numpy()
         return ["frame", list(map(repr, value.columns)), list(map(str, value.dtypes)), sha256(rows)]
-    if inspect.isclass(value):
-        kind: Any = value
-        return [name_of(kind), code_of(kind)]
-    return describe_function(value) or describe_object(value)
+    if isinstance(value, type):
+        return [f"{value.__module__}.{value.__qualname__}", code_of(value)]
+    return describe_object(getattr(value, "py_func", value))  # of what numba compiles, the source
 
 
-def describe_function(value: Any) -> Any:
-    """Return a function by what it does and holds, None for anything else.
+def describe_object(value: Any) -> Any:
+    """Return a function by what it does and holds, a model by its parameters and what it learned.
 
-    Of what it calls nothing is read: there is not always a source.
+    Of what a function calls nothing is read: there is not always a source.
     """
-    value = getattr(value, "py_func", value)  # compiled by numba
     if inspect.iscode(value):
         return [value.co_code.hex(), describe([value.co_names, value.co_consts])]
     if inspect.isfunction(value):
-        held = [cell.cell_contents for cell in value.__closure__ or ()]
-        return describe([value.__code__, value.__defaults__, value.__kwdefaults__, held])
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return describe([value.__code__, value.__defaults__, value.__kwdefaults__, cells])
     if inspect.ismethod(value):
         return [value.__name__, describe(value.__self__)]
     if isinstance(value, partial):
         return describe(["partial", value.func, value.args, value.keywords])
-    return None
-
-
-def describe_object(value: Any) -> Any:
-    """Return an object by its class and parameters, or by everything that it holds."""
-    kind: Any = type(value)
-    known = [name_of(kind), code_of(kind)]
     if not hasattr(value, "get_params"):
-        return [*known, hash_of(value)]
+        return [describe(type(value)), hash_of(value)]
     given = value.get_params(deep=False)
-    values = set(map(str, given.values()))
-    named = [one for one in seams._registered.items() if one[0][1] in values]
-    fitted = {name: part for name, part in vars(value).items() if name not in given}
-    return [*known, describe(given), describe(named), hash_of(fitted) if fitted else ""]
+    words = set(map(str, given.values()))
+    named = [one for one in seams._registered.items() if one[0][1] in words]
+    learned = {name: part for name, part in vars(value).items() if name not in given}
+    return [describe([type(value), given, named]), hash_of(learned) if learned else ""]
 
 
 def hash_of(value: Any) -> str:
@@ -148,11 +142,6 @@ def hash_of(value: Any) -> str:
         return joblib.hash(value)
     except (PicklingError, TypeError, AttributeError):
         return ADDRESS.sub("", repr(value))
-
-
-def name_of(thing: type[Any]) -> str:
-    """Return the full name of a class."""
-    return f"{thing.__module__}.{thing.__qualname__}"
 
 
 @cache

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 from zipfile import BadZipFile
@@ -28,19 +28,15 @@ import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.pipelines import last_step, take_rows
-from efcml.studies import provenance
-from efcml.studies.provenance import digest
-from efcml.support.blas import one_blas_thread
-from efcml.support.folders import make_folder
-from efcml.support.guard import Guarded
+from efcml.studies.provenance import digest, made_by
+from efcml.support.files import make_folder
+from efcml.support.guard import Guarded, one_blas_thread
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, Ints, PathLike
 
     Note: TypeAlias = Callable[[Any, PrequentialResult], Facts]
 
-ASKING = ("budget", "unit", "criteria", "instability", "adaptation", "step", "window")
-EVENTS = ("event_rows", "event_kinds", "event_uids")
 MOST_WARNINGS = 5  # kept of one run
 
 
@@ -86,11 +82,7 @@ class Run:
 
 def describe_active(active: Any) -> Facts:
     """Return the options of an active learner."""
-    options = {name: getattr(active, name) for name in ASKING}
-    return options | {
-        "open_questions": active.open_questions,
-        "random_state": active.random_state,
-    }
+    return {name: getattr(active, name) for name in signature(type(active)).parameters}
 
 
 # -- what is kept ---------------------------------------------------------------------------
@@ -100,17 +92,12 @@ class RunCache:
     """Records of runs in a folder, a file for each, whole or not there.
 
     Equal runs give equal files, so two processes that work in one folder do some runs twice and
-    spoil nothing: no lock is needed.
-
-    Parameters
-    ----------
-    folder : path or None
-        None makes one that goes with this object.
+    spoil nothing: no lock is needed. Without a folder, records go with this object.
     """
 
     def __init__(self, folder: PathLike | None = None) -> None:
         if folder is None:
-            folder = tempfile.mkdtemp(prefix="efcml-runs-")
+            folder = mkdtemp(prefix="efcml-runs-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = Path(folder)
         make_folder(self.folder)
@@ -121,42 +108,31 @@ class RunCache:
         return self.folder / f"{run.key}.npz"
 
     def __contains__(self, run: Run) -> bool:
-        return self.facts(run) is not None
-
-    def facts(self, run: Run) -> Facts | None:
-        """Return what is kept of a run besides the result; None if it is not there or cut."""
+        """Tell whether a record can be used: a power failure may have cut it."""
         if run.key not in self._facts:
-            facts = read_facts(self.file(run))
-            if facts is None or facts.get("key") != run.key:
-                return None
+            try:  # opened here: numpy leaves a file open that is no archive
+                with self.file(run).open("rb") as file, np.load(file) as arrays:
+                    facts = json.loads(arrays["facts"].item())
+            except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
+                return False
+            if facts.get("key") != run.key:
+                return False
             self._facts[run.key] = facts
-        return self._facts[run.key]
+        return True
 
-    def facts_of(self, run: Run) -> Facts:
-        """Return the same, or say that it is not there."""
-        facts = self.facts(run)
-        if facts is None:
+    def facts(self, run: Run) -> Facts:
+        """Return what is kept of a run besides the result."""
+        if run not in self:
             raise ValueError(f"{run.label} is not run yet: call study.run().")
-        return facts
+        return self._facts[run.key]
 
     def result(self, run: Run) -> PrequentialResult:
         """Return what `prequential` gave."""
-        facts = self.facts_of(run)
+        plain = self.facts(run)["plain"]
         with np.load(self.file(run), allow_pickle=False) as file:
-            parts: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
-        columns = [parts.pop(name).tolist() for name in EVENTS]
-        return PrequentialResult(
-            **parts, **facts["plain"], events=tuple(zip(*columns, strict=True))
-        )
-
-
-def read_facts(file: Path) -> Facts | None:
-    """Return the facts of a record, None if the file cannot be used, as after a power failure."""
-    try:  # opened here: numpy leaves a file open that is no archive
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
-            return json.loads(arrays["facts"].item())
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
-        return None
+            arrays: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
+        events = tuple(map(tuple, plain["events"]))
+        return PrequentialResult(**arrays, **(plain | {"events": events}))
 
 
 def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
@@ -165,13 +141,8 @@ def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
     It is put in its place at the end, so a process that is killed leaves no half of it. Waiting for
     the disk would cost more than some of the runs; a file that a power failure cut is made again.
     """
-    values = {one.name: getattr(result, one.name) for one in fields(result)}
-    columns = list(zip(*values.pop("events"), strict=True)) or [(), (), ()]
-    for name, column, kind in zip(EVENTS, columns, ("i8", "U8", "i8"), strict=True):
-        values[name] = np.array(column, dtype=kind)
-    arrays: dict[str, Any] = {
-        name: value for name, value in values.items() if isinstance(value, np.ndarray)
-    }
+    values: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result)}
+    arrays: Facts = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
     arrays["facts"] = np.array(json.dumps(facts | {"plain": plain}))
     part = folder / f".{uuid4().hex}.part"
@@ -186,59 +157,51 @@ def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
 # -- doing runs -----------------------------------------------------------------------------
 
 
-def do_runs(runs: Sequence[Run]) -> Iterator[tuple[Facts, PrequentialResult]]:
-    """Yield facts and result of runs that share a fitted model, as they end."""
-    one = runs[0]
-    with one_blas_thread(), named(one.label), collected() as found:
-        begin = time.perf_counter()
-        model = fit(
-            one.model, take_rows(one.table.X, one.fit_rows), take_rows(one.table.Y, one.fit_rows)
-        )
-        seconds = time.perf_counter() - begin
-    for one in runs:
-        with one_blas_thread(), named(one.label), collected() as further:
-            fitted = model if one is runs[-1] else copy_fitted(model)
-            result = stream(fitted, one)
-            noted = None if one.note is None else take_note(one.note, fitted, result)
-        yield (
-            {
-                "key": one.key,
-                "label": one.label,
-                "noted": noted,
-                "seconds": result.seconds,
-                "fit_seconds": seconds,
-                "warnings": in_lines([*found, *further]),
-                "method": provenance.method(),
-                "versions": provenance.versions(),
-                "machine": provenance.machine(),
-            },
-            result,
-        )
-
-
-@contextmanager
-def named(label: str) -> Iterator[None]:
-    """Let errors of a run say which one it was, in one line."""
+def do_run(run: Run) -> tuple[Facts, PrequentialResult]:
+    """Return facts and result of a run; errors say in one line which run they are of."""
     try:
-        yield
+        # Warnings belong to the record and not on the screen of a worker.
+        with one_blas_thread(), warnings.catch_warnings(record=True, action="always") as warned:
+            model, seconds, before = fitted(run)
+            result = stream(model, run)
+            noted = None if run.note is None else take_note(run.note, model, result)
     except Exception as error:
         kind = ValueError if isinstance(error, ValueError) else RuntimeError  # of what was given
         words = " ".join(str(error).split())
-        raise kind(f"{label}: {type(error).__name__}: {words}") from error
+        raise kind(f"{run.label}: {type(error).__name__}: {words}") from error
+    lines = [f"{one.category.__name__}: {one.message}" for one in [*before, *warned]]
+    lines = list(dict.fromkeys(" ".join(line.split()) for line in lines))
+    facts: Facts = {"key": run.key, "label": run.label, "noted": noted, "seconds": result.seconds}
+    facts |= {"fit_seconds": seconds, "warnings": lines[:MOST_WARNINGS]}
+    return facts | made_by(), result
 
 
-@contextmanager
-def collected() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings, which belong to a record and not on the screen of a worker."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        yield found
+_last: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last
 
 
-def in_lines(found: list[warnings.WarningMessage]) -> list[str]:
-    """Return what warnings say, each once and in one line."""
-    lines = (f"{one.category.__name__}: {' '.join(str(one.message).split())}" for one in found)
-    return list(dict.fromkeys(lines))[:MOST_WARNINGS]
+def forget_fitted() -> None:
+    """Let go of the model that this process fitted last."""
+    _last.clear()
+
+
+def fitted(run: Run) -> tuple[Any, float, list[warnings.WarningMessage]]:
+    """Return a fitted model, the seconds it took and its warnings; several orders share a fit."""
+    known = _last.get(run.fit_key)
+    if known is None:
+        X, Y = (take_rows(one, run.fit_rows) for one in (run.table.X, run.table.Y))
+        begin = time.perf_counter()
+        with warnings.catch_warnings(record=True, action="always") as warned:
+            model = fit(run.model, X, Y)
+        known = model, time.perf_counter() - begin, warned
+        _last.clear()
+        _last[run.fit_key] = known
+    model, *others = known
+    if not hasattr(model, "begin_stream"):
+        return deepcopy(model), *others
+    twin = copy(model)  # our learners copy themselves ten times as fast as `deepcopy` does
+    for name, value in vars(model).items():
+        setattr(twin, name, value.copy() if isinstance(value, Guarded) else deepcopy(value))
+    return twin, *others
 
 
 def fit(model: Any, X: Any, Y: Floats) -> Any:
@@ -266,20 +229,6 @@ def own_shape(model: Any, Y: Floats) -> Floats:
     return Y[:, 0]
 
 
-def copy_fitted(model: Any) -> Any:
-    """Return an independent copy of a fitted model.
-
-    Our learners copy themselves ten times as fast as `deepcopy` copies them, and a stream of some
-    hundred rows takes hardly longer than that.
-    """
-    if not hasattr(model, "begin_stream"):
-        return deepcopy(model)
-    twin = copy(model)
-    for name, value in vars(model).items():
-        setattr(twin, name, value.copy() if isinstance(value, Guarded) else deepcopy(value))
-    return twin
-
-
 def stream(model: Any, run: Run) -> PrequentialResult:
     """Send a fitted model through the stream of a run."""
     active = run.active
@@ -288,28 +237,21 @@ def stream(model: Any, run: Run) -> PrequentialResult:
         if options["random_state"] is None:
             options["random_state"] = run.seed
         active = type(active)(**options)
-    return prequential(
-        model,
-        take_rows(run.table.X, run.stream_rows),
-        own_shape(model, take_rows(run.table.Y, run.stream_rows)),
-        active=active,
-        learn=run.learn,
-        delay=run.delay,
-        progress=False,
-    )
+    X, Y = (take_rows(one, run.stream_rows) for one in (run.table.X, run.table.Y))
+    options = {"learn": run.learn, "delay": run.delay, "progress": False}
+    return prequential(model, X, own_shape(model, Y), active, **options)
 
 
 def take_note(note: Note, model: Any, result: PrequentialResult) -> Facts:
     """Return what is noted of a run; refuse what would not come back from JSON as it was."""
-    found = note(model, result)
+    noted = note(model, result)
     try:
-        back = json.loads(json.dumps(found))
-        whole = isinstance(found, dict) and (back == found or repr(back) == repr(found))  # NaN
+        back = json.loads(json.dumps(noted))
+        if isinstance(noted, dict) and (back == noted or repr(back) == repr(noted)):  # with NaN
+            return noted
     except TypeError:
-        whole = False
-    if not whole:
-        raise TypeError(
-            f"note must return a dict of numbers and words, by words, also in lists and dicts; got"
-            f" {found!r:.60}."
-        )
-    return found
+        pass
+    raise TypeError(
+        "note must return a dict of numbers and words, by words, also in lists and dicts; got"
+        f" {noted!r:.60}."
+    )

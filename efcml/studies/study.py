@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from efcml import measures as all_measures
-from efcml.studies import USUAL, notes, pictures
+from efcml.evaluation.prequential_result import USUAL
+from efcml.measures import MEASURES, find
+from efcml.studies import notes
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
 from efcml.studies.runs import Run, RunCache
-from efcml.studies.study_data import MOST_ORDERS, read_data, shuffle_seed
-from efcml.studies.variants import read_variants, vary
+from efcml.studies.variants import MOST_ORDERS, read_data, read_variants, vary
+from efcml.studies.workers import RunsInterrupted, complete
 from efcml.support.checks import check_whole
 
 if TYPE_CHECKING:
@@ -31,12 +33,7 @@ if TYPE_CHECKING:
     Names: TypeAlias = str | Sequence[str]  # one or several
 
 
-class Change(NamedTuple):
-    """How far two models are apart in what they answered."""
-
-    largest: float  # of any score of any sample in any order
-    decisions: int  # that differ
-    asked: int  # decisions in all
+CHANGES = ("largest change", "decisions changed")  # of scores, besides measures
 
 
 class WholeFrame(pd.DataFrame):
@@ -103,12 +100,13 @@ class Study:
         note: Note | None = None,
     ) -> None:
         axes = {"active": active, "delay": delay, "start": start, "learn": learn}
-        axes = {name: value for name, value in axes.items() if value is not None}
-        self.variants = read_variants(models, axes)
+        given = {name: value for name, value in axes.items() if value is not None}
+        self.variants = read_variants(models, given)
         check_whole("seed", seed, least=0)
         if note is not None and not callable(note):
             raise TypeError(f"note must be a function of model and result; got {note!r:.60}.")
         self.sets, self.orders = read_data(data), read_orders(orders)
+        self.models, self.data = list(self.variants), list(self.sets)  # names
         self.seed, self.note = int(seed), note
         cells = product(self.sets, self.variants, self.orders)
         self.runs = {cell: self._run(*cell) for cell in cells if only is None or only(*cell)}
@@ -125,23 +123,13 @@ class Study:
             slice(n_initial),
             rows.order(order, self.seed, n_initial),
             active=variant.active,
-            seed=shuffle_seed(order, self.seed),
+            seed=MOST_ORDERS * self.seed + order,
             delay=variant.delay,
             learn=variant.learn,
             note=self.note,
         )
 
-    @staticmethod
-    def vary(model: Any, **axes: Iterable[Any]) -> dict[str, Any]:
-        """Return copies of a model with every combination of values, by names that say them.
-
-        Examples
-        --------
-        >>> from efcml import EFCMLClassifier, Study
-        >>> list(Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0]))[:2]
-        ['correlation=shift, beta=0', 'correlation=shift, beta=1']
-        """
-        return vary(model, axes)
+    vary = staticmethod(vary)
 
     # -- runs -------------------------------------------------------------------------------
 
@@ -161,11 +149,9 @@ class Study:
             Whether to show a bar; None shows it on a terminal and in a notebook. A function, such
             as ``print``, gets a line now and then.
         """
-        from efcml.studies.workers import RunsInterrupted, complete
-
         try:
             runs = list(self.runs.values())
-            complete(self.cache, runs, "study", jobs=jobs, dask=dask, progress=progress)
+            complete(self.cache, runs, "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
             raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
         return self
@@ -180,16 +166,6 @@ class Study:
         """How many of them are kept."""
         return sum(run in self.cache for run in self.runs.values())
 
-    @property
-    def models(self) -> list[str]:
-        """Names of the models; others are compared with the first."""
-        return list(self.variants)
-
-    @property
-    def data(self) -> list[str]:
-        """Names of the data sets."""
-        return list(self.sets)
-
     def result(
         self, model: Name = None, data: Name = None, order: int | None = None
     ) -> PrequentialResult:
@@ -198,7 +174,7 @@ class Study:
 
     def facts(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return how one run was made: seconds, warnings, versions, and what was noted."""
-        return self.cache.facts_of(self._find(model, data, order))
+        return self.cache.facts(self._find(model, data, order))
 
     def noted(self, model: Name = None, data: Name = None, order: int | None = None) -> Facts:
         """Return what ``note`` gave in one run; by default the first of everything."""
@@ -208,10 +184,7 @@ class Study:
 
     def _find(self, model: Name, data: Name, order: int | None) -> Run:
         """Return a run, the first of what is not given."""
-        order = self.orders[0] if order is None else order
-        if order not in self.orders:
-            known = ", ".join(map(str, self.orders))
-            raise ValueError(f"there is no order {order!r}: choose from {known}.")
+        order = choose(order, list(self.orders), "order")
         data, model = choose(data, self.data, "data set"), self._model(model)
         if (data, model, order) not in self.runs:
             raise ValueError(f"{model} on {data}, order {order} is left out of this study.")
@@ -222,10 +195,11 @@ class Study:
 
     def orders_of(self, data: str, *models: str) -> tuple[int, ...]:
         """Return the orders in which all these models have been run."""
-        runs = {order: [self.runs.get((data, m, order)) for m in models] for order in self.orders}
-        return tuple(
-            o for o in runs if all(run is not None and run in self.cache for run in runs[o])
-        )
+
+        def is_done(*cell: Any) -> bool:
+            return cell in self.runs and self.runs[cell] in self.cache
+
+        return tuple(o for o in self.orders if all(is_done(data, model, o) for model in models))
 
     def pairs(self, to: str | None = None) -> list[tuple[str, str]]:
         """Return data sets and models that are compared with one, the first if none is given."""
@@ -237,13 +211,12 @@ class Study:
             if any({(data, model, o), (data, to, o)} <= self.runs.keys() for o in self.orders)
         ]
 
-    # -- numbers ----------------------------------------------------------------------------
+    @property
+    def compared(self) -> list[tuple[str, str]]:
+        """Data sets and models that have been run in an order in which the first one has."""
+        return [pair for pair in self.pairs() if self.orders_of(*pair, self.models[0])]
 
-    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what was made of some orders, from what is known if there is nothing new."""
-        if key not in self._known:
-            self._known[key] = make()
-        return self._known[key]
+    # -- numbers ----------------------------------------------------------------------------
 
     def comparisons(self, measures: Names = USUAL) -> int:
         """Return how many differences a person sees who looks at all of them."""
@@ -255,44 +228,19 @@ class Study:
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
         of labels that was asked, and the number of orders.
         """
-        cells = [(pair, self.orders_of(*pair)) for pair in product(self.data, self.models)]
-        lines = {
-            pair: {name: self._mean(*pair, name, orders) for name in listed(measures)}
-            | self._counts(*pair, orders)
-            for pair, orders in cells
-            if orders
-        }
+        lines: dict[tuple[str, str], Facts] = {}
+        for cell in product(self.data, self.models):
+            orders = self.orders_of(*cell)
+            if orders:
+                lines[cell] = {}
+                for name in listed(measures):
+                    sums = self._once(self._tallies, *cell, name, orders).sum(axis=1)
+                    lines[cell][name] = float(find(name).value_of(sums).mean())
+                lines[cell] |= self._once(self._counts, *cell, orders)
         if not lines:
             raise ValueError("nothing has been run yet: call study.run() first.")
         index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
         return WholeFrame(list(lines.values()), index)
-
-    def _mean(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> float:
-        sums = self._tallies(data, model, measure, orders).sum(axis=1)
-        return float(all_measures.find(measure).value_of(sums).mean())
-
-    def _counts(self, data: str, model: str, orders: tuple[int, ...]) -> dict[str, Any]:
-        def count() -> dict[str, Any]:
-            results = [self.result(model, data, order) for order in orders]
-            return {
-                "rules": float(np.mean([one.rules[-1] for one in results])),
-                "ms_per_sample": 1e3 * float(np.mean([one.seconds_per_sample for one in results])),
-                "asked": float(np.mean([one.queried.mean() for one in results])),
-                "orders": len(orders),
-            }
-
-        return self._once(("counts", data, model, orders), count)
-
-    def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
-        """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
-
-        def count() -> Floats:
-            runs = [self.runs[data, model, order] for order in orders]
-            return np.stack(
-                [by_sample(run, self.cache.result(run).tallies(measure)) for run in runs]
-            )
-
-        return self._once(("tallies", data, model, measure, orders), count)
 
     def differences(
         self,
@@ -317,82 +265,72 @@ class Study:
             Among how many these are looked at; all of the study if not given.
         """
         to, measures = self._model(to), listed(measures)
-        found = self.intervals(measures, model=model, to=to, comparisons=comparisons)
-        wide = found.unstack("measure").swaplevel(axis=1)
-        wide = wide[list(product(measures, Interval._fields))]
-        wide = wide.loc[list(dict.fromkeys(line[:2] for line in found.index))]
-        changes = [self.change(data, name, to) for data, name in wide.index]
-        wide["scores", "largest change"] = [one.largest for one in changes]
-        wide["scores", "decisions changed"] = [one.decisions / max(one.asked, 1) for one in changes]
-        wide.columns.names = [None, None]
-        whole = WholeFrame(wide if model is None else wide.droplevel("model"))
-        whole.attrs = found.attrs
-        return whole
-
-    def intervals(
-        self,
-        measures: Names = USUAL,
-        *,
-        model: str | None = None,
-        to: str | None = None,
-        comparisons: int | None = None,
-    ) -> pd.DataFrame:
-        """Return differences as a long table: a line for each data set, model and measure."""
-        to, measures = self._model(to), listed(measures)
-        count = self.comparisons(measures) if comparisons is None else comparisons
-        check_whole("comparisons", count, least=1)
-        pairs = self.pairs(to)
-        if model is not None:
-            pairs = [pair for pair in pairs if pair[1] == self._model(model)]
-            pairs = pairs or [(data, to) for data in self.data if model == to]
+        number = self.comparisons(measures) if comparisons is None else comparisons
+        check_whole("comparisons", number, least=1)
+        wanted = self.models if model is None else [self._model(model)]
+        pairs = [pair for pair in self.pairs(to) if pair[1] in wanted]
         if not pairs:
             raise ValueError("a single model has no differences: give at least two.")
-        lines = {
-            (*pair, measure): self._interval(*pair, to, measure, count)
-            for pair in pairs
-            if self.orders_of(*pair, to)
-            for measure in measures
-        }
+        lines: dict[tuple[str, str], list[float]] = {}
+        for pair in pairs:
+            orders = self.orders_of(*pair, to)
+            if orders:
+                lines[pair] = []
+                for measure in measures:
+                    lines[pair] += self._once(self._interval, *pair, to, measure, orders, number)
+                lines[pair] += self._once(self._change, *pair, to, orders)
         if not lines:
             data, name = pairs[0]
             raise ValueError(f"{name!r} and {to!r} are not run yet on {data}: call study.run().")
-        found = pd.DataFrame(
-            list(lines.values()),
-            pd.MultiIndex.from_tuples(lines, names=["data", "model", "measure"]),
-        )
-        found.attrs = {"to": to, "comparisons": count, "level": LEVEL}
+        columns = [*product(measures, Interval._fields), *product(["scores"], CHANGES)]
+        index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
+        index = index if model is None else index.droplevel("model")
+        found = WholeFrame(list(lines.values()), index, pd.MultiIndex.from_tuples(columns))
+        found.attrs = {"to": to, "comparisons": number, "level": LEVEL}
         return found
 
-    def _interval(self, data: str, model: str, to: str, measure: str, comparisons: int) -> Interval:
-        orders = self.orders_of(data, model, to)
-        value_of, block = all_measures.find(measure).value_of, self.sets[data].block
+    def _once(self, make: Callable[..., Any], *given: Any) -> Any:
+        """Return what was made of some orders, from what is known if there is nothing new."""
+        key = make.__name__, *given
+        if key not in self._known:
+            self._known[key] = make(*given)
+        return self._known[key]
 
-        def draw() -> Interval:
-            tables = [self._tallies(data, name, measure, orders) for name in (to, model)]
-            first, second = common_samples(tables)
-            return paired_difference(first, second, value_of, block, comparisons)
+    def _tallies(self, data: str, model: str, measure: str, orders: tuple[int, ...]) -> Floats:
+        """Return the tallies of a measure, (orders, samples, 2, L), in the order of the file."""
+        runs = [self.runs[data, model, order] for order in orders]
+        found = [in_file_order(run, self.cache.result(run).tallies(measure)) for run in runs]
+        return np.stack(found)
 
-        return self._once(("interval", data, model, to, measure, comparisons, orders), draw)
+    def _counts(self, data: str, model: str, orders: tuple[int, ...]) -> Facts:
+        results = [self.result(model, data, order) for order in orders]
+        return {
+            "rules": float(np.mean([one.rules[-1] for one in results])),
+            "ms_per_sample": 1e3 * float(np.mean([one.seconds_per_sample for one in results])),
+            "asked": float(np.mean([one.queried.mean() for one in results])),
+            "orders": len(orders),
+        }
 
-    def change(self, data: str, model: str, to: str) -> Change:
-        """Return how far the answers of two models are apart, over all orders."""
-        orders = self.orders_of(data, model, to)
+    def _interval(
+        self, data: str, model: str, to: str, measure: str, orders: tuple[int, ...], number: int
+    ) -> Interval:
+        tables = [self._once(self._tallies, data, one, measure, orders) for one in (to, model)]
+        n = min(table.shape[1] for table in tables)  # the last samples, which both have
+        first, second = (table[:, table.shape[1] - n :] for table in tables)
+        return paired_difference(
+            first, second, find(measure).value_of, self.sets[data].block, number
+        )
 
-        def compare() -> Change:
-            gaps = []
-            for order in orders:
-                first, second = common_samples([answers(data, name, order) for name in (to, model)])
-                gap = np.abs(first - second)[0]  # samples, scores and decisions, labels
-                gaps.append((gap[:, 0].max(initial=0.0), gap[:, 1].sum(), gap[:, 1].size))
-            largest, decisions, asked = map(np.array, zip(*gaps, strict=True))
-            return Change(float(largest.max()), int(decisions.sum()), int(asked.sum()))
-
-        def answers(*cell: Any) -> Floats:
-            found = self.cache.result(self.runs[cell])
-            both = np.stack([found.scores, found.decisions], axis=1)
-            return by_sample(self.runs[cell], both)[None]
-
-        return self._once(("change", data, model, to, orders), compare)
+    def _change(self, data: str, model: str, to: str, orders: tuple[int, ...]) -> list[float]:
+        gaps = []
+        for order in orders:
+            runs = [self.runs[data, name, order] for name in (to, model)]
+            tables = [in_file_order(run, answers(self.cache.result(run))) for run in runs]
+            n = min(map(len, tables))  # the last samples, which both have
+            gap = np.abs(tables[0][-n:] - tables[1][-n:])
+            gaps.append((gap[:, 0].max(initial=0.0), gap[:, 1].mean()))
+        largest, shares = zip(*gaps, strict=True)
+        return [float(max(largest)), float(np.mean(shares))]
 
     # -- pictures ---------------------------------------------------------------------------
 
@@ -420,11 +358,20 @@ class Study:
         ax : Axes, optional
             For one data set.
         """
-        wanted = self.models if models is None else listed(models)
-        names = [self._model(name) for name in wanted]
-        every = data is None and ax is None
-        sets = self.data if every else [choose(data, self.data, "data set")]
-        return pictures.draw_study(self, measure, sets, names, window=window, ax=ax)
+        from efcml.plots.style import own_axes
+        from efcml.studies import page
+
+        choose(measure, ["rules", *MEASURES], "measure")
+        names = [self._model(name) for name in (self.models if models is None else listed(models))]
+        if data is not None or ax is not None or len(self.data) == 1:
+            one = choose(data, self.data, "data set")
+            return page.draw_set(self, measure, one, names, window, ax or own_axes())
+        figure = own_axes().figure  # which a notebook shows
+        figure.clear()
+        axes = page.panels(self.data, figure, 2)
+        for one, ax in zip(self.data, axes, strict=True):
+            page.draw_set(self, measure, one, names, window, ax)
+        return axes
 
     def plot_differences(
         self,
@@ -435,8 +382,10 @@ class Study:
         ax: Axes | None = None,
     ) -> Axes:
         """Draw all differences to one model with their intervals; return the Axes."""
-        found = self.intervals(measure, to=to, comparisons=comparisons)
-        return pictures.draw_study_differences(found, measure, ax=ax)
+        from efcml.studies import page
+
+        found = self.differences(to=to, measures=measure, comparisons=comparisons)
+        return page.draw_intervals(found, measure, ax)
 
     # -- words ------------------------------------------------------------------------------
 
@@ -446,25 +395,27 @@ class Study:
 
     def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
-        from efcml.studies.page import write_study
+        from efcml.studies import page
 
-        return write_study(self, folder, listed(measures))
+        return page.write_study(self, folder, listed(measures))
 
     @property
     def title(self) -> str:
         """What the study is and how far it has come, in one line."""
-        return notes.head_line(self)
+        sizes = {"model": self.models, "data set": self.data, "order": self.orders}
+        counts = ", ".join(notes.counted(len(things), noun) for noun, things in sizes.items())
+        return f"Study of {counts}: {self.done} of {self.total} runs done"
 
     def readable(self, measures: Names = USUAL) -> pd.DataFrame:
         """Return the table as words, with the differences to the first model beside it."""
         measures, frame = listed(measures), self.table(measures)
         formats = dict.fromkeys(measures, "{:.4f}") | {"rules": "{:.1f}", "ms_per_sample": "{:.2g}"}
         shown = pd.DataFrame({notes.title(n): frame[n].map(formats[n].format) for n in formats})
-        if any(self.orders_of(*pair, self.models[0]) for pair in self.pairs()):
-            found = self.intervals(measures)
-            cells = found.apply(lambda line: Interval(*line).in_points(), axis=1).unstack("measure")
+        if self.compared:
+            found = self.differences(measures=measures)
             for name in measures:
-                shown[f"{notes.title(name)} minus {self.models[0]}"] = cells[name]
+                cells = found[name].apply(lambda line: Interval(*line).in_points(), axis=1)
+                shown[f"{notes.title(name)} minus {self.models[0]}"] = cells
         return shown.fillna("-")
 
     def to_text(self, measures: Names = USUAL) -> str:
@@ -478,20 +429,20 @@ class Study:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from efcml.studies.page import as_html
+        if not self.done:
+            return f"<p>{escape(self.to_text())}</p>"
+        table = self.readable().to_html(border=0, index_names=False)
+        return f"<p>{escape(self.title)}</p>{table}<p>{'<br>'.join(map(escape, self.notes()))}</p>"
 
-        return as_html(self)
 
-
-def by_sample(run: Run, values: Floats) -> Floats:
+def in_file_order(run: Run, values: Any) -> Any:
     """Return values that came in the order of a run, in the order of the file."""
     return values[np.argsort(run.stream_rows)]
 
 
-def common_samples(tables: list[Floats]) -> list[Floats]:
-    """Cut tables of shape (orders, samples, ...) to the last samples, which all have."""
-    n = min(table.shape[1] for table in tables)
-    return [table[:, table.shape[1] - n :] for table in tables]
+def answers(result: PrequentialResult) -> Floats:
+    """Return scores and decisions of a run, of shape (n, 2, K)."""
+    return np.stack([result.scores, result.decisions], axis=1)
 
 
 def listed(names: Names) -> tuple[str, ...]:
@@ -501,23 +452,21 @@ def listed(names: Names) -> tuple[str, ...]:
 
 def read_orders(orders: Any) -> tuple[int, ...]:
     """Return the orders of a study: so many, or those of a list."""
-    if isinstance(orders, Iterable) and not isinstance(orders, str):
-        found = list(orders)
-        if not found:
-            raise ValueError("orders is empty: give at least one; 0 is that of the file.")
-        for order in found:
-            check_whole("an order", order, least=0, most=MOST_ORDERS - 1)
-        if len(set(found)) < len(found):
-            raise ValueError(f"orders has the same one twice: {found}.")
-        return tuple(int(order) for order in found)
-    check_whole("orders", orders, least=1, most=MOST_ORDERS)
-    return tuple(range(int(orders)))
+    if not isinstance(orders, Iterable) or isinstance(orders, str):
+        check_whole("orders", orders, least=1, most=MOST_ORDERS)
+        return tuple(range(int(orders)))
+    numbers = list(orders)
+    if not numbers:
+        raise ValueError("orders is empty: give at least one; 0 is that of the file.")
+    for order in numbers:
+        check_whole("an order", order, least=0, most=MOST_ORDERS - 1)
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"orders has the same one twice: {numbers}.")
+    return tuple(map(int, numbers))
 
 
-def choose(name: str | None, known: list[str], what: str) -> str:
+def choose(name: Any, known: list[Any], what: str) -> Any:
     """Return a name that is known, the first if none is given."""
-    if name is None:
-        return known[0]
-    if name not in known:
-        raise ValueError(f"there is no {what} {name!r}: choose from {', '.join(known)}.")
-    return name
+    if name is not None and name not in known:
+        raise ValueError(f"there is no {what} {name!r}: choose from {', '.join(map(str, known))}.")
+    return known[0] if name is None else name

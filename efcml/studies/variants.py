@@ -1,29 +1,32 @@
-"""What is compared: models by name, and how each one gets its labels."""
+"""What is compared, and on what: models with how each gets its labels, data sets with orders."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efcml import datasets
+from efcml.datasets import CATALOG, Dataset
 from efcml.evaluation.pipelines import last_step
-from efcml.studies.provenance import ADDRESS
-from efcml.studies.runs import ASKING, describe_active
+from efcml.evaluation.stream_pass import check_options
+from efcml.studies.runs import Table, describe_active
 from efcml.support.checks import check_whole
+from efcml.support.masks import is_sparse
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Facts
+    from efcml.support.aliases import Facts, Ints
 
-LEARNS = ("begin_stream", "partial_fit", "learn_one")
-ANSWERS = (*LEARNS, "predict", "predict_one")
+MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
+BLOCK = 50  # rows that are drawn together where neighbours belong together
+IN_TIME = ("mediamill",)  # published sets whose neighbouring rows belong together
 
 
 @dataclass(frozen=True)
@@ -61,50 +64,20 @@ class Variant:
 
     def check(self, name: str) -> None:
         """Refuse what cannot be run, before anything is."""
-        kind, last, start = type(self.model).__name__, last_step(self.model), self.start
-        if isinstance(self.model, type):
-            raise TypeError(f"{name!r} is the class {self.model.__name__}: give a model of it.")
-        if not any(hasattr(last, method) for method in (LEARNS if self.learn else ANSWERS)):
-            raise TypeError(
-                f"{name!r} is no model that learns from a stream but of type {kind}: give one with"
-                " partial_fit or learn_one."
-            )
-        check_whole(f"delay of {name!r}", self.delay, least=0)
-        whole = isinstance(start, Integral) and not isinstance(start, bool) and start >= 1
-        if start is not None and not whole and not is_share(start):
-            raise ValueError(
-                f"start of {name!r} must be a number of rows, or a share between 0 and 1; got"
-                f" {start!r}."
-            )
-        if self.active is None:
-            return
-        if not all(hasattr(self.active, option) for option in ASKING):
-            asks = type(self.active).__name__
-            raise TypeError(f"active of {name!r} must be an ActiveLearner; got {asks}.")
-        if self.delay or not self.learn:
-            raise ValueError(f"{name!r} asks for labels: leave delay and learn as they are.")
-        if not hasattr(last, "begin_stream"):
-            raise TypeError(f"{name!r} asks for labels: that needs an EFCMLClassifier, not {kind}.")
+        try:
+            check_options(last_step(self.model), self.active, self.learn, self.delay)
+            start = self.start
+            if start is not None and not is_share(start):
+                check_whole("start, if it is no share between 0 and 1,", start, least=1)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name!r}: {error}") from None
 
     def settings(self) -> Facts:
-        """Return everything that is set as JSON can hold it; of what it cannot hold, the text."""
+        """Return everything that is set, by name."""
         given = self.model.get_params() if hasattr(self.model, "get_params") else {}
-        found = {"class": type(self.model).__name__} | given | vars(self)
-        if self.active is not None:
-            found["active"] = describe_active(self.active)
-        return {name: readable(found[name]) for name in found if name != "model"}
-
-
-def readable(value: Any) -> Any:
-    """Return a value as JSON can hold it; of what it cannot hold, the text."""
-    if isinstance(value, dict):
-        return {str(name): readable(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [readable(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    plain = value is None or isinstance(value, str | int | bool)
-    plain = plain or (isinstance(value, float) and isfinite(value))
-    return value if plain else ADDRESS.sub("", repr(value))
+        asks = None if self.active is None else describe_active(self.active)
+        own = {"active": asks, "delay": self.delay, "start": self.start, "learn": self.learn}
+        return {"class": type(self.model).__name__} | given | own
 
 
 def is_share(value: Any) -> bool:
@@ -117,42 +90,37 @@ def read_variants(models: Any, axes: Mapping[str, Any]) -> dict[str, Variant]:
 
     ``axes`` are some of the options of `Variant` besides the model, each a value or a list.
     """
-    axes = {key: values if isinstance(values, list) else [values] for key, values in axes.items()}
-    for key, values in axes.items():
-        if not values:
-            raise ValueError(f"{key} is an empty list: give at least one value.")
-    found: list[tuple[str, Variant]] = []
-    for name, model in name_models(models):
-        variant = model if isinstance(model, Variant) else Variant(model)
-        for values in product(*axes.values()):
-            given = dict(zip(axes, values, strict=True))
-            words = [in_words(key, given[key]) for key in axes if len(axes[key]) > 1]
-            found.append((", ".join([name, *words]), replace(variant, **given)))
-    refuse_twice([name for name, _ in found], "variants", "give each one a name of its own")
-    for name, variant in found:
-        variant.check(name)
-    return dict(found)
-
-
-def name_models(models: Any) -> list[tuple[str, Any]]:
-    """Return names and models, as they were given."""
     several = isinstance(models, Iterable) and not isinstance(models, str)
     pairs = list(models.items() if isinstance(models, Mapping) else models if several else [models])
     if not pairs:
         raise ValueError("there are no models: give at least one, with its name.")
     if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         raise TypeError('give models with their names, as in {"default": EFCMLClassifier()}.')
-    for name, _ in pairs:
+    axes = {key: values if isinstance(values, list) else [values] for key, values in axes.items()}
+    for key in axes:
+        if not axes[key]:
+            raise ValueError(f"{key} is an empty list: give at least one value.")
+    lines: list[tuple[str, Variant]] = []
+    for name, model in pairs:
         if not isinstance(name, str) or not name.strip():
             raise TypeError(f"names of models must be words; got {name!r}.")
-    return [(" ".join(name.split()), model) for name, model in pairs]
+        variant = model if isinstance(model, Variant) else Variant(model)
+        for values in product(*axes.values()):
+            given = dict(zip(axes, values, strict=True))
+            words = [in_words(key, given[key]) for key in axes if len(axes[key]) > 1]
+            lines.append((", ".join([" ".join(name.split()), *words]), replace(variant, **given)))
+    variants = by_name(lines, "variants", "give each one a name of its own")
+    for name, variant in variants.items():
+        variant.check(name)
+    return variants
 
 
-def refuse_twice(names: list[str], what: str, help: str) -> None:
-    """Refuse names that stand for two things."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"two {what} are named {twice[0]!r}: {help}.")
+def by_name(pairs: list[tuple[str, Any]], what: str, help: str) -> dict[str, Any]:
+    """Return a dict of pairs; refuse names that stand for two things."""
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"two {what} are named {name!r}: {help}.")
+    return dict(pairs)
 
 
 def in_words(axis: str, value: Any) -> str:
@@ -178,8 +146,15 @@ def in_words(axis: str, value: Any) -> str:
     return f"{100 * value.budget:g} % of {value.unit}{criteria}"
 
 
-def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
-    """Return copies of a model with every combination of values, by names that say them."""
+def vary(model: Any, /, **axes: Iterable[Any]) -> dict[str, Any]:
+    """Return copies of a model with every combination of values, by names that say them.
+
+    Examples
+    --------
+    >>> from efcml import EFCMLClassifier, Study
+    >>> list(Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0]))[:2]
+    ['correlation=shift, beta=0', 'correlation=shift, beta=1']
+    """
     if not hasattr(model, "set_params") or isinstance(model, type):
         raise TypeError(f"Study.vary needs a model with set_params; got {model!r}.")
     known = list(model.get_params())
@@ -190,27 +165,121 @@ def vary(model: Any, axes: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
             raise ValueError(f"{type(model).__name__} has no parameter {name!r}: {hint}")
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(f"{name} is {values!r}: give a list of values to compare.")
-    found = []
+    lines = []
     for values in product(*axes.values()):
         given = dict(zip(axes, values, strict=True))
         name = ", ".join(f"{key}={short(value)}" for key, value in given.items())
-        found.append((name or type(model).__name__, deepcopy(model).set_params(**given)))
-    refuse_twice([name for name, _ in found], "variants", "give every value once")
-    if not found:
+        lines.append((name or type(model).__name__, deepcopy(model).set_params(**given)))
+    if not lines:
         raise ValueError("one of the lists is empty: give at least one value of each parameter.")
-    return dict(found)
+    return by_name(lines, "variants", "give every value once")
 
 
 def short(value: Any) -> str:
-    """Return a value for a name, short unless that would hide what it is.
+    """Return a value for a name: a function by its own, numbers without zeros at the end."""
+    brief = f"{value:g}" if isinstance(value, float) else getattr(value, "__name__", str(value))
+    return repr(value) if isinstance(value, float) and float(brief) != value else brief
 
-    Examples
-    --------
-    >>> short(10.0), short(0.1000001), short("none")
-    ('10', '0.1000001', 'none')
+
+# -- data -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class StudyData:
+    """A data set of a study.
+
+    Order 0 is that of the file. Others shuffle the stream, never the initial part. A built-in
+    stream that was given by name is made anew instead, with another seed: a shuffle would destroy
+    its drift.
     """
-    if callable(value):
-        return str(getattr(value, "__name__", value))
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+    name: str
+    dataset: Dataset
+    redrawn: bool = False
+    frame: Any = None  # features as they were given, of any kind; the first step of a pipeline
+    _draws: dict[int, Table] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """Length of the blocks of samples that intervals are drawn from."""
+        return BLOCK if self.redrawn or self.dataset.marks or self.name in IN_TIME else 1
+
+    def table(self, order: int, seed: int) -> Table:
+        """Return features and labels for one order, in the order of the file.
+
+        They are always the same, unless the stream is made anew.
+        """
+        number = MOST_ORDERS * seed + order if self.redrawn else 0
+        if number not in self._draws:
+            ds = datasets.load(self.name, seed=number) if number else self.dataset
+            self._draws[number] = Table(ds.X if self.frame is None else self.frame, ds.Y)
+        return self._draws[number]
+
+    def n_initial(self, start: float | None) -> int:
+        """Return how many rows are fitted; one sentence if nothing is left to fit or to stream."""
+        n, count = len(self.dataset), self.dataset.n_initial
+        if start is not None:
+            count = int(start * n) if is_share(start) else int(start)
+        if not 0 < count < n:
+            raise ValueError(
+                f"{self.name} has {n} rows, of which {count} are the initial part: leave some for"
+                " both, the initial part and the stream."
+            )
+        return count
+
+    def order(self, order: int, seed: int, n_initial: int) -> Ints:
+        """Return the rows of the stream in the order in which they arrive."""
+        rows = np.arange(n_initial, len(self.dataset))
+        if order == 0 or self.redrawn:
+            return rows
+        return np.random.default_rng(MOST_ORDERS * seed + order).permutation(rows)
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that stands for rows and labels in the order of the file."""
+        return self.table(0, 0).key[:12]
+
+
+def read_data(data: Any) -> dict[str, StudyData]:
+    """Return data sets by name: of a name, a Dataset, (X, Y), or several in a list or mapping."""
+    if isinstance(data, Mapping):
+        sets = [read_one(one, name) for name, one in data.items()]
+    elif isinstance(data, list) or (isinstance(data, tuple) and not is_pair(data)):
+        sets = [read_one(one) for one in data]
+    else:
+        sets = [read_one(data)]
+    if not sets:
+        raise ValueError("there is no data: give at least one data set.")
+    help = 'name them, as in {"first": (X, Y), "second": (X2, Y2)}'
+    return by_name([(one.name, one) for one in sets], "data sets", help)
+
+
+def read_one(one: Any, name: str | None = None) -> StudyData:
+    """Return one data set; ``name`` replaces its own."""
+    if isinstance(one, str):
+        ds = datasets.load(one)
+        redrawn = name in (None, ds.name) and ds.name not in CATALOG
+        return StudyData(name or ds.name, ds, redrawn)
+    if isinstance(one, Dataset):
+        return StudyData(str(name or one.name), one)
+    if hasattr(one, "shape"):
+        raise TypeError(
+            "a table alone does not say which columns are labels: give (X, Y), or"
+            " datasets.from_frame(table, labels)."
+        )
+    if not is_pair(one):
+        raise TypeError(f"{one!r:.60} is no data set: give names, datasets, or pairs (X, Y).")
+    X, Y = one  # data frames and sparse rows stay what they are
+    X, name = X.tocsr() if is_sparse(X) else X, str(name or "data")
+    frame = X if hasattr(X, "iloc") or is_sparse(X) else None
+    if is_sparse(X) or (
+        hasattr(X, "iloc") and X.select_dtypes(exclude=["number", "bool"]).shape[1]
+    ):
+        X = np.arange(X.shape[0], dtype=float)[:, None]  # numbers of rows: nobody learns them
+    return StudyData(name, datasets.from_arrays(X, Y, name=name), frame=frame)
+
+
+def is_pair(one: Any) -> bool:
+    """Tell whether something is a pair of features and labels: tables, or lists of rows."""
+    pair = isinstance(one, tuple) and len(one) == 2
+    return pair and all(hasattr(part, "shape") or isinstance(part, list) for part in one)

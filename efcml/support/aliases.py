@@ -1,7 +1,5 @@
 """Names of types that signatures use. Import them under ``TYPE_CHECKING``: nothing runs by them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,10 +17,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 TableLike: TypeAlias = "ArrayLike | DataFrame"  # rows as people bring them
 Names: TypeAlias = Sequence[str] | None
-
-Pairs: TypeAlias = Sequence[tuple[float, float]]  # values of (alpha, beta)
 Events: TypeAlias = list[tuple[int, str, int]]  # (row, "birth" | "merge" | "split" | "drop", uid)
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 # A state is facts that JSON can hold, and arrays by name; see `states`.
@@ -30,4 +25,3 @@ Facts: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, Array]
 State: TypeAlias = tuple[Facts, Arrays]
 Shapes: TypeAlias = dict[str, tuple[str, tuple[int, ...]]]  # type and shape of arrays by name
-Sizes: TypeAlias = dict[str, int]  # lengths of dimensions by their names

@@ -1,13 +1,17 @@
-"""Parameters that are declared once: a line of a class gives default, check, meaning and signature.
+"""Parameters that are declared once: a line of a class gives default, check and signature.
 
-A class with such lines, or one that inherits them, is decorated with `with_parameters`.
+The string below the line says what the parameter does. A class with such lines, or one that
+inherits them, is decorated with `with_parameters`.
 """
 
+import ast
 import inspect
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import partial
-from textwrap import indent, wrap
+from itertools import pairwise
+from textwrap import dedent, indent, wrap
 from typing import Any, TypeVar, dataclass_transform
 
 from efcml.seams import is_known
@@ -35,59 +39,57 @@ class Facts:
 
     default: Any
     kind: str
-    meaning: str
+    meaning: str = ""
     check: Callable | None = None  # of plain values
     paper: Any = UNSET
     seam: str = ""  # kind of the function that may stand for it (efcml/seams.py)
 
 
-def _declare(
-    default: Any, kind: str, meaning: str, check: Any = None, paper: Any = UNSET, seam: str = ""
-) -> Any:
+def _declare(kind: str, meaning: str, default: Any, check: Any, paper: Any, seam: str) -> Any:
     kind = f"{kind}, or function" if seam else kind
-    facts = Facts(default, kind, meaning, check, paper, seam)
-    return field(default=default, metadata={"facts": facts})
+    return field(
+        default=default, metadata={"facts": Facts(default, kind, meaning, check, paper, seam)}
+    )
 
 
 def number(
-    meaning: str,
+    meaning: str = "",
     *,
     default: Any,
     paper: Any = UNSET,
     words: tuple[str, ...] = (),
-    infinite: bool = False,
     seam: str = "",
     **limits: float,
 ) -> Any:
     """Declare a number; the limits are those of `check_number`."""
     kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
-    check = partial(check_number, words=words, infinite=infinite, **limits)
-    return _declare(default, kind, meaning, check, paper, seam)
+    check = partial(check_number, words=words, **limits)
+    return _declare(kind, meaning, default, check, paper, seam)
 
 
-def whole(meaning: str, *, default: int, paper: Any = UNSET, **limits: int) -> Any:
+def whole(meaning: str = "", *, default: int, paper: Any = UNSET, **limits: int) -> Any:
     """Declare a whole number."""
     check = partial(check_whole, **limits)
-    return _declare(default, f"int {whole_range(**limits)}", meaning, check, paper)
+    return _declare(f"int {whole_range(**limits)}", meaning, default, check, paper, "")
 
 
-def flag(meaning: str, *, default: bool, paper: Any = UNSET, seam: str = "") -> Any:
+def flag(meaning: str = "", *, default: bool, paper: Any = UNSET, seam: str = "") -> Any:
     """Declare a switch."""
-    return _declare(default, "bool", meaning, check_flag, paper, seam)
+    return _declare("bool", meaning, default, check_flag, paper, seam)
 
 
 def choice(
-    meaning: str, *, default: str, allowed: Iterable[str], paper: Any = UNSET, seam: str = ""
+    meaning: str = "", *, default: str, allowed: Iterable[str], paper: Any = UNSET, seam: str = ""
 ) -> Any:
     """Declare one of some words."""
     kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
     check = partial(check_choice, allowed=tuple(allowed))
-    return _declare(default, kind, meaning, check, paper, seam)
+    return _declare(kind, meaning, default, check, paper, seam)
 
 
-def other(kind: str, meaning: str, *, default: Any) -> Any:
+def other(kind: str, meaning: str = "", *, default: Any) -> Any:
     """Declare a value that its user checks."""
-    return _declare(default, kind, meaning)
+    return _declare(kind, meaning, default, None, UNSET, "")
 
 
 @dataclass_transform(
@@ -102,25 +104,38 @@ def with_parameters(cls: type[T]) -> type[T]:
     in the docstring becomes their entries. ``__post_init__`` is called last, if there is one. A
     subclass that gives a parameter a new value changes its default.
     """
-    inherited = getattr(cls, "__dataclass_fields__", {})
-    for name in inherited.keys() & inspect.get_annotations(cls).keys():
+    inherited, meanings = getattr(cls, "__dataclass_fields__", {}), None
+    for name in inspect.get_annotations(cls):
         default = vars(cls)[name]
         if not isinstance(default, Field):
             setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
+        elif not default.metadata["facts"].meaning:
+            meanings = meanings or meanings_of(cls)
+            facts = replace(default.metadata["facts"], meaning=meanings[name])
+            default.metadata = {"facts": facts}  # type: ignore[assignment]
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     return with_words(parameters=entries(cls))(cls)
+
+
+def meanings_of(cls: type) -> dict[str, str]:
+    """Return the strings that stand below the lines of a class, by the names of the lines."""
+    tree: Any = ast.parse(dedent(inspect.getsource(cls))).body[0]
+    return {
+        ast.unparse(line.target): " ".join(ast.literal_eval(text.value).split())
+        for line, text in pairwise(tree.body)
+        if type(line) is ast.AnnAssign and type(text) is ast.Expr
+    }
 
 
 def with_words(**words: str) -> Callable[[type[T]], type[T]]:
     """Put words in place of ``{their name}`` in the docstring of a class, each on a line alone."""
 
     def fill(cls: type[T]) -> type[T]:
-        lines = inspect.cleandoc(cls.__doc__ or "").splitlines()  # none in optimised programs
-        for i, line in enumerate(lines):
-            name = line.strip()
-            if name[1:-1] in words and name == f"{{{name[1:-1]}}}":
-                lines[i] = indent(words[name[1:-1]], line[: -len(name)])
-        cls.__doc__ = "\n".join(lines)
+        doc = inspect.cleandoc(cls.__doc__ or "")  # none in optimised programs
+        for name in words:
+            for place in re.findall(rf"^ *\{{{name}\}}$", doc, flags=re.M):
+                doc = doc.replace(place, indent(words[name], place[: place.index("{")]))
+        cls.__doc__ = doc
         return cls
 
     return fill
@@ -143,8 +158,8 @@ def check_parameters(values: Any) -> None:
             if not (facts.seam and isinstance(value, str)):
                 raise
             allowed, _, got = str(error).rpartition("; got ")
-            other = f'a function, or the name of one (efcml.register("{facts.seam}", ...))'
-            raise ValueError(f"{allowed}, or {other}; got {got}") from None
+            seam = f'a function, or the name of one (efcml.register("{facts.seam}", ...))'
+            raise ValueError(f"{allowed}, or {seam}; got {got}") from None
 
 
 def printed(cls: type) -> dict[str, Any]:

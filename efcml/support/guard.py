@@ -1,46 +1,44 @@
-"""Calls that wait for each other: one thread at a time in a learner.
+"""What keeps a learner whole while it works: one thread in it, Ctrl-C between rows, one of BLAS.
 
-Compiled kernels release the interpreter lock, and a learner has one set of scratch arrays. Two
-threads in one learner would therefore write over each other's rows, silently. Every object has a
-lock of its own; nothing is stored in the object, so copies, pickles, clones and files know nothing
-of it.
+Compiled kernels release the interpreter lock, so two threads in one learner would write over each
+other's rows. A learner is changed in many steps; an interrupt in between would leave a model that
+no stream can make. The products of one row are small: several threads of BLAS cost more than they
+save, and the last digits would depend on their number.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import wraps
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, wraps
+from signal import SIGINT
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
+
+from threadpoolctl import ThreadpoolController
+
+try:
+    # Those of `signal` look every handler up among its constants: ten times the time, every row.
+    from _signal import getsignal, signal  # type: ignore[import-not-found]
+except ImportError:
+    from signal import getsignal, signal
 
 Thing = TypeVar("Thing")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Method: TypeAlias = Callable[Concatenate[Thing, Given], Result]
-Lock: TypeAlias = AbstractContextManager[Any]
 
-# (weak reference, lock) by the id of the object; a WeakKeyDictionary is slower.
+# (weak reference, lock) by the id of the object. Nothing is stored in the object itself, so copies,
+# pickles, clones and files know nothing of it; a WeakKeyDictionary is slower.
 _locks: dict[int, tuple[ref[Any], Any]] = {}
-_making = threading.Lock()
 
 
 def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given, Result]:
     """Let calls wait until no other thread is in a call with the same first argument.
 
     A thread that is inside may call further guarded functions of the same object.
-
-    Examples
-    --------
-    >>> class Account:
-    ...     total = 0
-    ...
-    ...     @one_at_a_time
-    ...     def add(self, amount):
-    ...         self.total += amount
-    >>> Account().add(3)
     """
 
     @wraps(function)
@@ -51,16 +49,24 @@ def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given
     return waiting
 
 
-def lock_of(thing: object) -> Lock:
+def lock_of(thing: object) -> AbstractContextManager[Any]:
     """Return the lock of an object, for what takes more than one call."""
     key = id(thing)
-    found = _locks.get(key)
-    if found is None:
-        with _making:
-            # The entry goes with the object, before another one can have its id.
-            entry = ref(thing, lambda _: _locks.pop(key, None)), threading.RLock()
-            found = _locks.setdefault(key, entry)
-    return found[1]
+    entry = _locks.get(key)
+    if entry is None:
+        # The entry goes with the object, before another one can have its id.
+        new = ref(thing, lambda _: _locks.pop(key, None)), threading.RLock()
+        entry = _locks.setdefault(key, new)
+    return entry[1]
+
+
+class Guarded:
+    """A learner with a guarded ``copy``; pickles of it are whole, also while it learns."""
+
+    copy: Callable[[], Any]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self.copy())
 
 
 class Abandoned:
@@ -77,9 +83,6 @@ class Abandoned:
 
 
 def _after_fork() -> None:
-    """In the child: threads are gone but for one, and so is what they were about to finish."""
-    global _making
-    _making = threading.Lock()
     for key, (reference, lock) in list(_locks.items()):
         if lock.acquire(blocking=False):
             lock.release()
@@ -91,10 +94,63 @@ if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Guarded:
-    """A learner with a guarded ``copy``; pickles of it are whole, also while it learns."""
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let an interrupt wait until the end of the block; it is then raised as usual.
 
-    copy: Callable[[], Any]
+    Blocks may be nested: the outermost one counts. Keep them shorter than a person waits.
+    """
+    before = getsignal(SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    # Elsewhere there is nothing to hold: other threads get no interrupts, and some ignore them.
+    if not main or not callable(before) or getattr(before, "__name__", "") == "wait_for_block":
+        yield
+        return
+    waiting = []
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self.copy())
+    def wait_for_block(*given: Any) -> None:
+        waiting.append(given)
+
+    signal(SIGINT, wait_for_block)
+    try:
+        yield
+    finally:
+        signal(SIGINT, before)
+        if waiting:
+            before(*waiting[0])
+
+
+_counting = threading.Lock()
+_inside = 0  # blocks of one BLAS thread, entered and not yet left
+_changed: list[tuple[Any, int]] = []  # (pool, number of threads before)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread within this block; then as many as before.
+
+    The number belongs to the process: of several threads that are in such blocks at a time, the
+    last one that leaves puts it back.
+    """
+    global _inside
+    with _counting:
+        _inside += 1
+        if _inside == 1:
+            numbers = [(pool, pool.get_num_threads()) for pool in blas_pools()]
+            _changed[:] = [(pool, number) for pool, number in numbers if number != 1]
+            for pool, _ in _changed:
+                pool.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _counting:
+            _inside -= 1
+            if _inside == 0:
+                for pool, number in _changed:
+                    pool.set_num_threads(number)
+
+
+@cache
+def blas_pools() -> tuple[Any, ...]:
+    """Return what controls the thread pools of the BLAS libraries that are loaded."""
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)

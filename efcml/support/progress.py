@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-TICK = 0.5  # seconds between two looks at what is done
+CELL_DELAY = 0.5  # seconds in a notebook: what is quicker than this leaves nothing in the cell
+CELL_COLUMNS = 90
 
 
 def progress_bar(
@@ -20,69 +19,47 @@ def progress_bar(
 ) -> tqdm:
     """Return a tqdm bar; use it in a ``with`` block and call ``update(n)``.
 
-    Parameters
-    ----------
-    total : int or None
-        None if the amount of work is not known.
-    label : str
-        What is being done.
-    unit : str
-    show : bool, optional
-        None shows it where a person can see it.
-    **options
-        Further options of tqdm, such as ``unit_scale`` or ``initial``.
+    ``total`` is None if the amount of work is not known; ``show=None`` shows the bar where a person
+    can see it; ``options`` are further ones of tqdm, such as ``initial``.
     """
+    from tqdm import tqdm  # not above: the command line prints its help without
+
     shown = is_watched() if show is None else show
     options |= {"total": total, "desc": label, "unit": unit, "disable": not shown, "leave": False}
-    # Loaded here: the command line prints its help without.
-    if in_notebook():
-        from efcml.support.cellbar import CellBar
+    return cell_bar(**options) if in_notebook() else tqdm(**options)
 
-        return CellBar(**options)
+
+def cell_bar(**options: Any) -> tqdm:
+    """Return a bar in a notebook: one line below the cell, in one place, gone at the end.
+
+    What goes to stderr would be red and stay in the saved notebook; widgets would stay as well, as
+    errors where they are not known.
+    """
+    from IPython.display import display
     from tqdm import tqdm
 
-    return tqdm(**options)
+    class CellBar(tqdm):
+        handle: Any = None
 
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            text = str(self) if msg is None else msg
+            # Without a kind that is drawn as nothing, an empty text would be an empty line.
+            data = {"text/plain": text} | ({} if text else {"text/html": ""})
+            if self.handle is not None:
+                self.handle.update(data, raw=True)
+            elif text:
+                self.handle = display(data, raw=True, display_id=True)
 
-@contextmanager
-def busy(what: str, show: bool | None = None) -> Iterator[None]:
-    """Show what is done and for how long, where nobody knows how long it takes."""
-    with (
-        progress_bar(None, what, show=show, bar_format="{desc} [{elapsed}]") as bar,
-        ticking(bar, lambda: bar.n),
-    ):
-        yield
+        def close(self) -> None:
+            super().close()
+            if self.handle is not None:  # also what was drawn before the delay was over goes
+                self.display("")
+                self.handle = None
 
-
-@contextmanager
-def ticking(bar: tqdm, done: Callable[[], int]) -> Iterator[None]:
-    """Draw a bar anew now and then while the block runs: its clock goes on."""
-
-    def draw() -> None:
-        bar.n = done()
-        if time.time() >= bar.start_t + bar.delay:  # what ends before leaves nothing behind
-            bar.refresh()
-
-    with nullcontext() if bar.disable else repeated(draw, TICK):
-        yield
-
-
-@contextmanager
-def repeated(call: Callable[[], object], seconds: float) -> Iterator[None]:
-    """Call a function every so many seconds while the block runs."""
-    ended = threading.Event()
-
-    def tick() -> None:
-        while not ended.wait(seconds):
-            call()
-
-    thread = threading.Thread(target=tick, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    if "TQDM_DELAY" not in os.environ:
+        options = {"delay": CELL_DELAY} | options
+    # tqdm moves a cursor in its file; there is none here.
+    return CellBar(file=io.StringIO(), ncols=CELL_COLUMNS, ascii=False, **options)
 
 
 def tell(text: str) -> None:
@@ -110,16 +87,3 @@ def in_notebook() -> bool:
     from IPython import get_ipython
 
     return hasattr(get_ipython(), "kernel")
-
-
-def in_words(seconds: float) -> str:
-    """Return a time for people.
-
-    Examples
-    --------
-    >>> in_words(40), in_words(200), in_words(9000)
-    ('40 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

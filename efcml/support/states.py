@@ -1,4 +1,4 @@
-"""States for saving: facts that JSON can hold, and arrays by name.
+"""States for saving: facts that JSON can hold, and arrays by name; and what is refused of them.
 
 A state is a pair ``(facts, arrays)``. Parts of a whole are put under the name of the part, as
 folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
@@ -6,80 +6,82 @@ folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Array
+    from numpy.typing import ArrayLike
 
-INFINITY = "infinity"  # JSON has no word for it; no parameter has this one
+    from efcml.support.aliases import Arrays, Facts
+
+WHOLE = range(2**53)  # whole numbers that floats hold exactly; sums of some stay below 2**63
 
 
 def nest(**parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of all parts in one dictionary, each under the name of its part.
-
-    Examples
-    --------
-    >>> nest(model={"W": 1}, run={"scores": 2})
-    {'model/W': 1, 'run/scores': 2}
-    """
+    """Return the entries of all parts in one dictionary, each under the name of its part."""
     return {f"{part}/{name}": parts[part][name] for part in parts for name in parts[part]}
 
 
 def pick(entries: Mapping[str, Any], part: str) -> dict[str, Any]:
-    """Return the entries of one part, as they were before `nest`.
-
-    Examples
-    --------
-    >>> pick({"model/rules/W": 1, "run/scores": 2}, "model")
-    {'rules/W': 1}
-    """
+    """Return the entries of one part, as they were before `nest`."""
     start = f"{part}/"
     return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
 
 
-def pick_numbered(entries: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return the entries of the parts "0", "1" and so on, in one pass over all of them.
-
-    Examples
-    --------
-    >>> pick_numbered({"0/W": 1, "1/W": 2, "1/rules/P": 3}, 2)
-    [{'W': 1}, {'W': 2, 'rules/P': 3}]
-    """
-    parts: list[dict[str, Any]] = [{} for _ in range(count)]
-    for name, entry in entries.items():
-        number, _, rest = name.partition("/")
-        parts[int(number)][rest] = entry
-    return parts
-
-
-def fingerprint(*arrays: Array) -> str:
-    """Return a text that stands for the shapes and values of arrays.
-
-    Examples
-    --------
-    >>> fingerprint(np.zeros(2)) == fingerprint(np.zeros((2, 1)))
-    False
-    """
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(str(array.shape).encode())
-        # The bytes of tobytes(), without a copy of an array that may be larger than memory.
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
-
-
 def to_plain(value: Any) -> Any:
     """Return a value of a parameter as JSON can hold it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return INFINITY if isinstance(value, float) and value == math.inf else value
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def from_plain(value: Any) -> Any:
-    """Return what `to_plain` was given, as a number of Python."""
-    return math.inf if value == INFINITY else value
+def take(facts: Any, what: str, **kinds: Any) -> Facts:
+    """Return facts that have exactly these names, each with a value of its kind, or refuse them.
+
+    A kind is a type, a range of whole numbers, or a tuple of kinds.
+
+    Examples
+    --------
+    >>> take({"rows": 3}, "the run", rows=range(10))
+    {'rows': 3}
+    >>> take({"rows": True}, "the run", rows=range(10))
+    Traceback (most recent call last):
+    ValueError: the run says rows=True
+    """
+    if not isinstance(facts, dict) or facts.keys() != kinds.keys():
+        raise ValueError(f"{what} must say {', '.join(kinds)} and nothing else")
+    for name, kind in kinds.items():
+        if not is_of_kind(facts[name], kind):
+            raise ValueError(f"{what} says {name}={shorten(repr(facts[name]), 40)}")
+    return facts
+
+
+def is_of_kind(value: object, kind: Any) -> bool:
+    """Tell whether a value of JSON is of a kind; True is no number here, and 1.0 is not whole."""
+    if isinstance(kind, tuple):
+        return any(is_of_kind(value, one) for one in kind)
+    if isinstance(kind, range):
+        return type(value) is int and value in kind
+    return type(value) is kind
+
+
+def shorten(reason: object, most: int = 300) -> str:
+    """Return the text of a reason in one line, without its full stop, at most so long."""
+    text = " ".join(str(reason).split())
+    text = text if len(text) <= most else f"{text[:most]} ..."
+    return text.removesuffix(".")
+
+
+def check_all(good: ArrayLike, what: str) -> None:
+    """Refuse an array of which not every entry is good."""
+    if not np.all(good):
+        raise ValueError(what)
+
+
+def check_numbers(arrays: Arrays, *, gaps: Collection[str] = ()) -> None:
+    """Refuse impossible counts, and floats that are NaN or infinite but for those with gaps."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "i":
+            check_all((array >= 0) & (array < WHOLE.stop), f"{name} holds impossible counts")
+        if array.dtype.kind == "f" and name not in gaps:
+            check_all(np.isfinite(array), f"{name} holds NaN or infinity")

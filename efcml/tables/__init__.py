@@ -4,7 +4,7 @@
 and in all later ones. pandas is loaded when a table is read, not before.
 """
 
-from efcml.support.lazy import lazy_names
+from efcml.support.imports import lazy_names
 from efcml.tables.words import TableProblems
 
 __all__ = ["TableEncoder", "TableProblems"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from efcml.support.extras import extra_for
+from efcml.support.imports import extra_for
 from efcml.tables.fields import MOSTLY, Fields
 from efcml.tables.words import (
     GAPS,

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from efcml.support.extras import extra_for
+from efcml.support.imports import extra_for
 
 
 class Peer:

@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from peer_libraries import Peer
 
-from efcml.support.extras import extra_for
+from efcml.support.imports import extra_for
 
 WARM_SECONDS = 8.0  # Java compiles on the way; this much is spent before the clock runs
 

@@ -30,7 +30,7 @@ from peer_models import MODELS as TIMED
 from peer_models import version_of
 
 from efcml import datasets, measures
-from efcml.support.folders import replacing
+from efcml.support.files import replacing
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURES = ("pa", "ap", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")

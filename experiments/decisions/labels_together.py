@@ -28,7 +28,7 @@ from efcml import EFCMLClassifier, datasets, prequential
 from efcml.measures import MEASURES, average_precision, calibration_error, reliability
 from efcml.studies.intervals import paired_difference
 from efcml.studies.provenance import method
-from efcml.support.probability import squash
+from efcml.support.statistics import squash
 from efcml_paper.scale import LARGE, SETS
 
 OUT = Path(__file__).parents[1] / "results" / "decisions" / "labels-together.jsonl"

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from efcml import __version__, measures, plots
+from efcml.cli.shared import format_table
 from efcml.datasets import load
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.model.warm import warmup
 from efcml.report import draw_run, write_report
 from efcml.report.figures import draw_panels
-from efcml.support.folders import make_folder
-from efcml.support.tables import format_table
+from efcml.support.files import make_folder
 
 STREAM, FLAT_STREAM = "drifting-clusters", "drifting-clusters-2d"
 MAIN = "rules"  # the model that the report is about

@@ -4,8 +4,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from efcml.measures import running_mean
-from efcml.studies.study_data import BLOCK
+from efcml.studies.variants import BLOCK
 from efcml_paper.means import interval_of, resampled_means, shares_ahead, summarise
 from efcml_paper.plan import IDS, Plan
 from efcml_paper.run_records import unpack, unpack_shares
@@ -83,7 +82,9 @@ class Findings:
         """Return a measure up to each row of the stream, in one order; NaN until there is one."""
         run = line.run.in_order(order)
         values = self._by_sample(run, measure)
-        return running_mean(values[order_of(run, len(values))])
+        values = values[order_of(run, len(values))]
+        with np.errstate(invalid="ignore"):  # 0 / 0, until there is one
+            return np.nancumsum(values) / np.cumsum(~np.isnan(values))
 
     def mean_trend(self, line, measure):
         """Return a measure up to each row, mean over the orders."""

@@ -109,9 +109,9 @@ def draw_ablation(experiment, findings):
     figure = plots.new_figure(WIDTH, 0.42 * len(names) + 1.8)
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (measure, words) in zip(axes, MEASURES.items(), strict=True):
-        for place, (color, _) in enumerate(style.line_looks(len(SETS))):
+        for place, look in enumerate(style.line_looks(len(SETS))):
             own = {name: lines[SETS[place]].get(name) for name in (*names, BASE)}
-            draw_dots(ax, findings, own, measure, place, color)
+            draw_dots(ax, findings, own, measure, place, look["color"])
         ax.axvline(0.0, color=style.GREY, linewidth=1)
         style.clear_frame(ax).grid(axis="x", color=style.PALE, linewidth=0.7)
         ax.set_xscale("symlog", linthresh=1.0, linscale=1.5)

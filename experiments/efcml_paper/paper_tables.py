@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from efcml.cli.shared import format_table
 from efcml.studies.intervals import LEVEL
-from efcml.support.tables import format_table
 from efcml_paper.ablation import BASE, DRIFT_LINES, PAIRS
 from efcml_paper.claims import PAPER_SECONDS, TIMED
 from efcml_paper.plan import BUDGETS, COMPARED, DEFAULT, NAMES, SMALL, STARTS

@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml.rivals import MODELS, make_model
 from efcml.studies import provenance
-from efcml.support.folders import read_lines, replacing
+from efcml.support.files import replacing
 from efcml.support.states import to_plain
 
 NEEDED = {"key", "pa", "ap", "right", "ap_rows", "curve", "method", "data", "versions"}
@@ -24,7 +24,7 @@ class Records:
 
     def __init__(self, path):
         self.path = Path(path)
-        lines = read_lines(self.path)[0] if self.path.exists() else []
+        lines = read_lines(self.path) if self.path.exists() else []
         whole = [line for line in lines if isinstance(line, dict) and line.keys() >= NEEDED]
         self.by_key = {line["key"]: line for line in whole}
 
@@ -69,6 +69,19 @@ class Records:
             with replacing(path) as file:
                 text = json.dumps(known | {method: defaults()}, indent=1)
                 file.write(text.encode() + b"\n")
+
+
+def read_lines(path):
+    """Return what the lines of a file hold; None for one that was cut or is no JSON."""
+    return [parse(line) for line in path.read_text().splitlines()]
+
+
+def parse(line):
+    """Return what a line holds, or None."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def to_line(record):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from efcml import datasets
-from efcml.studies.study_data import StudyData
+from efcml.studies.variants import StudyData
 
 SMALL_SHARE = 10  # a small start is one part in ten of all rows
 INSIDE_SHARE = 0.8  # of the initial part is fitted where its rest is the stream

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from efcml.plots import save_figure
-from efcml.support.folders import make_folder, whole_files
+from efcml.support.files import make_folder, whole_files
 from efcml_paper.claims import CLAIMS, N_CHECKS
 from efcml_paper.findings import Findings
 from efcml_paper.paper_tables import as_markdown

@@ -12,15 +12,15 @@ from sklearn.utils.validation import check_random_state
 
 from efcml import rivals
 from efcml.estimators.classifier import MultiLabelFace
+from efcml.model.labels import plain_answer
 from efcml.model.params import Params
 from efcml.model.reshape import precision
 from efcml.model.scaler import Scaler
-from efcml.rivals.model_list import CLASSIFIER, Rival
+from efcml.rivals import CLASSIFIER, Rival
 from efcml.support.checks import check_number, check_whole
-from efcml.support.folds import contiguous_folds, without
-from efcml.support.guard import Guarded, one_at_a_time
-from efcml.support.interrupts import interrupts_held
-from efcml.support.label_means import label_means
+from efcml.support.guard import Guarded, interrupts_held, one_at_a_time
+from efcml.support.statistics import label_means
+from efcml.tuning.search import contiguous_folds
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0)
 FOLDS = 5
@@ -36,7 +36,15 @@ MODELS = rivals.MODELS | {
 make_model = partial(rivals.make_model, models=MODELS)
 
 
-class FrequencyLearner(Guarded):
+class SimpleLearner(Guarded):
+    """A learner without decisions of its own."""
+
+    def answer(self, X, known=None):
+        """Return scores, and what follows from them alone."""
+        return plain_answer(self.score(X), known)
+
+
+class FrequencyLearner(SimpleLearner):
     """Answers with the share of ones of each label so far; 0 before a label is known."""
 
     n_rules = 0
@@ -103,7 +111,7 @@ class LabelFrequencies(MultiLabelFace):
         return FrequencyLearner(n_features, n_labels)
 
 
-class LeastSquaresLearner(Guarded):
+class LeastSquaresLearner(SimpleLearner):
     """Recursive least squares with a ridge, on scaled features and perhaps Fourier features.
 
     ``P = (R'R + Delta)^-1`` is shared by all labels until a row is known in part; from then on
@@ -320,7 +328,8 @@ def choose_ridge(X, Y):
     filled = np.where(known, Y, label_means(Y))
     losses = np.zeros(len(RIDGES))
     for fold in contiguous_folds(len(X), folds):
-        errors = fold_errors(without(X, fold), without(filled, fold), X[fold], filled[fold])
+        rest = np.delete(np.arange(len(X)), fold)
+        errors = fold_errors(X[rest], filled[rest], X[fold], filled[fold])
         losses += (errors**2 * known[fold]).sum(axis=(1, 2))
     return RIDGES[int(np.argmin(losses))]
 

@@ -11,7 +11,7 @@ import json
 
 import efcml
 from efcml.studies import provenance
-from efcml.support.folders import make_folder, replacing
+from efcml.support.files import make_folder, replacing
 from efcml.support.progress import is_watched
 from efcml.tuning import tune
 from efcml_paper.runs import make_run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from efcml.support import pacing
+from efcml.evaluation import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "experiments")])  # of both packages
@@ -88,23 +88,22 @@ def without_notes(text, lines=None):
 
 def small_blocks(monkeypatch, size):
     """Let streams run in blocks of so many rows, however long they take."""
-    monkeypatch.setattr(pacing, "FIRST_BLOCK", size)
-    monkeypatch.setattr(pacing, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(pacing, "MOST_GROWTH", 1)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
+    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
+    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
 
 
 def interrupt_after(monkeypatch, block, times=1):
     """Send Ctrl-C while a block is running."""
-    follow = pacing.Pace.follow
-    blocks = iter(range(100))
+    next_size, done = blocks.next_size, iter(range(100))
 
-    def interrupted(pace, *arguments, **options):
-        follow(pace, *arguments, **options)
-        if next(blocks) == block:
+    def interrupted(*given):
+        if next(done) == block:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
+        return next_size(*given)
 
-    monkeypatch.setattr(pacing.Pace, "follow", interrupted)
+    monkeypatch.setattr(blocks, "next_size", interrupted)
 
 
 def results(folder):

@@ -198,12 +198,13 @@ class NaiveLearner:
 
     def loss_of_rules(self, rows, Y, w, S_0, share, shared, folds):
         losses = np.zeros((2, len(STRENGTHS)))
-        for out in folds:
+        for number, out in enumerate(folds):
             rest, R = (
                 np.delete(np.arange(len(rows)), out),
                 np.insert(rows[out], self.p, 1.0, axis=1),
             )
-            rules = self.form(rows[rest], Y[rest], w[rest], S_0, share)
+            taught = np.sort(np.concatenate(folds[1 - number % 2 :: 2]))
+            rules = self.form(rows[taught], Y[taught], w[taught], S_0, share)
             psi = self.activations(rules, rows[rest]) * w[rest][:, None]
             fires = self.activations(rules, rows[out])
             for b, held in enumerate((None, shared)):

@@ -112,11 +112,11 @@ labels-in-any-order estimators/classifier.py
 weight-zero-counts estimators/targets.py
     Y[weights == 0.0] = np.nan => pass
 learns-what-was-not-asked active/active_learner.py
-    np.where(labels, Y[at], np.nan)[None] => Y[at : at + 1].copy()
+    np.where(labels, Y[row], np.nan) => Y[row].copy()
 ask-changes-the-state active/active_learner.py
-    state, rows = replace(self.state), => state, rows = self.state,
+    read_row(model, learner, x), replace(self.state), => read_row(model, learner, x), self.state,
 log-a-row-late active/active_learner.py
-    self._note(self.rows - 1, => self._note(self.rows,
+    row = self.rows - 1 => row = self.rows
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
 foreign-learned-before-scored evaluation/adapters.py
@@ -126,16 +126,16 @@ foreign-learned-before-scored evaluation/adapters.py
 +         if t >= delay:
 +             adapter.learn(t - delay)
 +         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
-events-by-block evaluation/blocks.py
-    trace.take_events(part, low) => trace.take_events(part, 0)
+events-by-block evaluation/stream_pass.py
+    trace.take_events(part, block.start) => trace.take_events(part, 0)
 step-learned-before-passed evaluation/pipelines.py
 -             passed.append(step.transform(row))
 -             step.partial_fit(row)
 +             step.partial_fit(row)
 +             passed.append(step.transform(row))
-one-error-forgives-ties measures/measures.py
+one-error-forgives-ties measures/__init__.py
     (worse >= best) => (worse > best)
-unknown-counts-as-said measures/measures.py
+unknown-counts-as-said measures/__init__.py
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
 weakest-rules-first explain/learner_rules.py
     covers_all, -rules[r].decides, => covers_all, rules[r].decides,
@@ -150,7 +150,7 @@ minutes-as-hundredths tables/columns.py
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
 groups-not-restored saving.py
-    tuple(columns) for name, columns in facts["groups"]} => () for name, columns in facts["groups"]}
+    group: tuple(columns) for => group: () for
 sizes-not-checked saving.py
     if asked > size: => if asked < 0:
 events-of-a-resumed-run cli/stream.py
@@ -160,8 +160,8 @@ predictions-misnumbered cli/run.py
 orders-sorted-backwards studies/study.py
     return values[np.argsort(run.stream_rows)] => return values[run.stream_rows.argsort().argsort()]
 orders-share-a-model studies/runs.py
-    fitted = model if one is runs[-1] else copy_fitted(model) => fitted = model
-winner-among-ties tuning/result.py
+    twin = copy(model)  # our => return model, *others  # our
+winner-among-ties tuning/search.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
 unknown-counts-in-frequency report/labels.py
     float(Y[known].mean()) => float(np.nan_to_num(Y).mean())

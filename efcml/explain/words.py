@@ -1,17 +1,20 @@
-"""Numbers in words: where a rule lies along a feature, what it says, and how sure that is."""
+"""Numbers in words, and what is read of a model, once as plain text and as HTML."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from efcml.support.reading import CUTS, LEVELS
+from efcml.support.statistics import CUTS, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jinja2 import Template
 
     from efcml.support.aliases import Floats
 
@@ -66,41 +69,20 @@ class Push(NamedTuple):
 
 
 def level(z: float, width: float) -> str:
-    """Return the word for a center ``z`` and a width, in standard deviations of the feature.
-
-    Examples
-    --------
-    >>> level(1.1, 0.8), level(0.0, 0.3), level(-3.0, 0.3)
-    ('high', 'narrowly medium', 'very low')
-    """
+    """Return the word for a center ``z`` and a width, in standard deviations of the feature."""
     word = LEVELS[bisect_right(CUTS, z)]
     return f"narrowly {word}" if word == "medium" and width <= NARROW else word
 
 
 def flag_term(name: str, share: float) -> Term:
-    """Return the condition of a column of 0 and 1 that is 1 in a share of the rows.
-
-    Examples
-    --------
-    >>> str(flag_term("maintained", 0.01)), str(flag_term("maintained", 0.7))
-    ('maintained is no (99 %)', 'maintained is mostly yes (70 %)')
-    """
+    """Return the condition of a column of 0 and 1 that is 1 in a share of the rows."""
     share = min(max(share, 0.0), 1.0)
     word, true = ("yes", share) if share >= 0.5 else ("no", 1.0 - share)
     return Term(name, word if true >= PLAIN else f"mostly {word}", true, math.nan)
 
 
 def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) -> Term:
-    """Return the condition of a group, by the share of rows that each value has.
-
-    Examples
-    --------
-    >>> usual = np.array([0.5, 0.2, 0.2, 0.1])
-    >>> str(group_term("machine", "ABCD", np.array([0.1, 0.5, 0.4, 0.0]), usual))
-    'machine is B or C (90 %)'
-    >>> str(group_term("machine", "ABCD", np.array([0.0, 0.4, 0.3, 0.3]), usual))
-    'machine is not A (100 %)'
-    """
+    """Return the condition of a group, by the share of rows that each value has."""
     shares = np.clip(shares, 0.0, 1.0)
     order = np.argsort(-shares, kind="stable")
     sums = np.cumsum(shares[order])
@@ -128,13 +110,7 @@ def distinctness(z: Floats, width: Floats) -> Floats:
 
 
 def with_spread(value: float, sigma: float) -> str:
-    """Return value and spread with two digits of the spread.
-
-    Examples
-    --------
-    >>> with_spread(142.37, 11.2), with_spread(-0.0123, 0.00042), with_spread(2.5e9, 3e7)
-    ('142 ± 11', '-0.01230 ± 0.00042', '2.5e+09 ± 3e+07')
-    """
+    """Return value and spread with two digits of the spread."""
     digits = 1 - math.floor(math.log10(sigma)) if sigma > 0.0 else 7
     if digits > 6 or max(abs(value), sigma) >= 1e6:
         return f"{value:.4g} ± {sigma:.2g}"
@@ -148,13 +124,7 @@ def plain_number(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """Return a share or score with two digits and no leading zero.
-
-    Examples
-    --------
-    >>> short(0.807), short(-0.05), short(1.0), short(-0.001)
-    ('.81', '-.05', '1.00', '.00')
-    """
+    """Return a share or score with two digits and no leading zero."""
     text = f"{round(value, 2) + 0.0:.2f}"  # the sum turns -0 into 0
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
@@ -173,3 +143,59 @@ def percent(value: float) -> str:
 def count(number: float, thing: str) -> str:
     """Return a number of things, as in "1 row" and "3 rows"."""
     return f"{number:.0f} {thing}{'' if number == 1 else 's'}"
+
+
+class Bar(str):
+    """Words in front of a bar of this share of their width."""
+
+    share: float
+
+    def __new__(cls, words: str, share: float) -> Bar:
+        """Return words; a share outside of 0 and 1 is the nearest of them."""
+        bar = super().__new__(cls, words)
+        bar.share = min(max(share, 0.0), 1.0)
+        return bar
+
+
+class Block(NamedTuple):
+    """A title, and lines with the depth by which they are indented."""
+
+    title: str
+    lines: Sequence[tuple[int, str]] = ()
+
+
+class Table(NamedTuple):
+    """A table of words, and what else is to be said of it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def as_text(parts: Sequence[Block | Table]) -> str:
+    """Return parts as plain text, with a blank line between them."""
+    return "\n\n".join("\n".join(_lines(part)) for part in parts)
+
+
+def _lines(part: Block | Table) -> list[str]:
+    """Return the lines of one part."""
+    if isinstance(part, Block):
+        return [part.title] * bool(part.title) + ["  " * n + words for n, words in part.lines]
+    rows = [part.head, *part.rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return lines + [part.note] * bool(part.note)
+
+
+def as_html(parts: Sequence[Block | Table]) -> str:
+    """Return parts as HTML; whatever names are in them is escaped."""
+    return _template().render(parts=parts)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader  # not above: only notebooks and pages need them
+
+    pages = PackageLoader("efcml", "explain")
+    environment = Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("document.html.j2")

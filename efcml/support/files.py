@@ -1,12 +1,13 @@
-"""Files of results: folders checked before the work begins, files whole or not there at all."""
+"""Files of results, whole or not there at all, folders checked before the work, and JSON."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -26,37 +27,11 @@ def make_folder(path: PathLike) -> None:
         raise ValueError(f"cannot write to {path}: {error.strerror}") from None
 
 
-def read_lines(path: PathLike) -> tuple[list[Any], int]:
-    """Return what the lines of a JSON Lines file hold, and how many bytes they take.
-
-    A last line that was cut, as by a power failure, has no end and is left out; None stands for a
-    line that is no JSON.
-    """
-    data = Path(path).read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    return [_parse(line) for line in whole.decode().split("\n")[:-1]], len(whole)
-
-
-def _parse(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
 @contextmanager
 def whole_files(folder: PathLike) -> Iterator[Path]:
     """Yield an empty folder; what was written there moves to ``folder`` when the block ends.
 
     So a file is complete or not there at all. If the block fails, nothing moves.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_files(folder) as place:
-    ...         _ = (place / "a.txt").write_text("all of it")
-    ...     (Path(folder) / "a.txt").read_text()
-    'all of it'
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as place:
         yield Path(place)
@@ -86,3 +61,19 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def to_text(value: Any) -> str:
+    """Return a value as JSON; null for NaN and infinity, which it does not have."""
+    return json.dumps(without_nan(value), indent=1, default=str, allow_nan=False)
+
+
+def without_nan(value: Any) -> Any:
+    """Return a value as JSON can hold it: plain numbers, None for NaN and infinity."""
+    if type(value).__module__ == "numpy":  # which is not loaded here: messages come at once
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: without_nan(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
