@@ -28,7 +28,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 import efcml
-from efcml.model.params import Parameters
+from efcml.model.params import Parameters, read_relevance
 from efcml.seams import name_of
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
@@ -44,7 +44,7 @@ __all__ = [
     "write_archive",
 ]
 
-FORMAT, FORMAT_VERSION = "efcml", 4
+FORMAT, FORMAT_VERSION = "efcml", 5
 MOST_HEADER = 2**24  # bytes
 HEADER, HASH = "header", "sha256"
 OLDER = (
@@ -112,7 +112,7 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
         face, learners = pack_face(name, model, table)
         states = [kind.state(learner) for learner in learners]
-    facts: Facts = {"class": name, "face": face, "learners": [own for own, _ in states]}
+    facts: Facts = {"class": name, "face": face, "learners": [part for part, _ in states]}
     try:  # what could not be read is not written
         expected(facts)
         unpack_face(name, face, learners)
@@ -131,16 +131,16 @@ def expected(facts: Any) -> Shapes:
         raise ValueError("it holds no model of a known class")
     kind, parts = learner_class(facts["class"]), places_of(facts)
     pairs = zip(parts, facts["learners"], strict=True)
-    return nest(**{place: kind.state_shapes(own) for place, own in pairs})
+    return nest(**{place: kind.state_shapes(part) for place, part in pairs})
 
 
 def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Return the model that `pack` was given; facts and shapes must have passed `expected`."""
     kind, learners = learner_class(facts["class"]), []
-    for place, own in zip(places_of(facts), facts["learners"], strict=True):
-        part = pick(arrays, place)
-        kind.check_state(own, part)
-        learners.append(kind.from_state(own, part))
+    for place, part in zip(places_of(facts), facts["learners"], strict=True):
+        state = part, pick(arrays, place)
+        kind.check_state(*state)
+        learners.append(kind.from_state(*state))
     return unpack_face(facts["class"], facts["face"], learners)
 
 
@@ -210,7 +210,9 @@ def plain_parameters(params: Facts) -> Facts:
     for name, value in plain.items():
         listed = isinstance(value, list | tuple | np.ndarray) and name != "stages"
         unreal = isinstance(value, float) and not np.isfinite(value)
-        if listed and all(isinstance(one, Integral) for one in value):
+        if name == "relevance" and listed:
+            plain[name] = [*read_relevance(value)]
+        elif listed and all(isinstance(one, Integral) for one in value):
             plain[name] = [int(one) for one in value]  # the order of a chain
         elif name != "stages" and type(value) not in (NoneType, bool, int, float, str) or unreal:
             raise ValueError(

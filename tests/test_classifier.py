@@ -153,7 +153,7 @@ def test_frames_give_names():
 
 @pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC])
 def test_flags_are_those_of_the_rows_that_are_remembered(kind):
-    A = np.tile([[0.3, 0.0, 1.0], [1.0, 1.0, 1.0]], (30, 1))
+    A = np.tile([[0.3, 0.0, 1.0], [1.0, 1.0, 0.0]], (30, 1))
     B = np.tile([[0.0, 1.0], [1.0, 0.0]], (30, 1))
     A[4, 1], B[4] = 0.3, np.nan  # not learned
     A[49, 2] = 7.0

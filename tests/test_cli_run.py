@@ -72,6 +72,7 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
             "clipped": int(result.clipped.sum()),
         },
         **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": [GAPS]},
+        **{"left_out": []},
         **{"seed": 0, "shuffled": False, "quick": False, "version": efcml.__version__},
         "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }

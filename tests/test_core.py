@@ -204,7 +204,8 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     }
     S = reshape.invert(rules.joint[0].copy())
     numbers = {n: float(getattr(rules, n)[0]) for n in ("support", "prior_share", "weight", "use")}
-    reshape.split(rules.arrays, 0, 1, rules.S_0, direction)
+    axes = rules.features.axes
+    reshape.split(rules.arrays, 0, 1, rules.S_0, direction, axes)
     G, B = rules.arrays.G[:2, 0, 0], rules.arrays.B[:2, 0]
     for half in range(2):
         assert np.linalg.eigvalsh(whole(G[half].copy()))[0] > 0.0  # sums that rows could have
@@ -514,7 +515,7 @@ def test_the_last_rows_are_remembered(rng):
     Y[600:650] = np.nan
     n = 700 if COMPILED else 60
     learner = Learner(make_params(max_rules=2), 2, 2).fit(X[:50], Y[:50]).learn(X[50:n], Y[50:n])
-    rows, labels = learner.latest
+    rows, labels, _ = learner.latest
     known = ~np.isnan(Y[:n]).all(axis=1)
     assert np.array_equal(labels, Y[:n][known][-500:])
     assert_allclose(rows, learner.scaler.transform(X[:n][known][-500:]))

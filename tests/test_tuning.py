@@ -43,10 +43,9 @@ def measured_by_hand(make, X, Y, names, folds=2):
         results.append(prequential(model, X[low:high], Y[low:high]))
     found = {"rules": np.mean([one.rules[-1] for one in results])}
     for name in names:
-        taken = [one.taken_by(name) for one in results]
-        predicted = np.concatenate([scores for scores, _ in taken])
+        predicted = np.concatenate([one.taken_by(name) for one in results])
         truth = np.concatenate([one.Y for one in results])
-        found[name] = MEASURES[name](truth, predicted, ready=taken[0][1])
+        found[name] = MEASURES[name](truth, predicted, ready=True)
     return found
 
 

@@ -261,12 +261,13 @@ class ActiveLearner:
         if novelty or unstable:
             floor = settings.activation_floor if unstable else np.inf
             kind, out = self.instability == "determinant", (likeliest, distance, instability)
-            look_at_rows(rows, rules.n_rules, floor, kind, rules.arrays, settings, *out)
+            seen = rules.features.take(rows)
+            look_at_rows(seen, rules.n_rules, floor, kind, rules.arrays, settings, *out)
         for t, x in enumerate(rows):
             novel, draw = False, 0.0
             if novelty:
                 far, support = float(distance[t]), rules.support[int(likeliest[t])].item()
-                novel = bool(rules.birth_test(far, float(len(x)), support, settings.vigilance))
+                novel = bool(rules.birth_test(far, float(rules.a), support, settings.vigilance))
             if "random" in self.criteria:  # the same number whatever was asked before
                 draw = float(np.random.default_rng((self.seed, state.rows)).random())
             due = self.budget + self._saved_rows(state, learner.n_labels) / CATCH_UP

@@ -19,12 +19,14 @@ def look_at_rows(X, n_rules, floor, by_determinant, rules, s, likeliest, distanc
     at all of them would cost as much as several full updates.
     """
     center, marginal, facts, d = rules.center, rules.marginal, rules.facts, X.shape[1] + 1
-    work, by_rule, row = np.zeros((2, d)), np.zeros((2, n_rules)), np.ones(d)
-    distances, psi, v = by_rule[0], by_rule[1], work[1]
+    work, by_rule, row = np.zeros((3, d)), np.zeros((2, n_rules)), np.ones(d)
+    distances, psi, v, z = by_rule[0], by_rule[1], work[1], work[2]
     for t in range(X.shape[0]):
         row[: d - 1] = X[t]
+        for j in range(s.axes.shape[0]):
+            z[j] = X[t, s.axes[j]]
         activate(
-            X[t], n_rules, center, marginal, facts, s.bandwidth, s.density, work[0], distances, psi
+            z, n_rules, center, marginal, facts, s.bandwidth, s.density, work[0], distances, psi
         )
         likeliest[t], instability[t] = np.argmax(psi), 0.0
         distance[t] = distances[likeliest[t]]

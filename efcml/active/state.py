@@ -94,6 +94,6 @@ class ActiveState:
         active._log.extend(Query(**parts(query, QUERY)) for query in story["log"])
         for one in story["waiting"]:
             after = Spending(**take(one["after"], "a question", **SPENDING))
-            own = {"after": after, "asker": active._asker}
-            active._open[one["row"]] = Question(**parts(one, QUESTION) | own)
+            rest = {"after": after, "asker": active._asker}
+            active._open[one["row"]] = Question(**parts(one, QUESTION) | rest)
         return active

@@ -208,6 +208,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     from efcml.support.states import to_plain
 
     result, active = run.result(), run.active
+    background = getattr(getattr(run.model, "rules_", None), "background", None)
     given = result.queried.mean()
     if active is None:  # all labels that are known
         given *= 1.0 - np.isnan(result.Y).mean()
@@ -232,6 +233,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "seed": options.seed,
         "shuffled": options.shuffle,
         "quick": options.quick,
+        "left_out": [] if background is None else [thing.name for thing in background.left_out],
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
@@ -248,7 +250,10 @@ def describe(summary: Facts) -> list[str]:
     cells = [summary[name] for name in ("dataset", "model", "n_initial", "n_stream")]
     cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
     cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
-    return format_table([*titles, "asked", "ms/sample"], [cells])
+    lines, names = format_table([*titles, "asked", "ms/sample"], [cells]), summary["left_out"]
+    from efcml.explain.background import left_out_words  # not above: it takes long to load
+
+    return lines + ([left_out_words(names)] if names else [])
 
 
 def write_pages(

@@ -471,6 +471,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         Columns of a label DataFrame, only then.
     rules_ : RuleList
         The rules as a person reads them; see `docs/reading.md`.
+    feature_relevance_ : ndarray of shape (p,)
+        What each feature tells of the labels, 1 where it begins to be more than chance; 0 for
+        features that rules are not formed over.
     learner_ : Learner
         The learner behind the face, for streams that need no checks.
 
@@ -506,6 +509,27 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     def rules_(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
         return read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
+
+    @property
+    def feature_relevance_(self) -> "Floats":
+        """What each feature tells of the labels at the last look (p,); 0 where it does not matter.
+
+        It is measured against features with shuffled rows: at 1 it begins to be more than chance,
+        and it grows with the explained variance. Before the first look, and with
+        ``relevance="off"``, all are 1. `efcml.plots.draw_relevance` draws it;
+        ``clf.learner_.relevance.course`` has all looks along the stream.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from efcml import EFCMLClassifier
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> clf = EFCMLClassifier().fit(X, (X[:, [0]] > 0) * 1)
+        >>> (clf.feature_relevance_ > 0).tolist()
+        [True, False, False]
+        """
+        check_is_fitted(self, "learner_")
+        return self.learner_.relevance.relevance
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.

@@ -113,14 +113,14 @@ class PrequentialResult:
         """Average precision up to each row that has true labels; others have no value here."""
         return self.trend("ap")[(self.Y == 1).any(axis=1)]
 
-    def taken_by(self, measure: str) -> tuple[Floats, bool]:
-        """Return what a measure is made from, and that it takes it as it is."""
+    def taken_by(self, measure: str) -> Floats:
+        """Return what a measure takes: decisions, scores or probabilities."""
         taken: dict[str, Any] = {"labels": self.decisions, "probabilities": self.probabilities}
-        return taken.get(measures.find(measure).takes, self.scores), True
+        return taken.get(measures.find(measure).takes, self.scores)
 
     def measure(self, name: str) -> float:
         """Return one measure over all rows, by its name in `efcml.measures.MEASURES`."""
-        return measures.find(name)(self.Y, self.taken_by(name)[0], ready=True)
+        return measures.find(name)(self.Y, self.taken_by(name), ready=True)
 
     def summary(self) -> dict[str, float]:
         """Return all measures over all rows, by their names in `efcml.measures.MEASURES`."""
@@ -128,7 +128,7 @@ class PrequentialResult:
 
     def tallies(self, measure: str) -> Floats:
         """Return what every row adds to both sums of a measure, of shape (n, 2, L)."""
-        return measures.find(measure).tallies(self.Y, self.taken_by(measure)[0], ready=True)
+        return measures.find(measure).tallies(self.Y, self.taken_by(measure), ready=True)
 
     def trend(self, measure: str = "pa", *, window: int | None = None) -> Floats:
         """Return a measure up to each row, or of the last ``window`` rows; NaN where it has none.
@@ -136,7 +136,7 @@ class PrequentialResult:
         There is one value per row. A row without the measure, as one without labels has no average
         precision, repeats the value before, or leaves it to the other rows of the window.
         """
-        predicted, _ = self.taken_by(measure)
+        predicted = self.taken_by(measure)
         return measures.trend(self.Y, predicted, measure, window=window, ready=True)
 
     def plot(
@@ -176,14 +176,13 @@ class PrequentialResult:
             counts = {name: run.rules for name, run in runs.items()} if others else self
             return plots.draw_rule_counts(counts, ax=ax)
         span = "up to this row" if window is None else f"last {window} rows"
-        if measure is None and not others:
-            lines = {measures.find(one).title: self.trend(one, window=window) for one in USUAL}
-        else:
-            title = measures.find(measure or "pa").title
-            span = f"{title}, {span}"
-            lines = {name: run.trend(measure or "pa", window=window) for name, run in runs.items()}
+        lines = {measures.find(name).title: (self, name) for name in USUAL}
+        if measure is not None or others:
+            lines = {name: (run, measure or "pa") for name, run in runs.items()}
+            span = f"{measures.find(measure or 'pa').title}, {span}"
         curves = {}
-        for name, values in lines.items():
+        for name, (run, what) in lines.items():
+            values = run.trend(what, window=window)
             rows = np.arange(min(window or 1, len(values)) - 1, len(values))  # of whole windows
             curves[name] = rows, values[rows]
         return plots.draw_trends(curves, ax=ax, ylabel=span)

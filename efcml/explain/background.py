@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # `machine_A`, `machine=A`, `machine is A`: what stands before the last such sign names a group.
 VALUE = re.compile(r"^(?P<group>.+)(?:=|_| is |:)(?P<value>.+?)$", re.S)
 NEXT_TO_0 = 1e-9  # rounding
+MOST_NAMES = 8
 
 
 class Variable(NamedTuple):
@@ -100,6 +101,31 @@ class Background:
     n_rules: int  # of the whole model
     landscape: Landscape | None  # where all rules lie; None in the warm-up
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
+    relevant: Bools | None = None  # (p,), features that rules are formed over; None: all of them
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """All things that matter."""
+        return self._split_variables[0]
+
+    @property
+    def left_out(self) -> tuple[Variable, ...]:
+        """All things of which no column matters."""
+        return self._split_variables[1]
+
+    @property
+    def left_out_words(self) -> str:
+        """Which things are in no condition of any rule, in words; empty if all may be."""
+        return left_out_words([thing.name for thing in self.left_out])
+
+    @cached_property
+    def _split_variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+        things = self.columns.variables
+        if self.relevant is None or self.relevant.all():
+            return things, ()
+        matters = [bool(self.relevant[list(thing.columns)].any()) for thing in things]
+        pairs = list(zip(things, matters, strict=True))
+        return tuple(t for t, good in pairs if good), tuple(t for t, good in pairs if not good)
 
     @property
     def usual_center(self) -> Floats:
@@ -115,6 +141,21 @@ class Background:
                 f"there is no label {label!r}: give an index or one of {list(self.label_names)}."
             )
         return self.label_names.index(label)
+
+
+def left_out_words(names: Sequence[str]) -> str:
+    """Return which things are in no condition of any rule, in words; empty if there are none.
+
+    Examples
+    --------
+    >>> left_out_words(["weekday", "note"])
+    'in no condition, since the labels do not depend on them: weekday, note'
+    """
+    if not names:
+        return ""
+    more = len(names) - MOST_NAMES
+    named = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"in no condition, since the labels do not depend on them: {named}"
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:

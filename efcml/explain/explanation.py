@@ -216,6 +216,7 @@ class Explanation:
             *known_notes(self.labels, self.label_names),
             *turned_notes(self.labels, self.label_names),
             *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
+            *filter(None, [self.background.left_out_words]),
         ]
 
     def _trust_notes(self) -> list[str]:

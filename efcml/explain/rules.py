@@ -117,7 +117,7 @@ class Rule:
     @cached_property
     def sparse(self) -> SparsePlanes:
         """The planes by at most five features, for reading."""
-        blocks = [thing.columns for thing in self.background.columns.variables]
+        blocks = [thing.columns for thing in self.background.variables]
         return thin_out(self.slopes, self.scaled_covariance, blocks, MOST_FEATURES)
 
     @cached_property
@@ -128,7 +128,7 @@ class Rule:
         nothing. So are several features in which the rule is in the middle, unless these few terms
         really set it apart.
         """
-        land, things = self.background.landscape, self.background.columns.variables
+        land, things = self.background.landscape, self.background.variables
         if land is None or self.covers_all:
             return []
         blocks, distinct = [thing.columns for thing in things], self.distinctness
@@ -215,7 +215,7 @@ class Rule:
 
         By the planes of at most five features. The last sentence says what that costs.
         """
-        things, slopes = self.background.columns.variables, self.sparse.slopes
+        things, slopes = self.background.variables, self.sparse.slopes
         labels = [tendency.label for tendency in self.label_tendencies[:MOST_TRENDS]]
         steepest = np.abs(slopes * self.scaled_sigma).max(axis=1).argmax()
         labels.append(self.background.label_names[steepest])
@@ -415,7 +415,9 @@ class RuleList(Sequence[Rule]):
         """Return the rules as they are read, with how far to trust them."""
         widest = max((rule.decides for rule in self), default=0.0)
         trust = [] if self.trust is None else [self.trust.block]
-        return [say.Block(self.title), *(rule.block(widest) for rule in self), *trust]
+        out = self.background.left_out_words
+        head = say.Block(self.title, [(1, out)] if out else [])
+        return [head, *(rule.block(widest) for rule in self), *trust]
 
     def __str__(self) -> str:
         return say.as_text(self.blocks())
@@ -492,21 +494,20 @@ def read_in_order(
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
         usual, held, share = learner.frequencies, len(learner.held), learner.warm_start.share
         return Background(columns, names, *nothing, usual, held, 0, None, share), []
-    from efcml.kernels.linalg import invert, whole
     from efcml.model.reshape import label_correlation
 
-    rules, scaler, (given, Y) = learner.rules, learner.scaler, learner.latest
+    rules, scaler, (given, Y, _) = learner.rules, learner.scaler, learner.latest
     rows = learner.fill(given)
     winners = rules.activations(rows).argmax(axis=1)
     decided = np.bincount(winners, minlength=rules.n_rules)
     amounts = decided.astype(float) if len(rows) else rules.use
     decides = amounts / (amounts.sum() or 1.0)
-    centers = rules.center[:, :p].copy()
+    centers, covariances, precisions = rules.whole_gaussians()
     own = [rows[winners == r] for r in range(rules.n_rules)]
     land = Landscape(
         centers,
-        np.array([invert(precision) for precision in rules.marginal]),
-        np.array([whole(precision.copy()) for precision in rules.marginal]),
+        covariances,
+        precisions,
         rules.log_det_x * float(learner.params.activation == "density"),
         decides,
         tuple(
@@ -530,9 +531,10 @@ def read_in_order(
         learner.rows_seen,
         rules.n_rules,
         land,
+        relevant=np.isin(np.arange(p), rules.features.numbers),
     )
     covering, total = find_background(background, land), rules.weight.sum() or 1.0
-    made = []
+    made, planes = [], rules.whole_planes()
     for r in range(rules.n_rules):
         mean, labels, counted = centers[r], label_shares[r], weights[r].copy()
         if decided[r] >= FEW_ROWS:
@@ -552,7 +554,7 @@ def read_in_order(
             scaled_center=centers[r],
             scaled_mean=mean,
             scaled_covariance=land.covariances[r],
-            scaled_weights=rules.planes[r],
+            scaled_weights=planes[r],
             label_means=label_shares[r],
             label_weights=weights[r].copy(),
             label_shares=labels,

@@ -117,7 +117,9 @@ def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
             similar.append(stage.similarity(x)[0])
             adds.append(stage.share * similar[-1][:, None] * stage.arrays.weights[:n])
             rows += [row.tobytes() for row in stage.arrays.rows[:n]]
-    late = np.clip(learner.latest[0], -FAR, FAR)  # as a case would hold them
+    late = learner.rules.features.take(
+        np.clip(learner.latest[0], -FAR, FAR)
+    )  # as a case would hold them
     numbers = {row.tobytes(): learner.rows_seen - len(late) + i for i, row in enumerate(late)}
     known = np.array([numbers.get(row, OLDER) for row in rows], dtype=int)
     likeness = np.concatenate(similar)

@@ -77,15 +77,20 @@ def needs_upkeep(n_rules, stale, facts):
 
 
 @kernel
-def read_row(x, y, z, row, known):
-    """Write ``z = [x, y]``, ``r = [x, 1]`` and which labels are known; return how many they are."""
-    p, n_known = x.shape[0], 0
-    for j in range(p):
-        row[j] = z[j] = x[j]
+def read_row(x, y, axes, z, row, known):
+    """Write ``z = [x, y]``, ``r = [x, 1]`` and which labels are known; return how many they are.
+
+    Of x, z has the features ``axes``, which rules are formed over.
+    """
+    a, n_known = axes.shape[0], 0
+    for j in range(x.shape[0]):
+        row[j] = x[j]
+    for j in range(a):
+        z[j] = x[axes[j]]
     for c in range(y.shape[0]):
         known[c] = not np.isnan(y[c])
         n_known += known[c]
-        z[p + c] = y[c]
+        z[a + c] = y[c]
     return n_known
 
 
@@ -209,16 +214,16 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
     """
     facts, center, joint, marginal, tested, P, G, Delta, B, W, W_0, stale = rules[:12]
     trial, label_sums, penalty, group, clock, level, echo = rules[12:]
-    n, p, (R, M, K, d) = X.shape[0], X.shape[1], W.shape
-    work, by_rule, by_label = np.zeros((4, p + K + 1)), np.zeros((4, R)), np.zeros((4, K))
-    z, e, v, u = work[0, : p + K], work[1], work[2], work[3]
+    n, a, (R, M, K, d) = X.shape[0], s.axes.shape[0], W.shape
+    work, by_rule, by_label = np.zeros((4, d + K)), np.zeros((4, R)), np.zeros((4, K))
+    z, e, v, u = work[0, : a + K], work[1], work[2], work[3]
     distances, psi, left, shares = by_rule[0], by_rule[1], by_rule[2], by_rule[3]
     heights, answers, known = np.zeros((R, M, K)), np.zeros((R, K)), np.zeros(K, dtype=np.bool_)
     D, MW, row = np.zeros((K, d)), np.zeros((K, d)), np.ones(d)
     for t in range(start, n):
         x, y, weight, resumed = X[t], Y[t], weights[t], t == start and newborn >= 0
-        n_known = read_row(x, y, z, row, known)
-        activate(x, n_rules, center, marginal, facts, s.bandwidth, s.density, e, distances, psi)
+        n_known = read_row(x, y, s.axes, z, row, known)
+        activate(z, n_rules, center, marginal, facts, s.bandwidth, s.density, e, distances, psi)
         answer(row, n_rules if with_planes else 0, W, trial, heights, answers, shares)
         if not resumed:
             blend(psi, answers, n_rules, scores[t])
@@ -234,7 +239,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
             )  # fmt: skip
             if event != DONE:
                 return event, t, winner, -1
-            expect_unknown(known, answers[winner] if with_planes else center[winner, p:], z)
+            expect_unknown(known, answers[winner] if with_planes else center[winner, a:], z)
             caps = left[winner] < 1.0 and s.antecedents_forget
             most = 1.0 / (1.0 - left[winner]) if caps else np.inf
             move(
@@ -242,7 +247,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
                 marginal[winner], facts[winner], e, v, u,
             )  # fmt: skip
             facts[winner].last_won = clock[ROWS]
-            distances[winner] = squared_distance(x, center[winner], marginal[winner], e)
+            distances[winner] = squared_distance(z, center[winner], marginal[winner], e)
             normalise(distances, n_rules, facts, s.bandwidth, s.density, psi)
 
         hear(y, known, psi, heights, n_rules if with_planes else 0, level, echo, by_label)

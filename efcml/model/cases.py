@@ -7,6 +7,7 @@ from efcml.kernels.cases import CHANGES, FAR, LEARNED, LEAST_NOVELTY, REFRESH, S
 from efcml.kernels.linalg import factor, invert, solve
 from efcml.kernels.planes import share_of
 from efcml.model.fit import FOLDS
+from efcml.model.relevance import Features
 from efcml.model.stages import Stage
 from efcml.model.tables import CASES, Cases
 
@@ -23,9 +24,10 @@ class CaseStage(Stage):
     fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
     hears = False  # whether errors that follow each other are no evidence
 
-    def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE):
+    def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None):
         self.width, self.noise = float(width), float(noise)
-        sizes = {"m": capacity, "p": n_features, "K": n_labels}
+        self.features = features or Features.all(n_features)
+        sizes = {"m": capacity, "p": len(self.features.used), "K": n_labels}
         self.arrays = Cases(**CASES.allocate(sizes))
         self.arrays.owed[0] = 1.0
 
@@ -42,12 +44,13 @@ class CaseStage(Stage):
     def similarity(self, X, Z=None):
         """Return k(x, z) of rows and cases."""
         Z = self.arrays.rows[: self.n_cases] if Z is None else Z
-        X = np.clip(X, -FAR, FAR)
+        X = np.clip(self.features.take(X), -FAR, FAR)
         squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
         return np.exp(-0.5 / (X.shape[1] * self.width) * np.maximum(squares, 0.0))
 
     def begin(self, rows, scores, Y, weights):
         """Remember evenly spread rows and learn the errors of all; each fifth row is held out."""
+        rows = self.features.take(rows)
         chosen = np.linspace(0, len(rows), len(self.arrays.rows), endpoint=False).astype(int)
         chosen = np.unique(chosen)
         Z = np.clip(rows[chosen], -FAR, FAR)
@@ -70,6 +73,7 @@ class CaseStage(Stage):
     def follow(self, rows, scores, Y, weights, kept):
         """Answer every row, then learn what was wrong of it."""
         out, row, arrays = np.empty_like(scores), 0, self.arrays
+        rows = self.features.take(rows)
         steering = self.width, self.noise, self.fade, self.held, self.towards, self.hears
         while row < len(rows):
             row = follow_cases(rows, scores, Y, weights, kept, row, arrays, steering, out)
@@ -81,20 +85,32 @@ class CaseStage(Stage):
         return out
 
     def change_units(self, change):
-        """Move the rows; what they say at these rows stays, with the same covariance.
+        """Move the rows; what they say at these rows stays."""
+        self._move(change.of(self.features.used).rows(self.arrays.rows[: self.n_cases]))
+
+    def narrow(self, features):
+        """Compare rows by a part of the features; what they say at the remembered ones stays."""
+        kept = np.searchsorted(self.features.used, features.used)
+        self.features = features
+        if len(kept) < self.arrays.rows.shape[1]:
+            self._move(self.arrays.rows[: self.n_cases, kept])
+
+    def follow_on(self, old):
+        """Be trusted as far as other cases were; these have just begun from the last rows."""
+        for name in ("trial", "level", "echo"):
+            getattr(self.arrays, name)[:] = getattr(old.arrays, name)
+
+    def _move(self, rows):
+        """Put other rows in the places of the cases; what they say there stays, as sure as it is.
 
         A shift alone changes no similarity. Else cases that have come too near to newer ones go:
         their values could not be kept without weights that run away.
         """
         a, n = self.arrays, self.n_cases
-        if n == 0:
-            return
-        old_rows = a.rows[:n].copy()
-        rows = change.rows(old_rows)
-        old = self.similarity_unclipped(old_rows)
-        new = self.similarity_unclipped(rows)
+        old, new = self.similarity_unclipped(a.rows[:n]), self.similarity_unclipped(rows)
+        self.arrays = a = a._replace(rows=np.zeros((len(a.rows), rows.shape[1])))
         a.rows[:n] = rows
-        if np.abs(new - old).max() < 1e-9:
+        if n == 0 or np.abs(new - old).max() < 1e-9:
             return
         kept = find_apart(new, np.argsort(-a.age[:n], kind="stable").tolist(), LEAST_APART)
         values, at = (old @ a.weights[:n])[kept], np.ix_(kept, kept)
@@ -119,8 +135,9 @@ class RecentStage(CaseStage):
 
     fade, held, towards, hears = 0.9, 1.0, 0.0, True
 
-    def __init__(self, n_features, n_labels):
-        super().__init__(n_features, n_labels, RECENT, RECENT_WIDTH, RECENT_NOISE)
+    def __init__(self, n_features, n_labels, *, features=None):
+        sizes = n_features, n_labels, RECENT
+        super().__init__(*sizes, RECENT_WIDTH, RECENT_NOISE, features=features)
 
     def begin(self, rows, scores, Y, weights):
         """Begin with nothing: rows of a batch may come in any order."""

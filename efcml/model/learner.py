@@ -17,11 +17,11 @@ import numpy as np
 
 from efcml import seams
 from efcml._jit import FOLDER, quick_compiling
-from efcml.kernels.missing import fill_row
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
 from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state
 from efcml.model.params import Params
+from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch, decide_scale
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
@@ -37,6 +37,8 @@ from efcml.support.states import nest, pick, to_plain
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
     from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
+
+    Rows = tuple[Floats, Floats, Floats]
 
 FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "warned_of_clipping")
 
@@ -58,7 +60,8 @@ class Learner(Guarded):
         self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = self.warned_of_clipping = False
-        self.latest = np.empty((0, n_features)), np.empty((0, n_labels))
+        self.relevance = RelevanceWatch(n_features, params.relevance)
+        self.latest = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -92,29 +95,32 @@ class Learner(Guarded):
         return self.held_sums[0] / np.maximum(self.held_sums[1], 1.0)
 
     @property
-    def latest(self) -> tuple[Floats, Floats]:
-        """The last rows with a known label, scaled, and their labels."""
+    def latest(self) -> Rows:
+        """The last rows with a known label, scaled, their labels and their weights."""
         if len(self._latest) > 1:
-            rows, labels = map(np.concatenate, zip(*self._latest, strict=True))
-            known = ~np.isnan(labels).all(axis=1)
-            self.latest = rows[known][-LATEST:], labels[known][-LATEST:]
+            parts = [np.concatenate(part) for part in zip(*self._latest, strict=True)]
+            known = ~np.isnan(parts[1]).all(axis=1)
+            rows, labels, weights = (part[known][-LATEST:] for part in parts)
+            self.latest = rows, labels, weights
         return self._latest[0]
 
     @latest.setter
-    def latest(self, latest: tuple[Floats, Floats]) -> None:
+    def latest(self, latest: Rows) -> None:
         self._latest = [latest]  # and those that came later; the list is replaced, never written to
 
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
-        self.n_features, self.latest = n_features, (np.empty((0, n_features)), self.latest[1])
+        self.n_features, self.latest = n_features, (np.empty((0, n_features)), *self.latest[1:])
+        self.relevance = RelevanceWatch(n_features, self.params.relevance)
 
     def _make_stages(self) -> list[Any]:
         params, sizes = self.params, (self.n_features, self.n_labels)
-        stages: list[Any] = [RuleBase(params, *sizes)]
+        features = self.relevance.features
+        stages: list[Any] = [RuleBase(params, *sizes, features)]
         if params.cases > 0:
-            stages.append(CaseStage(*sizes, params.cases))
+            stages.append(CaseStage(*sizes, params.cases, features=features))
             if params.follows:
-                stages.append(RecentStage(*sizes))
+                stages.append(RecentStage(*sizes, features=features))
         if params.time:
             stages.append(TemporalStage(*sizes))
         return stages + [seams.function_of("stage", own)(*sizes) for own in params.stages]
@@ -143,23 +149,24 @@ class Learner(Guarded):
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
             self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
-        self.stages = self._make_stages()
         whole = rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
+        self.relevance.begin(rows, Y, weights)
+        self.stages = self._make_stages()
         scores = None
         for stage in self.stages:
             scores = stage.begin(whole, scores, Y, weights)
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self.latest = rows[-LATEST:].copy(), Y[-LATEST:].copy()
+        self.latest = rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy()
         self._warn_of_divergence()
 
     def _fill_batch(self, rows: Floats, Y: Floats, weights: Floats) -> Floats:
         """Return rows with what rules that are formed from them expect of missing features."""
-        whole = np.nan_to_num(rows)
+        whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.n_features, self.n_labels)
         for _ in range(2):
-            self.rules.form(whole, Y, weights)
-            whole = self.fill(rows)
+            rules.form(whole, Y, weights)
+            whole = self.fill(rows, rules)
         return whole
 
     # -- stream -----------------------------------------------------------------------------
@@ -247,12 +254,17 @@ class Learner(Guarded):
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
         """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
-        self._remember(rows, Y)
         cuts = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
         if trace.rows is not None:  # others are answered in between
             cuts = list(range(len(rows)))
-        edges = sorted({0, *cuts, len(rows)})
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        known: Any = ~np.isnan(Y).all(axis=1)
+        edges, first = sorted({*cuts, len(rows)} - {0}), 0
+        while first < len(rows):
+            last = next(edge for edge in edges if edge > first)
+            learned = np.flatnonzero(known[first:last])
+            if len(learned) >= self.relevance.due:  # it looks after that row
+                learned = learned[: self.relevance.due]
+                last = first + int(learned[-1]) + 1
             part = slice(first, last)
             if trace.rows is not None:
                 seen = self.scaler.transform(trace.rows[part])
@@ -264,6 +276,39 @@ class Learner(Guarded):
                 trace.take_answer(answer, part)
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
+            self._remember(rows[part], Y[part], weights[part])
+            self.relevance.note_rows(len(learned))
+            if self.relevance.due == 0:
+                trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
+                trace.rules[last - 1] = self.n_rules
+            first = last
+
+    def _look(self) -> list[tuple[str, int]]:
+        """Look which features matter by now, and go on with these; return what became of rules.
+
+        Where features only leave, what was learned of the others stays as it is. Else, or if all
+        rows so far are among the last, rules and cases begin anew from these.
+        """
+        rows, Y, weights = self.latest
+        before = self.relevance.features
+        if not self.relevance.look(rows, Y, weights, self.rows_seen):
+            return []
+        features = self.relevance.features
+        if features.is_part_of(before) and self.rows_seen > len(rows):
+            for stage in self.stages:
+                if isinstance(stage, RuleBase | CaseStage):
+                    stage.narrow(features)
+            return []
+        whole, old, scores = self.fill(rows), self.stages, None
+        self.stages = self._make_stages()
+        for i, (stage, was) in enumerate(zip(self.stages, old, strict=True)):
+            if isinstance(stage, RuleBase | CaseStage):
+                scores = stage.begin(whole, scores, Y, weights)
+                stage.follow_on(was)
+            else:
+                self.stages[i] = was
+        dropped = [("drop", uid) for uid in old[0].uid.tolist()]
+        return dropped + [("birth", uid) for uid in self.rules.uid.tolist()]
 
     def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:
         """Go through all stages with a block of rows."""
@@ -275,9 +320,9 @@ class Learner(Guarded):
             return plain_answer(scores)
         return self.labels.follow(rows, scores, Y, weights, kept)
 
-    def _remember(self, rows: Floats, Y: Floats) -> None:
-        """Keep the last rows with a known label, for readers."""
-        self._latest = [*self._latest, (rows, Y.copy())]
+    def _remember(self, rows: Floats, Y: Floats, weights: Floats) -> None:
+        """Keep the last rows with a known label, for readers, and to begin anew."""
+        self._latest = [*self._latest, (rows, Y.copy(), weights.copy())]
         if len(self._latest) * len(rows) > LATEST:
             _ = self.latest  # puts them together
 
@@ -359,10 +404,8 @@ class Learner(Guarded):
         if not gaps.any():
             return np.ascontiguousarray(rows)
         rules, filled = self.rules if rules is None else rules, np.array(rows)
-        a, s = rules.arrays, rules.settings
         for t in np.flatnonzero(gaps):
-            known = rules.n_rules, a.center, a.marginal, a.facts, s.bandwidth, s.density
-            fill_row(np.array(rows[t]), *known, filled[t])
+            rules.fill(filled[t])
         return filled
 
     def activations(self, rows: Floats) -> Floats:
@@ -384,8 +427,8 @@ class Learner(Guarded):
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
         self.held_sums = np.hstack([self.held_sums, np.full((count, 2), [0.0, len(self.held)]).T])
-        rows, labels = self.latest
-        self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))])
+        rows, labels, weights = self.latest
+        self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights
         for part in (*self.stages, self.labels, self.watch):
             if part is not None:
                 part.add_labels(count)
@@ -400,6 +443,7 @@ class Learner(Guarded):
         other.held, other.warm_start = list(self.held), self.warm_start.copy()
         other.stages = [stage.copy() for stage in self.stages]
         other.labels = None if self.labels is None else self.labels.copy()
+        other.relevance = self.relevance.copy()
         other.watch = None if self.watch is None else self.watch.copy()
         return other
 
@@ -411,7 +455,7 @@ class Learner(Guarded):
         parts = {
             f"stage{i}" if i >= first else names[type(s)]: s for i, s in enumerate(self.stages)
         }
-        parts |= {"labels": self.labels, "watch": self.watch}
+        parts |= {"labels": self.labels, "watch": self.watch, "relevance": self.relevance}
         return {name: part for name, part in parts.items() if part is not None}
 
     @one_at_a_time
@@ -421,6 +465,8 @@ class Learner(Guarded):
         for name, of in facts_of(Params).items():
             params[name] = seams.name_of(of.seam, params[name]) if of.seam else params[name]
         params["stages"] = [seams.name_of("stage", own) for own in self.params.stages]
+        if isinstance(self.params.relevance, tuple):
+            params["relevance"] = list(self.params.relevance)
         facts: Facts = {name: getattr(self, name) for name in FACTS}
         facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
         facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
@@ -430,7 +476,7 @@ class Learner(Guarded):
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
-            facts["sizes"] = list(self.rules.arrays.G.shape[1:3])
+            facts["sizes"] = [*self.rules.arrays.G.shape[1:3], self.rules.p, self.rules.a]
             arrays |= nest(scaler=self.scaler.state())
             arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
@@ -448,10 +494,12 @@ class Learner(Guarded):
         labels = arrays["held"][:, p:]
         learner.held_sums = np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
         learner.warm_start.evidence = arrays["evidence"].copy()
-        learner.latest = arrays["latest"][:, :p].copy(), arrays["latest"][:, p:].copy()
+        latest = np.split(arrays["latest"], [p, p + learner.n_labels], axis=1)
+        learner.latest = latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy()
         if not facts["fitted"]:
             return learner
         learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
+        learner.relevance.restore(pick(arrays, "relevance"))
         learner.stages = learner._make_stages()
         if learner.layered:
             learner.labels = LabelLayer(learner.n_labels, learner.params.decision)

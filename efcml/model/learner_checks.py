@@ -12,10 +12,11 @@ import numpy as np
 from efcml.kernels import cases, temporal, watch
 from efcml.model.cases import RECENT
 from efcml.model.params import Params
+from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
-from efcml.model.tables import CASES, LABELS, TEMPORAL, WATCH
+from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
 from efcml.model.warm_start import EVIDENCE
 from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
 
@@ -41,18 +42,20 @@ def check_facts(facts: Facts) -> Params:
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
-    take(facts["params"], "params", **kinds | {"stages": list})
+    take(facts["params"], "params", **kinds | {"stages": list, "relevance": (str, list)})
     params, fitted, sizes = params_of(facts), facts["fitted"], facts["sizes"]
-    if len(sizes) != 2 * fitted:
-        raise ValueError(f"rules cannot have {sizes} memories and groups of labels")
+    if len(sizes) != 4 * fitted:
+        raise ValueError(f"rules cannot have {sizes} memories, groups of labels, features and axes")
     counts = {name: facts[name] for name in ("n_held", "n_rules")}
-    counts |= dict(zip(("memories", "groups"), sizes, strict=False))
+    counts |= dict(zip(("memories", "groups", "used", "axes"), sizes, strict=False))
     kinds = {"n_held": range(params.warmup_rows), "n_rules": range(1)}
     if fitted:
         kinds = {"n_held": range(1), "n_rules": range(1, params.max_rules + 1)}
         memories = 1 + params.follows
         kinds["memories"] = range(memories, memories + 1)
         kinds["groups"] = range(1, facts["n_labels"] + 1)
+        kinds["used"] = range(1, facts["n_features"] + 1)
+        kinds["axes"] = range(1, sizes[2] + 1 if type(sizes[2]) is int else 1)
     take(counts, "the learner", **kinds)
     return params
 
@@ -63,17 +66,20 @@ def shapes_of_state(facts: Facts) -> Shapes:
     shapes: Shapes = {
         "held": ("<f8", (facts["n_held"], p + K)),
         "evidence": ("<f8", (EVIDENCE,)),
-        "latest": ("<f8", (facts["n_latest"], p + K)),
+        "latest": ("<f8", (facts["n_latest"], p + K + 1)),
     }
     if not facts["fitted"]:
         return shapes
-    sizes = {"p": p, "K": K, "m": params.cases}
+    memories, groups, used, axes = facts["sizes"]
+    sizes = {"p": used, "K": K, "m": params.cases}
     parts = {"scaler": Scaler.state_shapes(p), "cases": CASES.shapes(sizes)}
-    parts["rules"] = RuleBase.state_shapes(p, K, facts["n_rules"], *facts["sizes"])
+    parts["rules"] = RuleBase.state_shapes(used, axes, K, facts["n_rules"], memories, groups)
     parts["recent"] = CASES.shapes(sizes | {"m": RECENT})
     parts |= {"temporal": TEMPORAL.shapes(sizes), "labels": LABELS.shapes(sizes)}
     parts["watch"] = WATCH.shapes(ScaleWatch.sizes_of(p, K))
-    there = {"scaler": True, "rules": True, "cases": params.cases > 0, "temporal": params.time}
+    parts["relevance"] = RELEVANCE.shapes(RelevanceWatch.sizes_of(p))
+    there = dict.fromkeys(("scaler", "rules", "relevance"), True)
+    there |= {"cases": params.cases > 0, "temporal": params.time}
     there |= {"recent": params.cases > 0 and params.follows, "labels": facts["layered"]}
     there |= {"watch": params.scaling == "follow"}
     own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
@@ -93,6 +99,11 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
         raise ValueError("two rules have one uid, or one is newer than the next")
     if not np.array_equal(np.unique(arrays["rules/group"]), np.arange(groups)):
         raise ValueError("labels are in groups that there are not")
+    used, axes = arrays["relevance/used"], arrays["relevance/axes"]
+    if [used.sum(), axes.sum()] != facts["sizes"][2:] or (axes & ~used).any():
+        raise ValueError("the features that count are others than rules have")
+    if arrays["relevance/count"].min() < 0:
+        raise ValueError("it looks at features at no time that can be")
     for part in ("cases", "recent"):
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])

@@ -1,8 +1,11 @@
 """Parameters of the learner: names, defaults, allowed ranges."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from efcml import seams
 from efcml.support.declared import (
@@ -152,6 +155,11 @@ class Parameters:
     they have proved to tell something. It helps where rows are few and labels many, or where rows
     follow each other. Switch it off to compare."""
 
+    relevance: Any = other('{"auto", "off"} or array of shape (p,)', default="auto", paper="off")
+    """Over which features rules are formed: those that tell more of the labels than chance, found
+    in the initial rows and looked for again along the stream ("auto"), all of them ("off", the
+    paper), or those that are not 0 in an array of flags or weights."""
+
     stages: tuple[Any, ...] = other("tuple of stages", default=())
     """Stages of one's own that follow the others, each a function of the numbers of features and
     labels, or its registered name."""
@@ -163,6 +171,20 @@ class Parameters:
     probabilities stay the same."""
 
 
+def read_relevance(value: Any) -> str | tuple[int, ...]:
+    """Return a word, or 0 or 1 for each feature, or refuse what can be neither."""
+    if isinstance(value, str) and value in ("auto", "off"):
+        return value
+    with suppress(TypeError, ValueError):
+        flags = np.asarray(value, dtype=float)
+        if flags.ndim == 1 and np.isfinite(flags).all() and flags.any():
+            return tuple((flags != 0.0).astype(int).tolist())
+    raise ValueError(
+        'relevance must be "auto", "off", or one number for each feature, not all of them 0; '
+        f"got {value!r}."
+    )
+
+
 @dataclass(kw_only=True, unsafe_hash=True)
 class Params(Parameters):
     """Values of all hyper-parameters; they are checked when an instance is made, and stay."""
@@ -172,6 +194,7 @@ class Params(Parameters):
         good = isinstance(self.stages, tuple | list)
         if not good or not all(seams.is_known("stage", stage) for stage in self.stages):
             raise ValueError(f"stages must be a tuple of functions or names; got {self.stages!r}.")
+        vars(self)["relevance"] = read_relevance(self.relevance)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):

@@ -71,6 +71,10 @@ class ChangeOfUnits:
         slopes = np.where(known, W[..., :-1], 0.0) / np.where(known, self.a, 1.0)
         return np.concatenate([slopes, W[..., -1:] - slopes @ self.b[:, None]], axis=-1)
 
+    def of(self, features):
+        """Return the change for some features."""
+        return ChangeOfUnits(self.a[features], self.b[features])
+
     @property
     def matrix(self):
         """T, with ``r' = T r``."""
@@ -217,7 +221,7 @@ def decide_scale(learner):
             readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
         reading, stages = read_change(learner, new, readings)
         learner.scaler, learner.stages = new, stages
-        learner.latest = readings[reading].rows(learner.latest[0]), learner.latest[1]
+        learner.latest = readings[reading].rows(learner.latest[0]), *learner.latest[1:]
     watch.settle(due, reading)
     return held
 
@@ -273,17 +277,19 @@ def changed_stages(stages, change):
     return stages
 
 
-def re_express(rules, n_rules, S_0, change):
+def re_express(rules, n_rules, S_0, change, features):
     """Put the arrays of rules in the new units; newborn rules keep their variance S_0 there.
 
     A merge takes off what two rules have of S_0; of a larger one they have a smaller share.
     """
-    p, known = len(change.a), change.a > 0.0
-    stretched = np.append(np.where(known, change.a**2, 1.0) * S_0[:p], S_0[p:])
+    change = change.of(features.used)
+    of_axes = change.of(features.axes)
+    p, known = len(of_axes.a), of_axes.a > 0.0
+    stretched = np.append(np.where(known, of_axes.a**2, 1.0) * S_0[:p], S_0[p:])
     rules.facts["prior_share"][:n_rules] *= np.minimum(1.0, stretched / S_0).min()
     groups = labels_by_group(rules)
     for i in range(n_rules):
-        move_gaussian(rules, i, stretched, change)
+        move_gaussian(rules, i, stretched, of_axes)
         for m in range(rules.G.shape[1]):
             move_planes(rules, i, m, change, groups)
 

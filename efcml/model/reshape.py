@@ -26,14 +26,15 @@ FIXED = ("group", "clock", "level", "echo")  # arrays that have no axis of rules
 BY_RULE = [name for name in RULES.names if name not in ("tested", *FIXED)]
 
 
-def sizes_of(p, K, R, memories, groups=1):
+def sizes_of(p, a, K, R, memories, groups=1):
     """Return the lengths of the dimensions of the table of rules."""
-    return {"p": p, "K": K, "d": p + 1, "q": p + K, "R": R, "M": memories, "g": groups}
+    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
+    return sizes | {"R": R, "M": memories, "g": groups}
 
 
-def allocate(p, K, R, memories):
-    """Return the arrays of no rule, with room for R."""
-    rules = Rules(**RULES.allocate(sizes_of(p, K, R, memories)))
+def allocate(p, a, K, R, memories):
+    """Return the arrays of no rule, with room for R; they are formed over a of p features."""
+    rules = Rules(**RULES.allocate(sizes_of(p, a, K, R, memories)))
     rules.clock[RENEWAL] = NEVER
     return rules
 
@@ -75,6 +76,26 @@ def labels_by_group(rules):
 
 
 # Gaussians
+
+
+def narrow(rules, n_rules, axes, planes):
+    """Return rules over some of their axes, with planes over some of their features.
+
+    Gaussians are marginals of what they were; of planes only the sums are, P and W are to be
+    derived anew.
+    """
+    a, p = rules.marginal.shape[1], rules.W.shape[-1] - 1
+    kept = {"a": axes, "p": planes, "d": np.append(planes, p)}
+    kept["q"] = np.append(axes, np.arange(a, rules.center.shape[1]))
+    arrays = rules._asdict()
+    for column in RULES.columns:
+        for axis, dim in enumerate(column.dims):
+            if dim in kept:
+                arrays[column.name] = np.take(arrays[column.name], kept[dim], axis=axis)
+    new = Rules(**arrays)
+    for i in range(n_rules):
+        set_gaussian(new, i, invert(rules.joint[i])[np.ix_(kept["q"], kept["q"])])
+    return new
 
 
 def set_gaussian(rules, i, covariance):
@@ -233,7 +254,7 @@ def with_sign(v):
     return v * np.sign(v[np.abs(v).argmax()])
 
 
-def split(rules, i, n_rules, S_0, direction):
+def split(rules, i, n_rules, S_0, direction, axes):
     """Cut rule i in two at its mean along ``t = v'x``; the other half is last.
 
     The halves have c -+ s and S - s s', with s = sqrt(2/pi) cov(z, t) / sigma(t). A merge of both
@@ -245,7 +266,9 @@ def split(rules, i, n_rules, S_0, direction):
     for name in BY_RULE:
         getattr(rules, name)[j] = getattr(rules, name)[i]
     halves = ((i, -1.0), (j, 1.0))
-    cut_sums(rules, halves, v)
+    along = np.zeros(rules.W.shape[-1] - 1)
+    along[axes] = v
+    cut_sums(rules, halves, along)
     g = S[:, :p] @ v
     s = np.sqrt(BETWEEN / (v @ g[:p])) * g
     own = facts["prior_share"][i] / facts["support"][i] * S_0  # once more: S_0 counts in each half
@@ -396,5 +419,5 @@ def share_planes(rules, n_rules, Delta_0):
 
 def set_renewal(rules):
     """Note when planes are to be shared next."""
-    rows, p = rules.clock[ROWS], rules.marginal.shape[1]
+    rows, p = rules.clock[ROWS], rules.W.shape[-1] - 1
     rules.clock[RENEWAL] = rows + max(int(SHARE_GROWTH * rows), p // SPARED) + 1

@@ -9,13 +9,15 @@ from efcml import seams
 from efcml._jit import check_compiled
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
-from efcml.kernels.linalg import whole
+from efcml.kernels.linalg import invert, whole
+from efcml.kernels.missing import fill_row
 from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
 from efcml.kernels.proximal import step_planes
 from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
 from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
+from efcml.model.relevance import Features
 from efcml.model.rescaling import re_express
 from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
@@ -58,6 +60,7 @@ class Settings(NamedTuple):
     forgetting: float
     least_prior: float
     S_0: np.ndarray
+    axes: np.ndarray
 
 
 class RuleBase(Stage):
@@ -68,14 +71,16 @@ class RuleBase(Stage):
 
     table = RULES
 
-    def __init__(self, params, n_features, n_labels):
-        self.params, self.p, self.K = params, n_features, n_labels
+    def __init__(self, params, n_features, n_labels, features=None):
+        self.params, self.K, self.n_features = params, n_labels, n_features
+        self.features = features = features or Features.all(n_features)
+        self.p, self.a = len(features.used), len(features.axes)
         self.n_rules = self.next_uid = 0
         self.counts = Counter(dict.fromkeys(EVENTS, 0))
         self.prior = self.split_share = self.S_0 = self.settings = None
         self.diverged = None  # (uid, row) of the first rule that ran away
         self.events, self.n_rules_by_row = [], np.zeros(0, np.int64)
-        self.arrays = reshape.allocate(self.p, self.K, 1, 1)
+        self.arrays = reshape.allocate(self.p, self.a, self.K, 1, 1)
         self._choose_functions()
 
     def _choose_functions(self):
@@ -120,17 +125,50 @@ class RuleBase(Stage):
         slow, fast = self.W[:, SLOW], self.W[:, -1]
         return slow + shares.reshape(-1, 1, 1) * (fast - slow)
 
+    def whole_planes(self):
+        """Return the planes (rules, K, n_features + 1); 0 for features that are not used."""
+        planes = np.zeros((self.n_rules, self.K, self.n_features + 1))
+        planes[..., np.append(self.features.used, self.n_features)] = self.planes
+        return planes
+
+    def whole_gaussians(self):
+        """Return centers, covariances and precisions of the rules over all features.
+
+        Those that rules are not formed over have no precision: they decide nothing. Where they lie
+        is what the rows of a rule tell of them, by a regression on those that it is formed over.
+        """
+        n, p, (used, axes) = self.n_rules, self.n_features, self.features
+        center, precision = np.zeros((n, p)), np.zeros((n, p, p))
+        covariance = np.tile(np.eye(p), (n, 1, 1))
+        at, others = self.features.numbers, np.delete(np.arange(self.p), axes)
+        for i in range(n):
+            S, group = invert(self.marginal[i]), self.G[i, SLOW, :, -1, -1].argmax()
+            G = whole(self.G[i, SLOW, group].copy())
+            rows = max(G[-1, -1], 1.0)
+            mean = G[-1, :-1] / rows
+            C = G[:-1, :-1] / rows - np.outer(mean, mean) + np.eye(self.p) / rows
+            slopes = np.linalg.solve(C[np.ix_(axes, axes)], C[np.ix_(axes, others)]).T
+            center[i, at] = self.center[i, : self.a]
+            center[i, used[others]] = mean[others] + slopes @ (center[i, at] - mean[axes])
+            precision[i][np.ix_(at, at)] = whole(self.marginal[i].copy())
+            left = C[np.ix_(others, others)] - slopes @ C[np.ix_(axes, others)]
+            covariance[i][np.ix_(at, at)] = S
+            covariance[i][np.ix_(used[others], at)] = slopes @ S
+            covariance[i][np.ix_(at, used[others])] = S @ slopes.T
+            covariance[i][np.ix_(used[others], used[others])] = slopes @ S @ slopes.T + left
+        return center, covariance, precision
+
     # Batch
 
     def begin(self, rows, scores, Y, weights):
         """Form rules from a batch and solve for their planes; ``scores`` are not looked at."""
-        params = self.params
+        params, rows = self.params, self.features.take(rows)
 
         def form(rows, Y, weights, share):
             self.form(rows, Y, weights, share)
             return self.fire
 
-        self.S_0 = reshape.start_variances(rows, self.K, params.birth_width)
+        self.S_0 = self._start_variances(rows)
         self.prior, share = choose_prior(form, rows, Y, weights, params)
         self.form(rows, Y, weights, share)
         psi = self.fire(rows) * weights[:, None]
@@ -141,12 +179,17 @@ class RuleBase(Stage):
         self.counts = Counter(dict.fromkeys(EVENTS, 0)) | Counter(birth=self.n_rules)
         return held_out_scores(self.arrays, rows, Y, psi, self.activations(rows), self.prior)
 
+    def _start_variances(self, rows):
+        rows, width = rows[:, self.features.axes], self.params.birth_width
+        return reshape.start_variances(rows, self.K, width)
+
     def form(self, rows, Y, weights, share=COARSE):
         """Form rules, without planes, in one pass; those above this share of the rows are split."""
         params, memories = self.params, 2 if self.params.follows else 1
         if self.S_0 is None:
-            self.S_0 = reshape.start_variances(rows, self.K, params.birth_width)
-        self.arrays = reshape.allocate(self.p, self.K, params.max_rules + 1, memories)
+            self.S_0 = self._start_variances(rows)
+        room = params.max_rules + 1
+        self.arrays = reshape.allocate(self.p, self.a, self.K, room, memories)
         self.split_share, self.n_rules, self.next_uid = share, 0, 0
         self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
@@ -156,14 +199,14 @@ class RuleBase(Stage):
             self.arrays = reshape.split_groups(self.arrays, self.n_rules, pattern)
 
     def _settings(self):
-        p, sizes = self.params, (self.p, self.K)
+        p, sizes = self.params, (self.a, self.K)
         alone = p.max_rules == 1  # a single rule takes every row: another would know nothing
         splits = self.direction is not None
         own_test = self.birth_test is not is_novel
         width, forgetting = p.merge_width(*sizes), p.fixed_forgetting
         return Settings(
             vigilance=np.inf if alone else 1.0 if own_test else float(p.vigilance),
-            bandwidth=p.input_bandwidth(self.p),
+            bandwidth=p.input_bandwidth(self.a),
             density=p.activation == "density",
             product_space=bool(p.product_space),
             variance_floor=float(p.variance_floor),
@@ -186,6 +229,7 @@ class RuleBase(Stage):
             forgetting=forgetting,
             least_prior=0.0 if self.prior is None else 0.5 * self.prior.strength,
             S_0=self.S_0,
+            axes=self.features.axes,
         )
 
     # Answers
@@ -196,14 +240,15 @@ class RuleBase(Stage):
         out = np.empty(unknown.shape)
         with_planes, first = True, (0, -1)
         self.driver(
-            rows, unknown, nothing, *first, self.n_rules, with_planes, self.arrays, self.settings,
-            out, np.ones(len(rows)),
+            self.features.take(rows), unknown, nothing, *first, self.n_rules, with_planes,
+            self.arrays, self.settings, out, np.ones(len(rows)),
         )  # fmt: skip
         return out
 
     def distances(self, rows):
         """Return the squared distances (n, rules) of rows to the rules."""
-        gaps = [rows - center[: self.p] for center in self.center]
+        rows = self.features.take(rows)[:, self.features.axes]
+        gaps = [rows - center[: self.a] for center in self.center]
         pairs = zip(gaps, self.marginal, strict=True)
         found = [((e @ whole(S.copy())) * e).sum(axis=1) for e, S in pairs]
         return np.maximum(np.stack(found, axis=1), 0.0)
@@ -222,11 +267,35 @@ class RuleBase(Stage):
         psi = self.activations(rows)
         return np.where(psi < self.params.activation_floor, 0.0, psi)
 
+    def fill(self, row):
+        """Put what the rules expect of missing features (NaN) into a scaled row.
+
+        Those that rules are formed over by their Gaussians, others by the second moments of the
+        planes, of which P is the inverse, as far as they have learned; else 0, the usual value.
+        """
+        used, axes, s = self.features.used, self.features.numbers, self.settings
+        filled, rules = row[axes], self.arrays
+        if np.isnan(filled).any():
+            known = self.n_rules, rules.center, rules.marginal, rules.facts, s.bandwidth, s.density
+            fill_row(row[axes], *known, filled)
+            row[axes] = filled
+        missing = np.isnan(row)
+        if not missing.any():
+            return
+        r, m = np.append(row[used], 1.0), np.flatnonzero(missing[used])
+        r[m], row[missing] = 0.0, 0.0
+        most = rules.G[: self.n_rules, SLOW, :, -1, -1].sum(axis=0).argmax()
+        if len(m) == 0 or not rules.P[: self.n_rules, SLOW, most].any():
+            return
+        for psi, P in zip(self.activations(row[None])[0], rules.P[:, SLOW, most], strict=False):
+            P = whole(P.copy())[m]
+            row[used[m]] -= psi * np.linalg.solve(P[:, m], P @ r)
+
     # Stream
 
     def follow(self, rows, scores, Y, weights, kept):
         """Answer and learn rows; ``scores`` are not looked at, ``kept`` is filled in."""
-        return self._run(rows, Y, weights, kept=kept)
+        return self._run(self.features.take(rows), Y, weights, kept=kept)
 
     def _run(self, X, Y, weights, *, with_planes=True, kept=None):
         """Drive the kernel from event to event."""
@@ -302,7 +371,7 @@ class RuleBase(Stage):
             expected = np.clip(planes[:, :-1] @ x + planes[:, -1], 0.0, 1.0)
         if self.n_rules >= self.params.max_rules:
             self._make_room()
-        z = np.append(x, np.where(np.isnan(y), expected, y))
+        z = np.append(x[self.features.axes], np.where(np.isnan(y), expected, y))
         i, self.n_rules = self.n_rules, self.n_rules + 1
         reshape.bear(rules, i, z, W, weight, self.S_0, self._Delta)
         self._name(i)
@@ -342,7 +411,8 @@ class RuleBase(Stage):
             self._drop(silent)
             i = silent if i == self.n_rules else i  # the last one takes its place
         self._note("split", i)
-        reshape.split(self.arrays, i, self.n_rules, self.S_0, self.direction)
+        axes = self.features.axes
+        reshape.split(self.arrays, i, self.n_rules, self.S_0, self.direction, axes)
         self.n_rules += 1
         self._name(self.n_rules - 1)
         for half in (i, self.n_rules - 1):
@@ -353,7 +423,7 @@ class RuleBase(Stage):
 
         Rules so far apart that rounding leaves nothing of their union are not alike.
         """
-        p, sizes = self.params, (self.p, self.K)
+        p, sizes = self.params, (self.a, self.K)
         width = p.merge_width(*sizes)
         try:
             pair = reshape.compare(self.arrays, i, j, self.S_0, p.product_space, width)
@@ -446,7 +516,7 @@ class RuleBase(Stage):
         Zero is exact for what the planes keep of such a label. The joint space gains coordinates
         that never varied: S_0/k and what the floor would have kept.
         """
-        p, K, n, old = self.p, self.K, self.n_rules, self.arrays
+        p, K, n, old = self.a, self.K, self.n_rules, self.arrays
         rules = self.arrays = RULES.grown(old, K=count, q=count)
         best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
         rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
@@ -466,9 +536,35 @@ class RuleBase(Stage):
         self.K += count
         self.settings = self._settings()
 
+    def narrow(self, features):
+        """Go on with a part of the features: marginals, and parts of the sums, are exact."""
+        old, same = self.features, len(features.used) == self.p
+        planes = np.searchsorted(old.used, features.used)
+        axes = np.searchsorted(old.numbers, features.numbers)
+        self.S_0 = self.S_0[np.append(axes, self.a + np.arange(self.K))]
+        self.arrays = reshape.narrow(self.arrays, self.n_rules, axes, planes)
+        self.features, self.p, self.a = features, len(features.used), len(features.axes)
+        self.settings, self._with_planes = self._settings(), True
+        for i in range(0 if same else self.n_rules):
+            self._finish(i)
+
+    def follow_on(self, old):
+        """Count on where other rules end; these have just begun from the last rows."""
+        rules, gone = self.arrays, old.rows_seen - self.rows_seen
+        rules.clock[:] += gone
+        rules.level[:], rules.echo[:] = old.arrays.level, old.arrays.echo
+        facts = rules.facts[: self.n_rules]
+        facts["born"] += gone
+        facts["last_won"] += gone
+        facts["stopped"][facts["stopped"] > 0] += gone
+        facts["uid"] += old.next_uid
+        self.next_uid += old.next_uid
+        self.counts = old.counts + self.counts + Counter(drop=old.n_rules)
+        self.diverged = old.diverged
+
     def change_units(self, change):
         """Take rows that are ``change.rows(x)`` from now on."""
-        re_express(self.arrays, self.n_rules, self.S_0, change)
+        re_express(self.arrays, self.n_rules, self.S_0, change, self.features)
 
     def copy(self):
         """Return an independent copy."""
@@ -490,19 +586,19 @@ class RuleBase(Stage):
         return {name: array.copy() for name, array in used.items()}
 
     @classmethod
-    def state_shapes(cls, p, K, n_rules, memories, groups):
+    def state_shapes(cls, p, a, K, n_rules, memories, groups):
         """Return type and shape of every array of a state with these sizes."""
-        shapes = RULES.shapes(reshape.sizes_of(p, K, n_rules, memories, groups))
+        shapes = RULES.shapes(reshape.sizes_of(p, a, K, n_rules, memories, groups))
         del shapes["facts"]
         shapes |= {name: (FACTS[name].str, (n_rules,)) for name in FACTS.names}
-        shapes |= {"prior": ("<f8", (2,)), "S_0": ("<f8", (p + K,)), "numbers": ("<f8", (2,))}
+        shapes |= {"prior": ("<f8", (2,)), "S_0": ("<f8", (a + K,)), "numbers": ("<f8", (2,))}
         return shapes | {"counts": ("<i8", (len(EVENTS),))}
 
     def restore(self, state):
         """Take over what `state` returned; there is room for more rules again."""
         n, memories, groups = state["G"].shape[:3]
         R = self.params.max_rules + 1
-        arrays = RULES.allocate(reshape.sizes_of(self.p, self.K, R, memories, groups))
+        arrays = RULES.allocate(reshape.sizes_of(self.p, self.a, self.K, R, memories, groups))
         for name, array in arrays.items():
             if name == "facts":
                 for fact in FACTS.names:

@@ -1,9 +1,10 @@
 """Tables of arrays: everything that the parts of a model remember, one line for each array.
 
 Allocation, growth, files and the documentation of the state follow from them. Sizes: ``p``
-features, ``K`` labels, ``d = p + 1``, ``q = p + K``, ``R`` rules that there is room for, ``M``
-memories of a rule (slow, and fast if it follows the stream), ``g`` groups of labels that share what
-they learn from, ``m`` cases, ``n`` rows that can be held.
+features (of rules and cases: that they use), ``a`` of them that rules are formed over, ``K``
+labels, ``d = p + 1``, ``q = a + K``, ``R`` rules that there is room for, ``M`` memories of a rule
+(slow, and fast if it follows the stream), ``g`` groups of labels that share what they learn from,
+``m`` cases, ``n`` rows that can be held, or looks.
 """
 
 from collections import namedtuple
@@ -87,9 +88,9 @@ class Table:
 
 RULES = Table("""
 facts facts R: support, log-determinants, weight, age and other numbers of a rule
-center f8 R q: c, mean of the joint rows z = [x, y]
+center f8 R q: c, mean of the joint rows z = [x, y], x of the features that matter
 joint f8 R q q: S^-1, inverse covariance of z
-marginal f8 R p p: S_x^-1, inverse covariance of x
+marginal f8 R a a: S_x^-1, inverse covariance of x
 tested i8 R R: rows that both had when last tested for a merge
 P f8 R M g d d: inverse of G + Delta
 G f8 R M g d d: weighted Hessian R'QR
@@ -171,4 +172,16 @@ count i8 5: in doubt, rows held, rows before, changes of two kinds
 """)
 Watch = namedtuple("Watch", WATCH.names)  # type: ignore[misc]
 
-TABLES = {"rules": RULES, "cases": CASES, "temporal": TEMPORAL, "labels": LABELS, "watch": WATCH}
+RELEVANCE = Table("""
+axes ? p: features that rules are formed over
+used ? p: features that planes and cases use, among them the axes
+strength f8 p: what each told at the last look beside the best shadow, which is 1
+idle i8 p: looks in a row in which it told no more than shadows
+course f8 n p: `strength` at the last looks
+course_row i8 n: rows learned then
+count i8 5: looks, rows before the next one, whether features were found, changes, rows between
+""")
+Relevance = namedtuple("Relevance", RELEVANCE.names)  # type: ignore[misc]
+
+TABLES = {"rules": RULES, "cases": CASES, "temporal": TEMPORAL, "labels": LABELS}
+TABLES |= {"watch": WATCH, "relevance": RELEVANCE}

@@ -6,6 +6,7 @@ alone: nothing is shown and no default is changed.
 """
 
 from efcml.plots.cells import draw_consequents, draw_importance, draw_label_correlation
+from efcml.plots.relevance import draw_relevance, draw_relevance_course
 from efcml.plots.rules import draw_ellipses, draw_memberships, draw_rule_card
 from efcml.plots.stream import (
     draw_differences,
@@ -24,6 +25,8 @@ __all__ = [
     "draw_importance",
     "draw_label_correlation",
     "draw_memberships",
+    "draw_relevance",
+    "draw_relevance_course",
     "draw_reliability",
     "draw_rule_card",
     "draw_rule_counts",

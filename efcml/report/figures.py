@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats, Ints, TableLike
 
 FIGURES = (  # of a run
-    *("trends", "rules", "memberships", "cards", "importance", "reliability", "spending"),
+    *("trends", "rules", "memberships", "cards", "importance", "relevance", "reliability"),
+    "spending",
 )
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
 ROWS_AT_ONCE = 10_000  # whose activations are in memory
 MOST_CURVES, MOST_CARDS, MOST_STRIPS = 7, 3, 20  # rules that are drawn
+MOST_BARS = 25  # features
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
 CARD_HEIGHT, LINE, LABEL = 0.7, 0.17, 0.23  # inches: of a card without words, of a line, a label
@@ -51,7 +53,7 @@ def draw_run(
     rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
-    "memberships", "cards", "importance", "reliability" and "spending".
+    "memberships", "cards", "importance", "relevance", "reliability" and "spending".
     """
     steps, model = split(classifier)
     marks = find_marks(dataset, first_row, len(result.Y))
@@ -66,6 +68,9 @@ def draw_run(
         axes = plots.new_axes(WIDTH, 5.6)
         plots.draw_importance(rules.importance(), rules.feature_names, labels, ax=axes)
         figures["importance"] = axes.figure
+        at, course = model.learner_.relevance.course
+        if len(at):
+            figures["relevance"] = draw_relevance(model, at, course, rules.feature_names)
     # Others bend the ends of their scores; so does a model of a 1-D target.
     layered = getattr(getattr(model, "learner_", None), "layered", False)
     if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
@@ -80,6 +85,17 @@ def draw_run(
         if first_row:
             axes.set_xlabel("row after the initial part")  # an active learner counts its own rows
     return figures
+
+
+def draw_relevance(model: Any, at: Any, course: Any, names: Any) -> Figure:
+    """Draw what features tell of the labels, now and along the stream."""
+    height = 0.8 + 0.2 * min(max(len(names), 3), MOST_BARS)
+    figure = plots.new_figure(WIDTH, height + 2.6)
+    above, below = figure.subplots(2, height_ratios=[height, 2.2])
+    kept = model.feature_relevance_ > 0.0
+    plots.draw_relevance(course[-1], names, kept=kept, ax=above, most=MOST_BARS)
+    plots.draw_relevance_course(at, course, names, ax=below)
+    return figure
 
 
 def split(classifier: Any) -> tuple[list[Any], Any]:

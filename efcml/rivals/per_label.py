@@ -1,6 +1,7 @@
 """OneVsRestEFC and ChainEFC: one single-label learner per label, on the engine of EFC-ML."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -49,8 +50,12 @@ class PerLabelLearner(Guarded):
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
-        sizes = [n_features + self.chained * i for i in range(n_labels)]
-        self.models = [Learner(params, size, 1, layered=False) for size in sizes]
+        self.models, given = [], params.relevance
+        for i in range(n_labels):
+            more, own = self.chained * i, params
+            if more and isinstance(given, tuple):  # labels that come before are features, too
+                own = replace(params, relevance=given[:n_features] + (1,) * more)
+            self.models.append(Learner(own, n_features + more, 1, layered=False))
 
     @property
     def fitted(self) -> bool:
@@ -62,20 +67,26 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
+    @property
+    def rows_seen(self) -> int:
+        """Rows learned so far, by the label that has seen most."""
+        return max(model.rows_seen for model in self.models)
+
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
-        true = own = X
+        true = answered = X  # with the labels before, and with the chain's decisions
         for i, label in enumerate(self.order):
             old, y = self.models[i], Y[:, [label]]
             self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:
-                decided = decide(model.score(own))
-                own, true = np.hstack([own, decided]), np.hstack([true, fill_in(y, decided)])
+                decided = decide(model.score(answered))
+                answered = np.hstack([answered, decided])
+                true = np.hstack([true, fill_in(y, decided)])
         return self
 
     @one_at_a_time

@@ -87,9 +87,9 @@ def choice(
     return _declare(kind, meaning, default, check, paper, seam)
 
 
-def other(kind: str, meaning: str = "", *, default: Any) -> Any:
+def other(kind: str, meaning: str = "", *, default: Any, paper: Any = UNSET) -> Any:
     """Declare a value that its user checks."""
-    return _declare(kind, meaning, default, None, UNSET, "")
+    return _declare(kind, meaning, default, None, paper, "")
 
 
 @dataclass_transform(

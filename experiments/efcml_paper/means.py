@@ -5,11 +5,10 @@ before samples are drawn: the spread over the orders alone would hide that the s
 """
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
-from efcml.studies.intervals import CHUNK, LEAST_DRAWN, LEVEL, SEED, draw_samples
+from efcml.studies.intervals import CHUNK, LEAST_DRAWN, LEVEL, SEED, draw_samples, widened
 
 BEGINNING = 0.1  # of a trend is not looked at: means of few rows
 TIE = 1e-9  # sums of shares that cancel are not quite 0
@@ -66,17 +65,9 @@ def interval_of(
 
 
 def summarise(mean: float, means, claims: int = 1, spread: float = float("nan")) -> Interval:
-    """Return the interval that resampled means give.
-
-    The corrected bounds are the percentiles moved outwards, in the ratio of the normal quantiles:
-    the far tails themselves would rest on a handful of resamples.
-    """
-    tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(means, [tail, 1.0 - tail])
-    quantile = NormalDist().inv_cdf
-    widening = quantile(1.0 - tail / claims) / quantile(1.0 - tail)
-    wide_low, wide_high = (float(mean + widening * (bound - mean)) for bound in (low, high))
-    return Interval(float(mean), float(low), float(high), wide_low, wide_high, float(spread))
+    """Return the interval that resampled means give, also corrected for so many claims."""
+    (_, low, high), (_, *wide) = (widened(mean, means, number) for number in (1, claims))
+    return Interval(float(mean), low, high, *wide, float(spread))
 
 
 def resampled_means(values, block: int = 1, seed: int = SEED):

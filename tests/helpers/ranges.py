@@ -17,7 +17,8 @@ WRONG = {  # never allowed, whatever the limits are
     check_choice: ["Other", 1, None, True, ["shift"]],
     None: ["unknown", ("unknown",), 1],  # stages
 }
-RIGHT = {check_flag: [True, False, np.True_], None: [(), []]}
+RIGHT = {check_flag: [True, False, np.True_]}
+CHECKED_BY_USER = {"stages": [(), []], "relevance": ["auto", "off", (0, 1)]}
 
 
 def rule_of(name):
@@ -52,4 +53,5 @@ def accepted(name):
     values += [next_to(check, limits["above"], INF)] if "above" in limits else []
     values += [next_to(check, limits["below"], -INF)] if "below" in limits else []
     values += [*limits.get("words", ()), *limits.get("allowed", ()), *RIGHT.get(check, [])]
+    values += CHECKED_BY_USER.get(name, [])
     return values + ([INF] if limits.get("infinite") else [])

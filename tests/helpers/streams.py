@@ -47,6 +47,7 @@ PARAMETERS = {name: getattr(Params, name) for name in Params.names()} | {
     "warmup_rows": 20,
     "cases": 0,
     "time": False,
+    "relevance": "off",
 }
 
 
@@ -84,7 +85,7 @@ def unscaled_learner(p, K, *, shared=None, **changes):
     rules.S_0, rules.prior = start_variance(p, K), Prior(params.prior, shared)
     rules.split_share = params.split_share
     memories = 2 if params.follows else 1
-    rules.arrays = reshape.allocate(p, K, params.max_rules + 1, memories)
+    rules.arrays = reshape.allocate(p, p, K, params.max_rules + 1, memories)
     if shared is not None:
         reshape.set_renewal(rules.arrays)
     rules.settings = rules._settings()

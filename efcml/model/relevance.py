@@ -1,0 +1,343 @@
+"""Which features tell of the labels: found in the initial rows, and again along the stream.
+
+A feature is compared with *shadows*, its own values with their rows shuffled: what these tell of
+the labels is chance. Rules are formed over features that tell more, always: one that tells nothing
+makes all distances alike. Planes and cases leave the others out if that predicts held-out rows
+better, because features that are weak alone help together.
+
+Every so many learned rows the last ones are looked at again. Features that have come to tell
+something join, and rules and cases begin anew from these rows; those that tell nothing any more
+leave, and what was learned of the others stays as it is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from efcml.kernels.linalg import add_diagonal, invert
+from efcml.model.stages import Stage
+from efcml.model.tables import RELEVANCE, Relevance
+
+LEAST_ROWS = 200  # fewer tell too little of single features: all count, until there are as many
+MOST_ROWS = 1000  # the newest are enough
+SHADOWS = 300  # columns, at least, that tell how far a feature without meaning would come
+DRAWS = 3, 30  # least and most shadows of a feature
+UNLIKELY = 0.05  # share of the shadows that tell so much: weak features that may help together
+MISTAKES = 0.02  # share of the features that are found, by mistake
+SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
+MOST_AXES = 64  # the most telling, of more than twice as many: they take time, and are not better
+BINS = 8  # of equal numbers of rows
+FOLDS = 5
+STRENGTHS = (0.3, 3.0, 30.0, 300.0, 3000.0)  # of the prior of a plane
+CASE_ROWS = 600  # the newest are enough to tell whether cases help
+WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
+WORTH = 0.012  # of the loss, that each step of leaving features out must save
+LOST = 0.2  # of the loss: what the likely features cost if something is missing
+NEW = 0.1  # of what all features tell, that others must have come to tell, to begin anew with them
+GAIN = 0.05  # of the loss, that these must save
+GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
+LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
+RARELY = 5  # times as many where all features count
+LATER, LATEST = 1.5, 2  # times as many before the next one, and at most, if nothing changes
+COURSE = 100  # looks that are remembered
+LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
+TINY = 1e-9
+
+
+class Features(NamedTuple):
+    """The features that a stage takes of a row."""
+
+    used: np.ndarray  # numbers of those in planes and cases, ascending
+    axes: np.ndarray  # places among these of the ones that rules are formed over
+
+    @classmethod
+    def all(cls, count):
+        """Return that every feature is taken."""
+        return cls(np.arange(count), np.arange(count))
+
+    @property
+    def numbers(self):
+        """Numbers of the axes."""
+        return self.used[self.axes]
+
+    def is_part_of(self, other):
+        """Whether no feature counts that does not for the other."""
+        pairs = (self.used, other.used), (self.numbers, other.numbers)
+        return all(np.isin(*pair).all() for pair in pairs)
+
+    def take(self, rows):
+        """Return what is used of some rows."""
+        whole = len(self.used) == rows.shape[1]
+        return rows if whole else np.take(rows, self.used, axis=1)
+
+
+class RelevanceWatch(Stage):
+    """Which features count now, what they told at every look, and when the next one is due."""
+
+    table = RELEVANCE
+
+    def __init__(self, n_features, given):
+        self.given = given  # the parameter
+        self.arrays = a = Relevance(**RELEVANCE.allocate(self.sizes_of(n_features)))
+        a.used[:], a.axes[:], a.strength[:] = True, True, 1.0
+        if not isinstance(given, str):
+            flags = np.array(given[:n_features]) != 0
+            a.axes[: len(flags)] = a.strength[: len(flags)] = flags
+        self._wait()
+
+    @staticmethod
+    def sizes_of(p):
+        """Return the lengths of the dimensions of the table."""
+        return {"p": p, "n": COURSE}
+
+    @property
+    def looks(self):
+        """Whether anything is to be found."""
+        return self.given == "auto" and len(self.arrays.axes) > 1
+
+    @property
+    def due(self):
+        """How many rows are to be learned before the next look."""
+        return int(self.arrays.count[DUE]) if self.looks else np.iinfo(np.int64).max
+
+    @property
+    def found(self):
+        """Whether it is known of features that they tell something."""
+        return bool(self.arrays.count[FOUND])
+
+    @property
+    def features(self):
+        """The features that count."""
+        used = np.flatnonzero(self.arrays.used)
+        return Features(used, np.searchsorted(used, np.flatnonzero(self.arrays.axes)))
+
+    @property
+    def relevance(self):
+        """What every feature tells (p,), beside the best shadow; 0 where it does not matter."""
+        return np.where(self.arrays.axes, self.arrays.strength, 0.0)
+
+    @property
+    def course(self):
+        """Rows learned at every look, and what features told then (looks, p); 1 is the shadows."""
+        size = min(int(self.arrays.count[LOOKS]), COURSE)
+        return self.arrays.course_row[:size].copy(), self.arrays.course[:size].copy()
+
+    def _wait(self, times=1.0):
+        """Set when the next look is due: soon, or so many times as late as the last one was.
+
+        Where all features count, none can join: it is not soon.
+        """
+        count, least = self.arrays.count, max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
+        if not self.found:
+            count[STEP] = LOOK
+        elif self.arrays.axes.all():
+            count[STEP] = RARELY * least
+        else:
+            count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
+        count[DUE] = count[STEP]
+
+    def note_rows(self, count):
+        """Count learned rows."""
+        if self.looks:
+            self.arrays.count[DUE] -= count
+
+    def begin(self, rows, Y, weights):
+        """Look at a batch."""
+        p = len(self.arrays.axes)
+        if not isinstance(self.given, str) and len(self.given) != p:
+            raise ValueError(
+                f"relevance must have one entry for each of {p} features; got {len(self.given)}."
+            )
+        if self.looks:
+            self._choose(rows, Y, weights, len(rows))
+
+    def look(self, rows, Y, weights, rows_seen):
+        """Look at the last rows; return whether other features count from now on."""
+        before = self.features
+        self._wait(LATER)
+        self._choose(rows, Y, weights, rows_seen)
+        return not all(map(np.array_equal, before, self.features))
+
+    def _choose(self, rows, Y, weights, rows_seen):
+        """Find what tells something, and decide what counts."""
+        if len(rows) < LEAST_ROWS:
+            return
+        a, young = self.arrays, rows_seen == len(rows)
+        rows, Y, weights = rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
+        Z = np.nan_to_num(rows)
+        U, shares = center_labels(Y, weights)
+        told = surprise_of(*screen(Z, U, shares, np.random.default_rng(0)))
+        line = least_surprise(told)
+        self._remember(told / line, rows_seen)
+        excess, likely = np.maximum(told - line, 0.0), told > -np.log(UNLIKELY)
+        axes = excess > 0.0
+        a.idle[:] = np.where(likely, 0, a.idle + 1)
+        E = np.nan_to_num(Y - label_means(Y, weights))
+        if self.found and not young:
+            axes = self._judge(axes, likely, excess, Z, E)
+        if axes.sum() > (1.0 - SPARED) * len(axes):
+            axes, likely = np.ones_like(axes), np.ones_like(axes)
+        if axes.sum() > 2 * MOST_AXES:
+            axes = axes & (told >= np.sort(told[axes])[-MOST_AXES])
+        if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
+            return
+        if self.found and young and loss_of(Z[:, axes], E) >= loss_of(Z[:, a.axes], E):
+            return
+        self._settle(axes, likely, Z, E)
+
+    def _judge(self, axes, likely, excess, Z, E):
+        """Return the features that rules are to be formed over from now on."""
+        a = self.arrays
+        axes = axes | (a.axes & likely)
+        new = excess[~a.axes].sum() >= NEW * excess.sum() > 0.0
+        if new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN:
+            return axes
+        return a.axes & (a.idle < GONE)
+
+    def _settle(self, axes, likely, Z, E):
+        """Let rules be formed over some features, and find what planes and cases use."""
+        a, everything = self.arrays, np.ones(len(axes), np.bool_)
+        tried = [everything]
+        for used in (likely | axes, axes):
+            if used.sum() < tried[-1].sum():
+                tried.append(used)
+        losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
+        if losses[-1] > losses[0] + LOST:
+            return
+        a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
+        a.count[FOUND] = True
+        a.count[CHANGES] += 1
+        self._wait(0.0)
+
+    def _remember(self, strength, rows_seen):
+        a = self.arrays
+        a.strength[:] = strength
+        if a.count[LOOKS] >= COURSE:
+            a.course[:-1], a.course_row[:-1] = a.course[1:].copy(), a.course_row[1:].copy()
+        last = min(int(a.count[LOOKS]), COURSE - 1)
+        a.course[last], a.course_row[last] = strength, rows_seen
+        a.count[LOOKS] += 1
+
+
+# What features tell
+
+
+def label_means(Y, weights):
+    """Return the weighted share of every label over the rows that know it; 0 without any."""
+    known = ~np.isnan(Y)
+    return weights @ np.where(known, Y, 0.0) / np.maximum(weights @ known, TINY)
+
+
+def center_labels(Y, weights):
+    """Return centred labels of length 1, 0 where unknown, and the share of each in the variance."""
+    U = np.nan_to_num(Y - label_means(Y, weights)) * weights[:, None]
+    squares = (U * U).sum(axis=0)
+    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), squares / max(
+        squares.sum(), TINY
+    )
+
+
+def standard(A):
+    """Return columns of mean 0 and variance 1; constant ones are 0."""
+    A = A - A.mean(axis=0)
+    spread = np.sqrt((A * A).mean(axis=0))
+    return A / np.where(spread > TINY, spread, np.inf)
+
+
+def screen(Z, U, shares, rng):
+    """Return what features tell of the labels U, and what shadows tell: (6, p), (6, shadows).
+
+    Squared correlations of ranks with the labels: linear, in bins, and times the best partner; of
+    all labels by their shares, and of the best one. A shadow is a feature with its rows shuffled,
+    and meets the features as they are: what a partner tells is no merit.
+    """
+    n, p = Z.shape
+    ranks = rankdata(Z, axis=0)
+    Z = standard(ranks)
+    draws = int(np.clip(-(-SHADOWS // p), *DRAWS))
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(draws))]
+    back = np.hstack([U[np.argsort(order)] for order in orders])  # as good as shuffled features
+    place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
+    binned = np.zeros((p, back.shape[1]))
+    for b in range(BINS):
+        there = (place == b).astype(float)
+        binned += (there.T @ back) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+    alone, binned = (
+        by_feature.reshape(p, len(orders), -1).swapaxes(0, 1).reshape(-1, U.shape[1])
+        for by_feature in ((Z.T @ back) ** 2, binned)
+    )
+    F = np.hstack([Z[order] for order in orders])
+    variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
+    variance = np.where(variance > 1e-6, variance, np.inf)
+    for own in range(0, F.shape[1], p):
+        np.fill_diagonal(variance[:, own : own + p], np.inf)
+    together, best = 0.0, np.zeros(F.shape[1])
+    for u, share in zip(U.T, shares, strict=True):
+        pairs = (Z * u[:, None]).T @ F
+        pairs *= pairs
+        pairs /= variance
+        np.maximum(best, pairs.max(axis=0), out=best)
+        together = together + share * pairs
+    told = np.stack([alone @ shares, binned @ shares, together.max(axis=0),
+                     alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
+    return told[:, :p], told[:, p:]
+
+
+def surprise_of(told, shadows):
+    """Return how far what features tell is beyond shadows (p,): -log of the chance, in nats.
+
+    Beyond the most telling shadows their chance falls exponentially. The best kind counts, and is
+    compared with the best kinds of shadows.
+    """
+    own, best = (rise(each, shadows).max(axis=0, keepdims=True) for each in (told, shadows))
+    above = len(best[0]) - np.searchsorted(np.sort(best[0]), own[0])
+    chance = (1.0 + above) / (1.0 + len(best[0]))
+    return np.where(chance > UNLIKELY, -np.log(chance), rise(own, best)[0])
+
+
+def rise(told, shadows):
+    """Return -log of the chance that a shadow of the same kind tells so much (kinds, n)."""
+    usual = np.quantile(shadows, 1.0 - UNLIKELY, axis=1, keepdims=True)
+    beyond = np.maximum(shadows - usual, 0.0).mean(axis=1, keepdims=True) / UNLIKELY
+    return (told - usual) / np.maximum(beyond, TINY) - np.log(UNLIKELY)
+
+
+def least_surprise(told):
+    """Return from which surprise on features are found, so that few are by mistake.
+
+    By Benjamini and Hochberg (1995): of p features the k-th is found at a chance of k/p MISTAKES.
+    Where few are as dull as half of the shadows, few can be found by mistake (Storey 2002).
+    """
+    p, ordered = len(told), np.sort(told)[::-1]
+    dull = min(1.0, 2.0 * (1 + (told < np.log(2.0)).sum()) / p)
+    lines = np.log(p * dull / MISTAKES / np.arange(1, p + 1))
+    found = np.flatnonzero(ordered > lines)
+    return max(lines[found[-1] if len(found) else 0], np.log(2.0))
+
+
+def loss_of(Z, E):
+    """Return log squared errors at held-out rows, of one plane and of one plane with cases, added.
+
+    E are labels without their means, 0 where unknown.
+    """
+    n = len(Z)
+    held = np.zeros((len(STRENGTHS), *E.shape))
+    edges = [fold * n // FOLDS for fold in range(FOLDS + 1)]
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        rest = np.r_[0:low, high:n]
+        x, y = Z[rest].mean(axis=0), E[rest].mean(axis=0)
+        A = Z[rest] - x
+        values, V = np.linalg.eigh(A.T @ A)
+        B, new = V.T @ (A.T @ (E[rest] - y)), (Z[low:high] - x) @ V
+        for s, strength in enumerate(STRENGTHS):
+            held[s, low:high] = y + new @ (B / (values + strength)[:, None])
+    errors = E - held
+    losses = (errors**2).sum(axis=(1, 2))
+    errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)
+    squares = (Z * Z).sum(axis=1)
+    squares = np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0)
+    K = np.exp(-0.5 / (WIDTH * Z.shape[1]) * squares)
+    A = invert(add_diagonal(K, np.full(len(Z), NOISE)))
+    left = (((A @ errors) / np.diag(A)[:, None]) ** 2).sum()
+    return np.log(max(losses.min(), TINY)) + np.log(max(left, TINY))
