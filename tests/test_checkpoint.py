@@ -20,7 +20,7 @@ from efcml.evaluation import blocks
 
 OPTIONS = {
     "clipped": ["--set", "clip=0.9", "--set", "scaling=frozen"],
-    "subset": ["--decision", "subset", "--budget", "0.4"],
+    "subset": ["--set", "decision=subset", "--budget", "0.4"],
     "labels": ["--budget", "0.4", "--unit", "labels", "--criteria", "novelty,random"],
     "ovr": ["--model", "ovr"],
     "chain": ["--model", "chain", "--set", "order=random", "--seed", "3"],
@@ -102,25 +102,22 @@ def test_it_says_where_it_goes_on_and_writes_a_finished_run_again(
         assert json.loads(captured.out)["n_stream"] == 20
 
 
-def test_the_time_of_all_parts_adds_up(songs, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks.time, "perf_counter", map(float, count()).__next__)
-    arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
-    interrupted(arguments, monkeypatch)
-    small_blocks(monkeypatch, 5)
-    assert main(arguments) == 0
-    assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
-
-
-@pytest.mark.parametrize(("cost", "expected"), [(0.0, [0, 8, 16, 20]), (0.15, [0, 12, 20])])
-def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
-    cost, expected, songs, tmp_path, monkeypatch
+def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_slow_disk(
+    songs, tmp_path, monkeypatch
 ):
+    with monkeypatch.context() as patched:
+        patched.setattr(blocks.time, "perf_counter", map(float, count()).__next__)
+        arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
+        interrupted(arguments, patched)
+        small_blocks(patched, 5)
+        assert main(arguments) == 0
+    assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
     clock, written, save = [0.0], [], np.savez
 
     def savez(file, **arrays):
         if "checkpoint" in arrays:
             written.append(json.loads(arrays["checkpoint"].tobytes())["done"])
-            clock[0] += cost
+            clock[0] += 0.15
         else:
             save(file, **arrays)
 
@@ -133,7 +130,7 @@ def test_it_is_written_every_two_seconds_but_less_often_to_a_slow_disk(
     small_blocks(monkeypatch, 4)
     monkeypatch.setattr(blocks, "next_size", next_size)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
-    assert written == expected
+    assert written == [0, 12, 20]
 
 
 EAGER = """
@@ -191,13 +188,10 @@ def taken(finished, tmp_path, monkeypatch):
     ("file", "more", "word"),
     [
         ("c.npz", "--set vigilance=0.31", "other parameters:"),
-        ("c.npz", "--model rfwls", "other parameters:"),
         ("c.npz", "--model static", "other model:"),
-        ("c.npz", "--seed 1", "other parameters:"),
         ("c.npz", "--budget 0.5", "other budget and criteria and seed:"),
         ("c.npz", "--shuffle", "other data:"),
         ("c.npz", "--initial 23", "other data:"),
-        ("asked.npz", "--budget 0.6", "other budget:"),
         ("asked.npz", "--budget 0.5 --unit labels", "other budget:"),
         ("asked.npz", "--budget 0.5 --criteria random", "other criteria:"),
     ],
@@ -212,10 +206,8 @@ def test_the_checkpoint_of_another_run_is_refused_and_stays(file, more, word, ta
 def test_the_checkpoint_of_other_data_or_another_version_is_refused(taken, capsys, monkeypatch):
     arguments = run_arguments("songs.csv", "--checkpoint", "c.npz")
     (taken / "songs.csv").write_text(files.csv_text().replace(",1,", ",0,", 1))
-    assert "with other data:" in refusal(main, arguments, capsys)
-    (taken / "songs.csv").write_text(files.csv_text())
     monkeypatch.setattr(stream, "__version__", "99")
-    assert "with other version:" in refusal(main, arguments, capsys)
+    assert "with other data and version:" in refusal(main, arguments, capsys)
 
 
 def test_the_same_features_of_other_words_are_other_data(tmp_path, capsys):
@@ -253,11 +245,8 @@ BROKEN = {
     "empty": (lambda path: path.write_bytes(b""), "damaged"),
     "a bit": (flip_a_bit, "damaged (BadZipFile"),
     "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "no checkpoint of a run"),
-    "no facts": (lie(lambda facts, arrays: facts.clear() or facts.update(about={})), "damaged"),
-    "no model": (lie(lambda facts, arrays: arrays.pop("model")), "damaged (KeyError"),
     "no record": (lie(lambda facts, arrays: arrays.pop("scores")), "damaged (KeyError"),
-    "more rows": (lie(lambda facts, arrays: facts.update(done=21)), "another type or shape"),
-    "objects": (lie(lambda f, arrays: arrays.update(scores=arrays["rules"])), "another type or"),
+    "more rows": (lie(lambda facts, arrays: facts.update(done=21)), "damaged: rows are missing"),
     "events": (lie(lambda f, arrays: arrays.update(events=np.full((1, 3), 9))), "damaged (Index"),
 }
 

@@ -28,6 +28,7 @@ CODES = {
     "version": RUN + "main(['--version'])",
     "no such model": RUN + "main(['predict', 'no.npz', 'no.csv'])",
     "no such table": RUN + "main(['run', 'no.csv', '--labels', '2'])",
+    "no such ARFF file": RUN + "main(['tune', 'no.arff', '--xml', 'no.xml'])",
 }
 
 

@@ -206,7 +206,7 @@ def test_the_table_goes_with_the_model(tmp_path, path):
     assert copy._groups == clf._groups
     save(copy, tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
-    copy.fit(X[["tempo", "hour"]], Y)  # the table is no longer that of the model
+    copy.fit(X[["tempo", "member"]], Y)  # the table is no longer that of the model
     save(copy, path)
     assert not hasattr(load(path), "table_")
     with pytest.raises(ValueError, match="give that of its data set"):

@@ -58,22 +58,19 @@ def test_a_stream_is_what_it_always_was(name):
     assert np.diagonal(correlation, offset=1).min() > 0.2 and correlation[0, -1] < -0.3
 
 
-@pytest.mark.parametrize("name", ["drifting-clusters", "scale-drift"])
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"n": 0}, "n is 0: give a whole number, at least 1"),
-        ({"n": 10.0}, "n is 10.0"),
         ({"p": 1}, "p is 1: give a whole number, at least 2"),
         ({"K": 0}, "K is 0: give a whole number, at least 1"),
-        ({"noise": -1}, "noise is -1"),
         ({"noise": np.inf}, "noise is inf"),
         ({"n": 20, "n_initial": 21}, "n_initial is 21: choose a whole number of rows, 0 to 20"),
     ],
 )
-def test_options_that_no_stream_can_have_are_refused(name, options, words):
+def test_options_that_no_stream_can_have_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        datasets.load(name, **options)
+        datasets.load("scale-drift", **options)
 
 
 def draw(name, p=10):
@@ -130,11 +127,11 @@ def test_labels_follow_what_each_drift_says(name):
         assert_allclose(X, X_still, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", DRIFTS)
-@pytest.mark.parametrize("n_initial", [0, 7, 300, 400])
-def test_nothing_drifts_in_the_initial_part(name, n_initial):
-    marks = datasets.load(name, n=400, n_initial=n_initial).marks
-    assert n_initial <= min(marks.values()) <= max(marks.values()) <= 400
+@pytest.mark.parametrize("n_initial", [0, 7, 400])
+def test_nothing_drifts_in_the_initial_part(n_initial):
+    for name in DRIFTS:
+        marks = datasets.load(name, n=400, n_initial=n_initial).marks
+        assert n_initial <= min(marks.values()) <= max(marks.values()) <= 400
 
 
 @pytest.mark.parametrize("p", [4, 23])

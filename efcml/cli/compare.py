@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import time
-from argparse import Namespace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,11 @@ from efcml import __version__
 from efcml.cli import shared
 from efcml.cli.shared import format_table
 from efcml.rivals import MODELS, make_model
-from efcml.support.files import to_text
+from efcml.support.files import replacing, to_text
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from efcml.studies import Study
     from efcml.support.aliases import Facts
     from efcml.tuning import Grid, TuningResult
@@ -36,9 +37,8 @@ def add_commands(commands: Any) -> None:
 
 def add_tune(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "tune", help="compare values of vigilance, alpha and beta on the initial part"
-    )
+    what = "compare values of vigilance, alpha and beta on the initial part"
+    parser = commands.add_parser("tune", help=what)
     add = parser.add_argument
     shared.add_source(parser)
     shared.add_backend(parser)
@@ -47,7 +47,6 @@ def add_tune(commands: Any) -> None:
     add("--grid", choices=("short", "paper"), default="short", help=what)
     add("--folds", type=int, default=5, metavar="N")
     add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
-    add("--rows", type=int, metavar="N", help="only the last N rows of the initial part")
     for name in SEARCHED:
         what = f"values of {name} (those of the grid if not given)"
         add(f"--{name}", metavar="A,B", help=what)
@@ -59,22 +58,18 @@ def add_tune(commands: Any) -> None:
 
 def tune(options: Namespace) -> None:
     """Search, print the best points and write all."""
-    from efcml.tuning import tune as search
+    shared.check_source(options, [options.data])
+    where = shared.read_backend(options)
+    from efcml.tuning import tune as search  # not before: it takes seconds to import
 
-    where = shared.read_backend(options) | {
-        "checkpoint": options.checkpoint,
-        "grid": read_grid(options),
-    }
+    grid = read_grid(options)
     shared.check_target(options.out)
     ds = shared.read_source(options, options.data)
-    X, Y = ds.initial
-    if options.rows is not None and options.rows < 1:
-        raise ValueError(f"--rows is {options.rows}: choose at least 1.")
-    X, Y = (rows[-(options.rows or len(X)) :] for rows in (X, Y))
-    result = search(X, Y, folds=options.folds, measure=options.measure, **where)
+    where |= {"checkpoint": options.checkpoint, "grid": grid}
+    result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
     choice = {
         "dataset": ds.name,
-        "rows": len(X),
+        "rows": ds.n_initial,
         "folds": options.folds,
         "measure": result.measure,
         "points": len(result.table),
@@ -85,9 +80,8 @@ def tune(options: Namespace) -> None:
         "version": __version__,
     }
     if options.out:
-        shared.write_target(
-            options.out, io.StringIO(to_text(choice | {"all": result.rows()}) + "\n")
-        )
+        with replacing(options.out) as file:
+            file.write(f"{to_text(choice | {'all': result.rows()})}\n".encode())
     print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
@@ -139,11 +133,8 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
 
 def add_study(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "study",
-        help="compare variants of a model on data sets in several orders; write table, figures and"
-        " a report",
-    )
+    what = "compare variants of a model on data sets in several orders; write table, figures and"
+    parser = commands.add_parser("study", help=f"{what} a report")
     add = parser.add_argument
     shared.add_source(parser, nargs="+")
     what = f"models: {shared.TITLES} (default: efcml)"
@@ -199,8 +190,7 @@ def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
         if not equals or not values:
             raise ValueError(f"--vary is {text!r}: write NAME=A,B, such as correlation=shift,none.")
         for name in names:
-            first = f"{parameter}={values.partition(',')[0]}"
-            shared.read_setting(first, shared.parameter_names(name))
+            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
         if parameter in varied:
             raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
         varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
@@ -213,7 +203,8 @@ def make_study(
     options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
 ) -> Study:
     """Return the study that the arguments describe; wrong values are refused before any work."""
-    from efcml.studies import Study, Variant
+    shared.check_source(options, options.data)
+    from efcml.studies import Study, Variant  # not before: these take seconds to import
 
     models: dict[str, Variant] = {}
     for name in names:
@@ -222,24 +213,13 @@ def make_study(
             shared.check_parameters(model.get_params())
             words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
             models[words] = Variant(model, learn=MODELS[name].learn)
-    data = read_all(options)
-    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
-
-
-def read_all(options: Namespace) -> list[Any]:
-    """Return the data sets; a name stays one, so that a built-in stream is made anew."""
-    files = [one for one in options.data if Path(one).suffix.lower() in (*shared.TABLES, ".arff")]
-    if not files:  # then what is said of files is refused
-        shared.read_source(options, options.data[0])
-    of_files = vars(options) | dict.fromkeys((*shared.OF_TABLES, "xml"))
-    return [
+    data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
-        if name in files
+        if Path(name).suffix.lower() in (*shared.TABLES, ".arff") or options.initial is not None
         else name
-        if options.initial is None
-        else shared.read_source(Namespace(**of_files), name)
         for name in options.data
     ]
+    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
 
 
 # -- reproduce ------------------------------------------------------------------------------
@@ -247,10 +227,8 @@ def read_all(options: Namespace) -> list[Any]:
 
 def add_reproduce(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the experiments of the paper; write records, tables, figures and verdicts",
-    )
+    what = "run the experiments of the paper; write records, tables, figures and verdicts"
+    parser = commands.add_parser("reproduce", help=what)
     add = parser.add_argument
     what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
     add("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
@@ -308,21 +286,21 @@ def add_datasets(commands: Any) -> None:
 def list_names(options: Namespace) -> None:
     """Print every known name with its size, and whether its files are here."""
     from efcml import datasets  # not above: numpy takes longer to import than help to print
-    from efcml.datasets.published import CATALOG, find_files
+    from efcml.datasets.published import CATALOG, find_folder
 
     rows = []
     for name in datasets.available():
-        record = CATALOG.get(name)
-        if record is None:
+        if name in CATALOG:
+            record = CATALOG[name]
+            sizes, where = (record.n, record.p, record.K), "here"
+            try:
+                find_folder(record)
+            except datasets.DatasetNotFound:
+                where = record.how_to_get.split(":")[0]
+        else:
             ds = datasets.load(name)  # made in milliseconds
-            rows.append([name, len(ds), ds.X.shape[1], ds.Y.shape[1], "built in"])
-            continue
-        try:
-            find_files(record)
-            where = "here"
-        except datasets.DatasetNotFound:
-            where = record.how_to_get.split(":")[0]
-        rows.append([name, record.n, record.p, record.K, where])
+            sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
+        rows.append([name, *sizes, where])
     print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
 
 
@@ -352,13 +330,10 @@ def show_info(options: Namespace) -> None:
         "labels per row": round(float(np.nansum(ds.Y) / len(ds)), 3),
         "rows without label": int((np.nansum(ds.Y, axis=1) == 0).sum()),
     }
-    shares = dict(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True))
+    shares = sorted(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True), key=itemgetter(1))
     if options.json:
-        print(to_text(facts | {"label shares": shares}))
+        print(to_text(facts | {"label shares": dict(shares)}))
         return
-    print("\n".join(f"{name:20}{value}" for name, value in facts.items()))
-    print("\nlabels by share:")
-    rows = [
-        [name, f"{shares[name]:.3f}"] for name in sorted(shares, key=lambda name: -shares[name])
-    ]
-    print("\n".join("  " + line for line in format_table(["label", "share"], rows)))
+    rows = [[f"  {name}", f"{share:.3f}"] for name, share in reversed(shares)]
+    lines = [f"{name:20}{value}" for name, value in facts.items()]
+    print("\n".join([*lines, "", *format_table(["labels by share", ""], rows)]))

@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from efcml.cli import shared
+from efcml.support.files import replacing
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -22,30 +23,28 @@ if TYPE_CHECKING:
     from efcml.model.labels import Answer
     from efcml.support.aliases import Floats
     from efcml.tables import TableEncoder
-    from efcml.tables.reading import Table
 
 SHOWN, SHOWN_PER_LABEL = 10, 3  # rules
 NAMES_SHOWN = 5
+ANSWERS = ("scores", "decisions", "probabilities")
+ROWS = "a .csv, .tsv, .parquet or .arff file"
 
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands."""
-    parser = commands.add_parser(
-        "predict", help="scores, decisions and probabilities of a saved model"
-    )
+    what = "scores, decisions and probabilities of a saved model"
+    parser = commands.add_parser("predict", help=what)
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
-    what = "rows: a .csv, .tsv, .parquet or .arff file; labels may be there"
+    what = f"rows: {ROWS}; labels may be there"
     parser.add_argument("file", type=Path, metavar="FILE", help=what)
     add_known(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")
     parser.add_argument("--json", action="store_true", help="JSON in place of CSV")
     parser.set_defaults(run=predict)
-    parser = commands.add_parser(
-        "explain",
-        help="the rules of a saved model in words, or why it answers as it does for some rows",
-    )
+    what = "the rules of a saved model in words, or why it answers as it does for some rows"
+    parser = commands.add_parser("explain", help=what)
     parser.add_argument("model", type=Path, metavar="MODEL.npz")
-    what = "explain the rows of this .csv, .tsv, .parquet or .arff file"
+    what = f"explain the rows of this file: {ROWS}"
     parser.add_argument("--sample", type=Path, metavar="FILE", help=what)
     add_known(parser)
     what = f"all rules, not only the {SHOWN} that decide most"
@@ -56,17 +55,12 @@ def add_commands(commands: Any) -> None:
 
 def add_known(parser: ArgumentParser) -> None:
     """Add the options about the rows of a file: known labels, and the decimal sign."""
-    parser.add_argument(
-        "--known",
-        action="append",
-        default=[],
-        metavar="LABEL[=0|1]",
-        help="a label that is known already, given which the others are answered: LABEL is a"
-        " column of the file, empty where unknown, LABEL=1 holds for all rows; may be repeated",
-    )
-    parser.add_argument(
-        "--decimal", metavar="SIGN", help="the decimal sign of the file: . or , (else found)"
-    )
+    what = "a label that is known already, given which the others are answered: LABEL is a column"
+    what += " of the file, empty where unknown, LABEL=1 holds for all rows; may be repeated"
+    more: Any = {"action": "append", "default": [], "metavar": "LABEL[=0|1]"}
+    parser.add_argument("--known", help=what, **more)
+    what = "the decimal sign of the file: . or , (else found)"
+    parser.add_argument("--decimal", metavar="SIGN", help=what)
 
 
 # -- predict --------------------------------------------------------------------------------
@@ -74,17 +68,12 @@ def add_known(parser: ArgumentParser) -> None:
 
 def predict(options: Namespace) -> None:
     """Predict all rows of the file; nothing is written before the last one is read."""
-    check_files(options.model, options.file)
     shared.check_target(options.out)
-    from efcml.saving import load  # not above: it loads numpy
-
-    model = load(options.model)
-    check_fitted(options.model, model)
-    given = read_given(model, options)
+    model = load_fitted(options.model, options.file)
     # The learner takes the rows as they are: they have been checked and put in its order.
     answers = (
         model.answer_checked(rows.numbers, rows.known)
-        for rows in read_rows(model, options.file, given, options.decimal)
+        for rows in read_rows(model, options.file, options)
     )
     with TemporaryFile("w+", encoding="utf-8", newline="") as file:
         (write_json if options.json else write_csv)(file, label_names(model), answers)
@@ -92,7 +81,8 @@ def predict(options: Namespace) -> None:
         if options.out is None:
             shutil.copyfileobj(file, sys.stdout)
         else:
-            shared.write_target(options.out, file)
+            with replacing(options.out) as target:
+                target.writelines(line.encode() for line in file)
 
 
 def write_csv(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:
@@ -121,86 +111,71 @@ def answer_frame(names: Sequence[str], answer: Any, Y: Floats | None = None) -> 
 
 def write_json(file: TextIO, names: Sequence[str], answers: Iterable[Answer]) -> None:
     """Write names, scores, decisions and probabilities; one list per row."""
-    parts: dict[str, list[str]] = {"scores": [], "decisions": [], "probabilities": []}
+    parts: dict[str, list[str]] = {name: [] for name in ANSWERS}
     for answer in answers:
-        for name, part in parts.items():
+        for name in ANSWERS:  # text takes less room than numbers
             values = getattr(answer, name)
-            rows = (values.astype(int) if name == "decisions" else values).tolist()
-            part.append(",\n".join(map(json.dumps, rows)))  # text takes less room than numbers
-    file.write(f'{{"labels": {json.dumps([*names])}')
-    for name, part in parts.items():
-        text = ",\n".join(part)
-        file.write(f',\n"{name}": [\n{text}\n]')
-    file.write("}\n")
+            values = values.astype(int) if name == "decisions" else values
+            parts[name].append(",\n".join(map(json.dumps, values.tolist())))
+    lists = [f'"{name}": [\n' + ",\n".join(parts[name]) + "\n]" for name in ANSWERS]
+    text = ",\n".join([f'"labels": {json.dumps([*names])}', *lists])
+    file.write(f"{{{text}}}\n")
 
 
 # -- explain --------------------------------------------------------------------------------
 
 
 def explain(options: Namespace) -> None:
-    """Print rules or explanations."""
+    """Print rules, or for every row of a file why the model answers as it does."""
     if options.known and options.sample is None:
         raise ValueError("--known is for the rows of a file: name it with --sample.")
-    check_files(*filter(None, (options.model, options.sample)))
-    from efcml.saving import load
-
-    model = load(options.model)
-    check_fitted(options.model, model)
-    if options.sample is not None:
-        explain_rows(model, options)
+    model = load_fitted(options.model, *filter(None, [options.sample]))
+    if options.sample is None:
+        rules = model.rules_
+        alone = not isinstance(rules, dict)
+        parts, limit = ({"": rules}, SHOWN) if alone else (rules, SHOWN_PER_LABEL)
+        texts = [
+            f"{label}{': ' if label else ''}{part if options.all else part[:limit]}"
+            for label, part in parts.items()
+        ]
+        if not options.all and any(len(part) > limit for part in parts.values()):
+            texts.append("--all shows all rules")
+        print("\n\n".join(texts))
         return
-    rules = model.rules_
-    parts, limit = ({"": rules}, SHOWN) if not isinstance(rules, dict) else (rules, SHOWN_PER_LABEL)
-    texts = [
-        f"{label}{': ' if label else ''}{part if options.all else part[:limit]}"
-        for label, part in parts.items()
-    ]
-    if not options.all and any(len(part) > limit for part in parts.values()):
-        texts.append("--all shows all rules")
-    print("\n\n".join(texts))
-
-
-def explain_rows(model: Any, options: Namespace) -> None:
-    """Print why the model answers as it does, for every row of a file."""
     if not hasattr(model, "explain"):
         raise ValueError(
             f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
             " answers of one common rule base can be explained."
         )
-    parts = read_rows(model, options.sample, read_given(model, options), options.decimal)
-    texts = (
-        str(model.explain(row, None if part.known is None else part.known[i]))
-        for part in parts
-        for i, row in enumerate(part.given)
+    told = (
+        str(model.explain(rows.given[i], None if rows.known is None else rows.known[i]))
+        for rows in read_rows(model, options.sample, options)
+        for i in range(len(rows.numbers))
     )
-    first = [*islice(texts, 2)]
-    if len(first) == 1:
-        print(first[0])
-        return
-    for number, text in enumerate(chain(first, texts)):
-        print("\n" * (number > 0) + f"row {number}: {text}")
+    first = [*islice(told, 2)]
+    for number, text in enumerate(chain(first, told)):
+        print("\n" * (number > 0) + (f"row {number}: {text}" if len(first) > 1 else text))
 
 
 # -- models and rows ------------------------------------------------------------------------
 
 
-def check_files(*paths: Path) -> None:
-    """Refuse files that cannot be read, before anything is loaded that takes a second."""
-    for path in paths:
-        with path.open("rb"):
+def load_fitted(path: Path, *others: Path) -> Any:
+    """Return the estimator of a file; refuse one that is new, and further files that are no."""
+    for file in (path, *others):  # before anything is loaded that takes a second
+        with file.open("rb"):
             pass
+    from efcml.saving import load
 
-
-def check_fitted(path: Path, model: Any) -> None:
-    """Refuse what is no estimator, or one that is new."""
-    kind = type(model).__name__
+    model = load(path)
     if not hasattr(model, "decision_function"):
         raise ValueError(
-            f"the {kind} in {path} does not predict tables: give the file of an"
+            f"the {type(model).__name__} in {path} does not predict tables: give the file of an"
             " EFCMLClassifier, OneVsRestEFC or ChainEFC."
         )
     if not hasattr(model, "learner_"):
-        raise ValueError(f"the {kind} in {path} has learned nothing yet.")
+        raise ValueError(f"the {type(model).__name__} in {path} has learned nothing yet.")
+    return model
 
 
 def label_names(model: Any) -> list[str]:
@@ -224,14 +199,11 @@ def read_given(model: Any, options: Namespace) -> dict[str, float | None]:
         name, sign, word = (part.strip() for part in text.rpartition("="))
         name = text if text in names or not sign else name
         value = None if name == text else FLAGS.get(word.casefold(), to_number(word))
-        if name not in names:
-            raise ValueError(
-                f"--known: the model has no label {short(name)}, only {in_words(names)}."
-            )
+        if name not in names or name in given:
+            known = in_words([one for one in names if one not in given])
+            raise ValueError(f"--known: {short(name)} is no label, or twice: choose of {known}.")
         if value not in (None, 0.0, 1.0):
             raise ValueError(f"--known: {name} is {short(word)}: say 0 or 1.")
-        if name in given:
-            raise ValueError(f"--known: {short(name)} is named twice.")
         given[name] = value
     return given
 
@@ -244,17 +216,15 @@ class Rows(NamedTuple):
     known: Floats | None  # labels that are known already
 
 
-def read_rows(
-    model: Any, path: Path, given: dict[str, float | None], decimal: str | None
-) -> Iterator[Rows]:
+def read_rows(model: Any, path: Path, options: Namespace) -> Iterator[Rows]:
     """Yield the rows of a file, chunk by chunk; say which columns are not used."""
     import numpy as np
 
     from efcml.tables import reading
 
-    names, encoder = label_names(model), None
+    names, given, encoder = label_names(model), read_given(model, options), None
     by_row = [name for name, value in given.items() if value is None]
-    for table in reading.read_chunks(path, reading.CHUNK, decimal=decimal):
+    for table in reading.read_chunks(path, reading.CHUNK, decimal=options.decimal):
         if encoder is None:
             encoder = encoder_of(model, path, table.names)
             for name in by_row:
@@ -262,15 +232,27 @@ def read_rows(
                     raise ValueError(f"{path} has no column {name!r}: say --known {name}=0 or 1.")
             used = {*by_row, *(column.name for column in encoder.columns)}
             note_unused(path, [name for name in table.names if name not in used])
-        X, columns = encoder.encode_both(table, by_row)
-        known = None
-        if given:
-            known = np.full((len(X), len(names)), np.nan)
-            for name, value in given.items():
-                known[:, names.index(name)] = (
-                    columns[:, by_row.index(name)] if value is None else value
-                )
-        yield Rows(X, given_rows(model, encoder, table, X), known)
+        X, columns = encoder.encode_with_labels(table, by_row)
+        known = np.full((len(X), len(names)), np.nan)
+        for name, value in given.items():
+            known[:, names.index(name)] = columns[:, by_row.index(name)] if value is None else value
+        own = X
+        if hasattr(model, "_encoding") and not hasattr(model, "table_"):  # it takes words
+            parts: list[Any] = [
+                table.frame[one.name] if one.values else table.fields(one.name).numbers
+                for one in encoder.columns
+            ]
+            own = np.array(parts, dtype=object).T
+        yield Rows(X, own, known if given else None)
+
+
+def note_unused(path: Path, names: Sequence[str]) -> None:
+    """Say which columns of a file are not used."""
+    if names:
+        more = ", ..." if len(names) > NAMES_SHOWN else ""
+        columns = f"{len(names)} other column{'s' * (len(names) > 1)}"
+        shown = ", ".join(names[:NAMES_SHOWN])
+        print(f"efcml: note: {columns} of {path} not used: {shown}{more}", file=sys.stderr)
 
 
 def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:
@@ -292,25 +274,3 @@ def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:
         return TableEncoder(tuple(map(number_column, wanted)))
     pairs = zip(wanted, model._encoding.columns, strict=True)
     return TableEncoder(tuple(replace(column, name=name) for name, column in pairs))
-
-
-def given_rows(model: Any, encoder: TableEncoder, table: Table, X: Floats) -> Any:
-    """Return rows as a model takes them: categories of a data frame are words there."""
-    if not hasattr(model, "_encoding") or hasattr(model, "table_"):
-        return X
-    import numpy as np
-
-    columns: list[Any] = [
-        table.frame[one.name].astype(object) if one.values else table.fields(one.name).numbers
-        for one in encoder.columns
-    ]
-    return np.array(columns, dtype=object).T
-
-
-def note_unused(path: Path, names: Sequence[str]) -> None:
-    """Say which columns of a file are not used."""
-    if names:
-        more = ", ..." if len(names) > NAMES_SHOWN else ""
-        columns = f"{len(names)} other column{'s' * (len(names) > 1)}"
-        shown = ", ".join(names[:NAMES_SHOWN])
-        print(f"efcml: note: {columns} of {path} not used: {shown}{more}", file=sys.stderr)

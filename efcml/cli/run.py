@@ -13,8 +13,6 @@ from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
 from efcml.cli.shared import format_table
-from efcml.explain.background import left_out_words
-from efcml.model.params import DECISIONS
 from efcml.rivals import MODELS, make_model
 from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
@@ -35,17 +33,13 @@ RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 def add_commands(commands: Any) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(
-        "run",
-        help="learn a data set row by row; write numbers, model, predictions, figures and a report",
-    )
+    what = "learn a data set row by row; write numbers, model, predictions, figures and a report"
+    parser = commands.add_parser("run", help=what)
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
-    add("--model", choices=MODELS, default="efcml", help=f"{shared.TITLES} (default: efcml)")
+    what = f"{shared.TITLES} (default: efcml)"
+    add("--model", choices=MODELS, default="efcml", help=what)
     shared.add_set(parser, of="the model")
-    what = "what decisions are to be good at: each label by itself (hamming, the default), rare"
-    what += " labels too (f1), the whole set (subset); short for --set decision=..."
-    add("--decision", choices=DECISIONS, help=what)
     what = "ask for this share of the labels only, 0 to 1"
     add("--budget", type=float, metavar="SHARE", help=what)
     what = "what is asked for: whole rows (default) or single labels"
@@ -55,8 +49,7 @@ def add_commands(commands: Any) -> None:
     what = "for the criterion random, for --set order=random of a chain and for --shuffle; nothing"
     what += " else is random (default 0)"
     add("--seed", type=int, default=0, metavar="N", help=what)
-    what = "shuffle the rows after the initial part, by --seed"
-    add("--shuffle", action="store_true", help=what)
+    add("--shuffle", action="store_true", help="shuffle the rows after the initial part, by --seed")
     what = f"at most {QUICK_ROWS} rows of the initial part and of the stream"
     add("--quick", action="store_true", help=what)
     what = "folder for the results (default: runs/DATASET-MODEL, and what else was chosen)"
@@ -70,20 +63,35 @@ def add_commands(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
-    given = read_parameters(options)
-    check_asking(options)
+    given = check_options(options)
+    shared.check_source(options, [options.data])
     whole = shared.read_source(options, options.data)
     ds, rows = choose_rows(whole, options.seed if options.shuffle else None, quick=options.quick)
-    check_parts(ds, options)
+    if ds.n_initial == len(ds):
+        raise ValueError(
+            f"all {len(ds)} rows of {ds.name} are in the initial part: choose a smaller --initial."
+        )
+    if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
+        needs = "--budget" if options.budget is not None else f"--model {options.model}"
+        raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
     from efcml.model.warnings_of import warn_of_clipping
 
     model = make_model(options.model, random_state=options.seed, **given)
-    folder = options.out or Path("runs") / name_run(ds.name, options, given)
+    folder = options.out or Path("runs") / name_run(ds.name, options)
     asker, learn = make_asker(options), MODELS[options.model].learn
     make_folder(folder)
     stream = StreamRun(model, asker, ds, learn, options.checkpoint)
-    start(stream, ds)
+    with progress_bar(1, "preparing", unit="step"):
+        taken_up = stream.take_up()
+        # Without an initial part the model holds the first rows until they are enough.
+        if not taken_up and ds.n_initial:
+            stream.model.fit(*ds.initial)
+    if taken_up:
+        rest = f"the next is row {ds.n_initial + stream.done}"
+        rest = "nothing is left" if stream.finished else rest
+        done = f"{stream.done} of {len(stream.Y)} rows are done, {rest}"
+        print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     with stopping_later() as stop:
         stream.go_on(stop)
         warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
@@ -94,64 +102,26 @@ def run(options: Namespace) -> None:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
 
-def start(run: StreamRun, ds: Dataset) -> None:
-    """Take up a run that was begun, or learn the initial part; compile what the stream needs.
-
-    Without an initial part the model holds the first rows of the stream until they are enough.
-    """
-    from efcml.model.warm import warmup
-
-    with progress_bar(2, "preparing", unit="step") as bar:
-        taken_up = run.take_up()
-        if not taken_up:
-            if ds.n_initial:
-                run.model.fit(*ds.initial)
-            run.write()
-        bar.update()
-        # Here, so that compiling does not count as time per sample.
-        warmup(asks=run.active is not None, rare=False)
-        bar.update()
-    if taken_up:
-        rest = "nothing is left" if run.finished else f"the next is row {ds.n_initial + run.done}"
-        done = f"{run.done} of {len(run.Y)} rows are done, {rest}"
-        print(f"efcml: going on from {run.checkpoint}: {done}", file=sys.stderr)
-
-
 # -- what is run ----------------------------------------------------------------------------
 
 
-def read_parameters(options: Namespace) -> dict[str, Any]:
-    """Return the parameters that are set; a wrong one is refused before anything slow is loaded."""
+def check_options(options: Namespace) -> dict[str, Any]:
+    """Return the parameters that are set; what is wrong is refused before anything slow begins."""
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
-    given = shared.read_settings(options, options.model)
-    if options.decision is not None:
-        if given.get("decision", options.decision) != options.decision:
-            raise ValueError(
-                f"--decision is {options.decision} and --set decision={given['decision']}: give one"
-                " of them."
-            )
-        given["decision"] = options.decision
-    if given.get("decision", "hamming") != "hamming" and not MODELS[options.model].decides:
+    given, model = shared.read_settings(options, options.model), MODELS[options.model]
+    if given.get("decision", "hamming") != "hamming" and not model.decides:
         raise ValueError(
             f"decision={given['decision']} needs a model that learns all labels together: --model"
             f" {options.model} decides each alone."
         )
-    shared.check_parameters(given)
+    for name in ("unit", "criteria"):
+        if options.budget is None and getattr(options, name) is not None:
+            raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
+    if options.budget is not None and not model.asks:
+        asking = " and ".join(name for name, one in MODELS.items() if one.asks)
+        raise ValueError(f"--budget works with --model {asking} only, not with {options.model}.")
     return given
-
-
-def check_asking(options: Namespace) -> None:
-    """Refuse options of an active learner that do not fit the others."""
-    asking = [name for name, model in MODELS.items() if model.asks]
-    if options.budget is None:
-        for name in ("unit", "criteria"):
-            if getattr(options, name) is not None:
-                raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
-    elif options.model not in asking:
-        raise ValueError(
-            f"--budget works with --model {' and '.join(asking)} only, not with {options.model}."
-        )
 
 
 def make_asker(options: Namespace) -> ActiveLearner | None:
@@ -160,11 +130,9 @@ def make_asker(options: Namespace) -> ActiveLearner | None:
         return None
     from efcml.active import ActiveLearner
 
-    words: dict[str, Any] = {}
-    if options.criteria is not None:
-        words["criteria"] = [word.strip() for word in options.criteria.split(",")]
+    criteria = USUAL if options.criteria is None else options.criteria.replace(" ", "").split(",")
     unit = options.unit or "samples"
-    return ActiveLearner(options.budget, unit, random_state=options.seed, **words)
+    return ActiveLearner(options.budget, unit, criteria, random_state=options.seed)
 
 
 def choose_rows(
@@ -174,13 +142,6 @@ def choose_rows(
 
     A seed shuffles the stream, never the initial part. ``quick`` takes the last rows of the
     initial part and the first of the stream. Drifts are marked only where all rows are used.
-
-    Examples
-    --------
-    >>> from efcml import datasets
-    >>> part, rows = choose_rows(datasets.load("stationary-clusters", n=1000), quick=True)
-    >>> part, rows[[0, -1]]
-    (Dataset('stationary-clusters': 400 rows (100 initial + 300 stream), ... array([  0, 399]))
     """
     import numpy as np
 
@@ -195,24 +156,9 @@ def choose_rows(
     return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=len(initial), marks={}), rows
 
 
-def check_parts(ds: Dataset, options: Namespace) -> None:
-    """Refuse a split of the rows that the model cannot run on."""
-    if ds.n_initial == len(ds):
-        raise ValueError(
-            f"all {len(ds)} rows of {ds.name} are in the initial part: choose a smaller --initial."
-        )
-    needs = "--budget" if options.budget is not None else f"--model {options.model}"
-    if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
-        raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
-
-
-def name_run(dataset: str, options: Namespace, given: Facts) -> str:
+def name_run(dataset: str, options: Namespace) -> str:
     """Return the name of the folder of a run: whatever makes it another run is in it."""
-    parts = [dataset, options.model]
-    if given.get("decision", "hamming") != "hamming":
-        parts.append(given["decision"])
-    settings = ["".join(text.split()) for text in options.settings]
-    parts += [text for text in settings if not text.startswith("decision=")]
+    parts = [dataset, options.model, *("".join(text.split()) for text in options.settings)]
     if options.budget is not None:
         parts += [f"{100.0 * options.budget:g}", options.unit or "samples"]
         parts += [word.strip() for word in (options.criteria or "").split(",") if word]
@@ -227,12 +173,18 @@ def name_run(dataset: str, options: Namespace, given: Facts) -> str:
 
 def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, rows: Ints) -> None:
     """Write everything and print the table; numbers first, so that no later failure costs them."""
+    import pandas
+
     from efcml.saving import save
 
-    summary, problem = summarise(options, ds, run), None
+    result, summary, problem = run.result(), summarise(options, ds, run), None
     files = ["summary.json", "model.npz", "predictions.csv"]
     with whole_files(folder) as place:
-        write_predictions(place / "predictions.csv", ds, run, rows)
+        frame = answer_frame(ds.label_names, result, result.Y)
+        if run.active is not None:
+            frame.insert(0, "asked", result.queried.reshape(len(rows), -1).sum(axis=1))
+        frame.index = pandas.Index(rows, name="row")
+        frame.to_csv(place / "predictions.csv", lineterminator="\n")
         (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
     try:
         run.write()
@@ -269,9 +221,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "n_stream": run.done,
         "rows_left": len(run.Y) - run.done,
         "interrupted": not run.finished,
-        "pa": result.pa,
-        "ap": result.ap,
-        **{name: result.measure(name) for name in MEASURED},
+        **{name: result.measure(name) for name in ("pa", "ap", *MEASURED)},
         "rules": int(result.rules[-1]),
         **result.event_counts,
         "queried_share": float(given),
@@ -301,6 +251,8 @@ def describe(summary: Facts) -> list[str]:
     cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
     cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
     lines, names = format_table([*titles, "asked", "ms/sample"], [cells]), summary["left_out"]
+    from efcml.explain.background import left_out_words  # not above: it takes long to load
+
     return lines + ([left_out_words(names)] if names else [])
 
 
@@ -311,7 +263,7 @@ def write_pages(
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    result, rules, drawings, files = run.result(), run.model.rules_, {}, []
+    result, rules, drawings, files = run.result(), run.model.rules_, {}, ["report.html"]
     if isinstance(rules, dict):
         rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
     with whole_files(folder) as place:
@@ -320,7 +272,9 @@ def write_pages(
 
             X, first = run.X[: run.done], ds.n_initial
             drawn = draw_run(result, run.model, run.active, dataset=ds, first_row=first, X=X)
-            files = [file.name for name in drawn for file in save_figure(drawn[name], place / name)]
+            files[:0] = [
+                file.name for name in drawn for file in save_figure(drawn[name], place / name)
+            ]
             drawings = {name: place / f"{name}.svg" for name in drawn}  # so none is drawn again
         write_report(
             place / "report.html",
@@ -332,19 +286,6 @@ def write_pages(
             figures=drawings,
             rules=rules,
         )
-    for name in FIGURES:
-        for file in {f"{name}.png", f"{name}.svg"} - {*files}:
-            (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show
-    return [*files, "report.html"]
-
-
-def write_predictions(path: Path, ds: Dataset, run: StreamRun, rows: Ints) -> None:
-    """Write score, decision, probability and true value of every row and label as CSV."""
-    import pandas
-
-    result = run.result()
-    frame = answer_frame(ds.label_names, result, result.Y)
-    if run.active is not None:
-        frame.insert(0, "asked", result.queried.reshape(len(rows), -1).sum(axis=1))
-    frame.index = pandas.Index(rows, name="row")
-    frame.to_csv(path, lineterminator="\n")
+    for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
+        (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show
+    return files

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from efcml.rivals import MODELS
-from efcml.support.files import make_folder, whole_files
+from efcml.support.files import make_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,24 +43,38 @@ def add_source(parser: ArgumentParser, **how_many: Any) -> None:
     parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
 
 
+def check_source(options: Namespace, sources: Sequence[str]) -> None:
+    """Refuse files that are not there or lack labels, and options about files of other kinds.
+
+    Nothing is loaded before that takes a second.
+    """
+    kinds = {source: Path(source).suffix.lower() for source in sources}
+    for name in (*OF_TABLES, "xml"):
+        wanted = [".arff"] if name == "xml" else TABLES
+        if getattr(options, name) and not {*kinds.values()} & {*wanted}:
+            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
+            which = f"{', '.join(sources)} {'is' if len(sources) == 1 else 'are'} not"
+            raise ValueError(f"--{option} is for {files}, which {which}: leave it out.")
+    for source, kind in kinds.items():
+        if kind == ".arff" and not options.xml:
+            which = f"which attributes of {source} are labels?"
+            raise ValueError(f"{which} Name their file with --xml.")
+        if kind in TABLES and not options.labels:
+            raise ValueError(f"which columns of {source} are labels? Name them with --labels.")
+        if kind in (*TABLES, ".arff"):
+            Path(source).open("rb").close()
+
+
 def read_source(options: Namespace, data: str) -> Dataset:
     """Return the data set or file of this name, read as the arguments say."""
-    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    from efcml import datasets
 
     kind = Path(data).suffix.lower()
-    given = {name: value for name in (*OF_TABLES, "xml") if (value := getattr(options, name))}
-    for name in given:
-        if kind not in ((".arff",) if name == "xml" else TABLES):
-            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
-            raise ValueError(f"--{option} is for {files}, which {data} is not: leave it out.")
+    given = {name: value for name in OF_TABLES if (value := getattr(options, name))}
     initial = {} if options.initial is None else {"n_initial": options.initial}
     if kind == ".arff":
-        if not options.xml:
-            raise ValueError(f"which attributes of {data} are labels? Name their file with --xml.")
         ds = datasets.from_arff(data, options.xml, **initial)
     elif kind in TABLES:
-        if not options.labels:
-            raise ValueError(f"which columns of {data} are labels? Name them with --labels.")
         labels: Any = given.pop("labels")
         labels = int(labels) if labels.isdigit() else labels
         ds = datasets.from_csv(data, labels, **given, **initial)
@@ -79,14 +92,23 @@ def read_source(options: Namespace, data: str) -> Dataset:
 
 def add_set(parser: ArgumentParser, *, of: str) -> None:
     """Add the argument that sets parameters."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help=f"a parameter of {of}, such as vigilance=0.4; may be repeated",
-    )
+    what = f"a parameter of {of}, such as vigilance=0.4; may be repeated"
+    more: Any = {"action": "append", "default": [], "dest": "settings"}
+    parser.add_argument("--set", metavar="NAME=VALUE", help=what, **more)
+
+
+def read_settings(options: Namespace, model: str) -> dict[str, Any]:
+    """Return the parameters that ``--set`` gives a model; wrong ones are refused."""
+    given = dict(read_setting(text, parameter_names(model)) for text in options.settings)
+    check_parameters(given)
+    return given
+
+
+def check_parameters(given: dict[str, Any]) -> None:
+    """Refuse values that are out of range or do not go together."""
+    from efcml.model.params import Params
+
+    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
 
 
 def parameter_names(model: str) -> list[str]:
@@ -94,11 +116,6 @@ def parameter_names(model: str) -> list[str]:
     from efcml.model.params import Params
 
     return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
-
-
-def read_settings(options: Namespace, model: str) -> dict[str, Any]:
-    """Return the parameters that ``--set`` gives a model."""
-    return dict(read_setting(text, parameter_names(model)) for text in options.settings)
 
 
 def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
@@ -131,13 +148,6 @@ def read_value(text: str) -> Any:
     return text
 
 
-def check_parameters(given: dict[str, Any]) -> None:
-    """Refuse values that are out of range or do not go together."""
-    from efcml.model.params import Params
-
-    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
-
-
 # -- where work runs, and where its results go ----------------------------------------------
 
 
@@ -165,42 +175,18 @@ def check_target(path: Path | None) -> None:
         make_folder(path.parent)
 
 
-def write_target(path: Path, content: TextIO) -> None:
-    """Write what another file holds, as a whole or not at all."""
-    with whole_files(path.parent) as place:
-        with (place / path.name).open("w", encoding="utf-8", newline="") as file:
-            shutil.copyfileobj(content, file)
-
-
 def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return lines of columns; numbers to the right, text to the left.
+    """Return lines of columns; numbers, also with strokes between them, to the right.
 
     Examples
     --------
-    >>> for line in format_table(["set", "rows"], [["emotions", "593"], ["yeast", "2417"]]):
-    ...     print(line)
-    set       rows
-    emotions   593
-    yeast     2417
+    >>> format_table(["set", "rows"], [["emotions", 593], ["yeast", "-"]])
+    ['set       rows', 'emotions   593', 'yeast        -']
     """
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = [all(_is_number(row[i]) for row in cells[1:]) for i in range(len(header))]
-    lines = []
-    for row in cells:
-        parts = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return lines
-
-
-def _is_number(text: str) -> bool:
-    """Tell whether a cell counts as a number: also "-", and counts with strokes between them."""
-    try:
-        for part in text.split("/"):
-            float(part)
-    except ValueError:
-        return text in ("", "-")
-    return True
+    columns = []
+    for column in zip(*cells, strict=True):
+        width, plain = max(map(len, column)), "".join(column[1:])
+        right = not set(plain) - set("0123456789.+-/")
+        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

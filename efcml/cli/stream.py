@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation.stream_pass import StreamPass
-    from efcml.support.aliases import Array, Arrays
+    from efcml.support.aliases import Array, Facts
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 2.0  # two writings of the file
@@ -59,18 +59,7 @@ class StreamRun:
     ) -> None:
         self.model, self.active, self.learn, self.checkpoint = model, active, learn, checkpoint
         self.X, self.Y = ds.stream
-        by_label = active is not None and active.unit == "labels"
-        none, flags = np.zeros((0, self.Y.shape[1])), np.zeros((0, self.Y.shape[1]), dtype=bool)
-        self.earlier = PrequentialResult(  # what the file had
-            Y=none,
-            scores=none,
-            rules=np.zeros(0, dtype=np.int64),
-            queried=flags if by_label else np.zeros(0, dtype=bool),
-            events=(),
-            seconds=0.0,
-            decisions=flags,
-            probabilities=none,
-        )
+        self.earlier: PrequentialResult | None = None  # what the file had
         self.rest: StreamPass | None = None  # what is done since then
         self.done = 0  # rows
         self.last, self.pause = time.monotonic(), SECONDS_BETWEEN
@@ -85,18 +74,21 @@ class StreamRun:
 
     def go_on(self, stop: Event) -> None:
         """Run the rest of the stream, or until a stop is wanted."""
-        if self.finished or stop.is_set():
+        if self.finished:
             return
         rest = slice(self.done, None)
         self.rest = begin_pass(
             self.model, self.X[rest], self.Y[rest], self.active, learn=self.learn
         )
+        if not self.done:
+            self.write()
         with progress_bar(len(self.Y), "learning", initial=self.done) as bar, suppress(Stopped):
 
             def after_block(rows: int) -> None:
                 self.done += rows
                 bar.update(rows)
-                self.write_now_and_then()
+                if time.monotonic() - self.last >= self.pause:
+                    self.write()
                 if stop.is_set() and not self.finished:
                     raise Stopped
 
@@ -104,24 +96,17 @@ class StreamRun:
 
     def result(self) -> PrequentialResult:
         """Return what `prequential` would have returned for the rows done."""
-        first, n = self.earlier, len(self.earlier.Y)
-        if self.rest is None:
-            return first
-        then = self.rest.result(self.done - n)
-        if not n:
-            return then
-        clipped = [one.clipped for one in (first, then) if one.clipped is not None]
+        first, n = self.earlier, 0 if self.earlier is None else len(self.earlier.Y)
+        then = None if self.rest is None else self.rest.result(self.done - n)
+        if first is None or then is None:
+            return first or then  # type: ignore[return-value]  # there is one
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(first, name), getattr(then, name)]) for name in BY_ROW
         }
         joined["events"] = (*first.events, *((n + row, *event) for row, *event in then.events))
-        joined["clipped"] = sum(clipped) if clipped else None
+        if first.clipped is not None and then.clipped is not None:
+            joined["clipped"] = first.clipped + then.clipped
         return replace(then, Y=self.Y[: self.done], seconds=first.seconds + then.seconds, **joined)
-
-    def write_now_and_then(self) -> None:
-        """Write the file if the last time was long enough ago."""
-        if time.monotonic() - self.last >= self.pause:
-            self.write()
 
     def write(self) -> None:
         """Write the file, as a whole or not at all."""
@@ -135,7 +120,8 @@ class StreamRun:
         arrays["clipped"] = np.zeros(0) if result.clipped is None else result.clipped
         arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
         arrays["model"] = to_bytes(self.model)
-        arrays["active"] = np.zeros(0) if self.active is None else to_bytes(self.active)
+        if self.active is not None:
+            arrays["active"] = to_bytes(self.active)
         with replacing(self.checkpoint) as file:
             np.savez(file, **arrays)
         self.last = time.monotonic()
@@ -152,41 +138,37 @@ class StreamRun:
             if not is_zipfile(self.checkpoint):
                 raise ValueError("it is damaged or no checkpoint")
             with np.load(self.checkpoint, allow_pickle=False) as file:
-                self._read(dict(file))
+                arrays = dict(file)
+            if "checkpoint" not in arrays:
+                raise ValueError("it is no checkpoint of a run: delete it or give another file")
+            facts = json.loads(arrays["checkpoint"].tobytes())
+            others = [name for name in self.about if facts["about"][name] != self.about[name]]
+            if others:
+                raise ValueError(
+                    f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
+                    " give another file"
+                )
+            record, self.done = {name: arrays[name] for name in BY_ROW}, facts["done"]
+            if {self.done} != {len(array) for array in record.values()}:
+                raise ValueError("it is damaged: rows are missing")
+            events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
+            self.earlier = PrequentialResult(
+                Y=self.Y[: self.done],
+                events=tuple(events),
+                seconds=facts["seconds"],
+                clipped=arrays["clipped"] if len(arrays["clipped"]) else None,
+                **record,
+            )
+            self.model = from_bytes(arrays["model"])
+            self.active = self.active and from_bytes(arrays["active"])
         except Exception as error:  # whatever broken files make numpy, zipfile and models raise
             named = isinstance(error, ValueError)
             reason = str(error) if named else f"it is damaged ({type(error).__name__}: {error})"
             raise ValueError(f"{self.checkpoint} cannot be loaded: {reason}") from None
         return True
 
-    def _read(self, arrays: Arrays) -> None:
-        if "checkpoint" not in arrays:
-            raise ValueError("it is no checkpoint of a run: delete it or give another file")
-        facts = json.loads(arrays["checkpoint"].tobytes())
-        others = [name for name in self.about if facts["about"][name] != self.about[name]]
-        if others:
-            raise ValueError(
-                f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
-                " give another file"
-            )
-        done, record = facts["done"], {name: arrays[name] for name in BY_ROW}
-        for name, array in record.items():
-            empty = getattr(self.earlier, name)
-            if (array.dtype, array.shape) != (empty.dtype, (done, *empty.shape[1:])):
-                raise ValueError(f"its {name} have another type or shape than they must have")
-        events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
-        self.earlier = PrequentialResult(
-            Y=self.Y[:done],
-            events=tuple(events),
-            seconds=facts["seconds"],
-            clipped=arrays["clipped"] if len(arrays["clipped"]) else None,
-            **record,
-        )
-        self.model, self.done = from_bytes(arrays["model"]), done
-        self.active = None if self.active is None else from_bytes(arrays["active"])
 
-
-def describe(run: StreamRun, ds: Dataset) -> Any:
+def describe(run: StreamRun, ds: Dataset) -> Facts:
     """Return what tells a run from others, as JSON gives it back."""
     active = run.active
     columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
@@ -226,12 +208,12 @@ def stopping_later() -> Iterator[Event]:
             raise KeyboardInterrupt
         stop.set()
 
-    here = threading.current_thread() is threading.main_thread()
-    usual = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if usual:
-        signal.signal(signal.SIGINT, note)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield stop  # there are no interrupts, or they are ignored
+        return
+    signal.signal(signal.SIGINT, note)
     try:
         yield stop
     finally:
-        if usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,9 +6,8 @@
 Dataset('drifting-clusters': 6000 rows (600 initial + 5400 stream), 10 features, 5 labels)
 """
 
-from .dataset import Dataset, from_arrays
+from .dataset import Dataset, from_arff, from_arrays, from_csv, from_frame, from_parquet
 from .published import CATALOG, DatasetNotFound, FetchError, available, fetch, load
-from .tabular import from_arff, from_csv, from_frame, from_parquet
 
 __all__ = [
     "CATALOG",

@@ -1,10 +1,11 @@
-"""Rows of features and labels, split into an initial part and a stream."""
+"""Data sets: rows of features and labels, of your own arrays, tables or files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas import DataFrame
 
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Floats, PathLike
     from efcml.tables import TableEncoder
 
+Columns: TypeAlias = Sequence[str] | str
+
 FEW = 10  # rows from which little can be learned of a label
+MOST_INITIAL = 10_000  # rows, if nobody says how many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +35,9 @@ class Dataset:
         Features, NaN where one is missing, kept as float64 in C order.
     Y : array of shape (n, K)
         Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
-    n_initial : int
-        The first `n_initial` rows are the initial part, the others the stream.
+    n_initial : int or None
+        The first `n_initial` rows are the initial part, the others the stream. None stands for
+        30 % of the rows, 10 000 at most.
     feature_names, label_names : tuple of str
     description : str
     marks : dict of str to int
@@ -44,12 +49,8 @@ class Dataset:
 
     Examples
     --------
-    >>> tiny = Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
-    >>> tiny
+    >>> Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
     Dataset('tiny': 2 rows (1 initial + 1 stream), 1 feature, 2 labels)
-    >>> X, Y = tiny.stream
-    >>> Y
-    array([[1., 1.]])
     """
 
     name: str
@@ -65,25 +66,26 @@ class Dataset:
 
     if TYPE_CHECKING:  # more is taken than is kept
 
-        def __init__(self, name: str, X: Any, Y: Any, n_initial: int, *args: Any, **more: Any): ...
+        def __init__(self, name: str, X: Any, Y: Any, n_initial: Any, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
         for row, j in np.argwhere(np.isinf(X))[:1]:
-            raise ValueError(
-                f"X[{row}, {j}] is {X[row, j]}: features are finite, or NaN where missing"
-            )
+            why = "features are finite, or NaN where missing"
+            raise ValueError(f"X[{row}, {j}] is {X[row, j]}: {why}")
         for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-            raise ValueError(
-                f"Y[{row}, {k}] is {Y[row, k]:g}: labels are 0, 1, or NaN where unknown"
-            )
-        check_initial(self.n_initial, len(X))
-        kept: dict[str, Any] = {"X": X, "Y": Y, "marks": dict(self.marks)}
-        kept["n_initial"] = int(self.n_initial)
-        kept["feature_names"] = _as_names(self.feature_names, X.shape[1], "feature")
-        kept["label_names"] = _as_names(self.label_names, Y.shape[1], "label")
+            why = "labels are 0, 1, or NaN where unknown"
+            raise ValueError(f"Y[{row}, {k}] is {Y[row, k]:g}: {why}")
+        kept = {
+            "X": X,
+            "Y": Y,
+            "n_initial": choose_initial(self.n_initial, len(X)),
+            "feature_names": _as_names(self.feature_names, X.shape[1], "feature"),
+            "label_names": _as_names(self.label_names, Y.shape[1], "label"),
+            "marks": dict(self.marks),
+        }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
 
@@ -98,10 +100,7 @@ class Dataset:
         return self.X[self.n_initial :], self.Y[self.n_initial :]
 
     def frames(self) -> tuple[tuple[DataFrame, DataFrame], tuple[DataFrame, DataFrame]]:
-        """Return both parts as data frames: ``(X, Y)`` of the initial part, ``(X, Y)`` of the rest.
-
-        A model that is fitted with them knows the names of its features and labels.
-        """
+        """Return ``(X, Y)`` of the initial part and of the rest as data frames, with names."""
         import pandas
 
         X = pandas.DataFrame(self.X, columns=self.feature_names)
@@ -130,17 +129,11 @@ def from_arrays(
     label_names: Sequence[str] | None = None,
     description: str = "",
 ) -> Dataset:
-    """Make a data set of your own arrays or data frames.
+    """Make a data set of your own arrays or data frames (n, p) and (n, K).
 
-    Parameters
-    ----------
-    X, Y : arrays or DataFrames of shape (n, p) and (n, K)
-        Features, NaN where one is missing, and labels 0 or 1, NaN where unknown; Y may be sparse.
-    name, description : str
-    n_initial : int, optional
-        Rows of the initial part; 30 % of the rows if not given.
-    feature_names, label_names : sequence of str, optional
-        Taken from the columns of a DataFrame, else x0, x1, ... and label0, label1, ...
+    Features are NaN where one is missing, labels 0 or 1, or NaN where unknown; Y may be sparse. The
+    initial part is 30 % of the rows if ``n_initial`` is not given, 10 000 at most. Names are those
+    of the columns of a data frame if not given, else x0, x1, ... and label0, label1, ...
 
     Examples
     --------
@@ -148,12 +141,159 @@ def from_arrays(
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
     features, labels = _as_matrix(X, "X"), _as_matrix(Y, "Y")
-    n_initial = len(features) * 3 // 10 if n_initial is None else n_initial
     if feature_names is None:
         feature_names = getattr(X, "columns", [f"x{i}" for i in range(features.shape[1])])
     if label_names is None:
         label_names = getattr(Y, "columns", [f"label{i}" for i in range(labels.shape[1])])
     return Dataset(name, features, labels, n_initial, feature_names, label_names, description)
+
+
+def from_csv(
+    path: PathLike | DataFrame,
+    label_columns: Columns | int,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    yes: str | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+    drop: Columns = (),
+    text_as_category: Columns = (),
+    date: Columns | Mapping[str, str] = (),
+) -> Dataset:
+    r"""Read a CSV or TSV file with a header row, in chunks; or a Parquet file, or a data frame.
+
+    A file of numbers is taken as it is. In any other, dates, words, and yes and no become features,
+    and columns that say nothing are left out; ``ds.table`` has what became of each column
+    (docs/your_own_table.md). The first 10 000 rows say what each column is.
+
+    Parameters
+    ----------
+    path : str, path or DataFrame
+    label_columns : list of str, str or int
+        Names, names separated by commas, or the number of labels if they are the last columns.
+        All other columns are features. An empty field is an unknown label.
+    delimiter, decimal : str, optional
+        What separates columns, and the decimal sign. If not given, they are found in the file.
+    yes : str, optional
+        The word by which a label is there, if it is an unusual one; any other is no.
+    name, description : str, optional
+        The name is that of the file without its ending if not given.
+    n_initial : int, optional
+        Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
+    drop, text_as_category, date : list of str, or names separated by commas
+        Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
+        ``"day=%m/%d/%Y"`` or ``{"day": "%m/%d/%Y"}`` gives the format of a date.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "songs.csv"
+    ...     _ = path.write_text("tempo,loud,happy,calm\n120,0.5,1,0\n80,0.25,,1\n")
+    ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
+    >>> songs
+    Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
+    """
+    from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
+    from efcml.tables.reading import CHUNK, read_chunks
+    from efcml.tables.words import in_words
+
+    chunks, begun = read_chunks(path, CHUNK, delimiter, decimal), []
+    for chunk in chunks:  # until the size of the initial part is known
+        begun.append(chunk)
+        if 3 * sum(map(len, begun)) >= 10 * MOST_INITIAL:
+            break
+    first, n_begun = begun[0], sum(map(len, begun))
+    labels = find_labels(first.names, label_columns, first.where)
+    kinds = choose_kinds(first, labels, drop=drop, category=text_as_category, date=date)
+    given = n_initial if isinstance(n_initial, (int, np.integer)) and n_initial > 0 else None
+    n_learned = given or choose_initial(None, n_begun) or n_begun
+    encoder = TableEncoder.learn(first, labels, n_learned, kinds, yes or "")
+    parts = []
+    while begun:
+        parts.append(encoder.encode_with_labels(begun.pop(0), labels))
+    parts += (encoder.encode_with_labels(chunk, labels) for chunk in chunks)
+    X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
+    if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
+        words = in_words(first.fields(labels[0]).counts)
+        raise ValueError(
+            f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
+            " is yes"
+        )
+    commas = in_words(first.commas, 60)
+    notes = (
+        [f"decimal commas in {commas}: say decimal='.' if that is wrong"] if first.commas else []
+    )
+    return Dataset(
+        Path(path).stem if name is None else name,
+        X,
+        Y,
+        n_initial,
+        encoder.feature_names,
+        labels,
+        description,
+        table=encoder if encoder.special or np.isnan(X).any() else None,
+        notes=(*notes, *notes_on_labels(labels, Y)),
+    )
+
+
+def from_parquet(path: PathLike, label_columns: Columns | int, **options: Any) -> Dataset:
+    """Read a Parquet file, in chunks, as `from_csv` does; pyarrow must be installed."""
+    return from_csv(path, label_columns, **options)
+
+
+def from_frame(
+    frame: DataFrame, label_columns: Columns | int, *, name: str = "data", **options: Any
+) -> Dataset:
+    """Make a data set of a pandas DataFrame that holds features and labels, as `from_csv` does.
+
+    A missing value is an unknown label.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"tempo": [120, 80], "happy": [True, False]})
+    >>> songs = from_frame(frame, "happy", n_initial=1)
+    >>> songs.feature_names, songs.label_names
+    (('tempo',), ('happy',))
+    """
+    if not hasattr(frame, "iloc"):
+        raise ValueError(
+            f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
+            " other tables"
+        )
+    return from_csv(frame, label_columns, name=name, **options)
+
+
+def from_arff(
+    arff: PathLike,
+    xml: PathLike,
+    *,
+    test: PathLike | None = None,
+    name: str | None = None,
+    n_initial: int | None = None,
+    description: str = "",
+) -> Dataset:
+    """Read an ARFF file of numbers, dense or sparse, whose labels are listed in a MULAN XML file.
+
+    Rows of a second file with the same attributes, ``test``, follow those of the first, which are
+    the initial part then if nothing else is said.
+    """
+    from efcml.tables.arff import read_mulan
+
+    X, Y, features, labels = read_mulan(arff, xml)
+    if test is not None:
+        X_test, Y_test, *others = read_mulan(test, xml)
+        if [features, labels] != others:
+            raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
+        n_initial = len(X) if n_initial is None else n_initial
+        X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
+    name = Path(arff).stem if name is None else name
+    notes = tuple(notes_on_labels(labels, Y))
+    return Dataset(name, X, Y, n_initial, features, labels, description, notes=notes)
 
 
 def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
@@ -179,35 +319,33 @@ def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
     return [*notes, *([f"{unknown:.3g} % of the labels are unknown"] if unknown else [])]
 
 
-def check_initial(n_initial: int, n: int) -> None:
-    """Refuse a number of initial rows that n rows cannot have."""
+def choose_initial(n_initial: int | None, n: int) -> int:
+    """Return the number of initial rows, or refuse one that n rows cannot have."""
+    if n_initial is None:
+        return min(n * 3 // 10, MOST_INITIAL)
     if not isinstance(n_initial, (int, np.integer)) or not 0 <= n_initial <= n:
         raise ValueError(f"n_initial is {n_initial!r}: choose a whole number of rows, 0 to {n}")
+    return int(n_initial)
 
 
 def _as_matrix(values: Any, what: str) -> Floats:
     """Return a float64 table in C order, or say what is wrong with it; labels may be sparse."""
     values = densify(values) if what == "Y" else values
     if hasattr(values, "toarray"):
-        raise ValueError(
-            f"{what} is a sparse matrix: give a dense one, for example {what}.toarray()"
-        )
+        raise ValueError(f"{what} is a sparse matrix: give a dense one, such as {what}.toarray()")
     try:
         matrix = np.ascontiguousarray(fill_mask(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is no table of numbers: encode text as numbers first") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(
-            f"{what} has shape {matrix.shape}: give a table with at least one row and one column"
-        )
+        raise ValueError(f"{what} has shape {matrix.shape}: give at least one row and one column")
     return matrix
 
 
 def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]:
     known = tuple(str(name) for name in names)
-    if len(known) != count:
-        raise ValueError(f"{len(known)} {what} names for {count} {what}s: give one name for each")
-    if len(set(known)) != count:
-        twice = next(name for name in known if known.count(name) > 1)
-        raise ValueError(f"the {what} name {twice!r} occurs twice: give every {what} its own name")
+    if len(known) != count or len(set(known)) != count:
+        raise ValueError(
+            f"{count} {what}s have the names {known}: give every {what} one of its own"
+        )
     return known

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import os
-import re
+from contextlib import suppress
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -15,16 +14,14 @@ import numpy as np
 
 from efcml.support.progress import progress_bar
 
-from .dataset import Dataset
+from .dataset import Dataset, from_arff
 from .streams import GENERATORS
-from .tabular import from_arff
 
 if TYPE_CHECKING:
     from efcml.support.aliases import PathLike
 
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master"
 RETRIES = 3
-MAX_TIMEOUT = 600
 
 
 class DatasetNotFound(ValueError):
@@ -98,24 +95,11 @@ def available() -> tuple[str, ...]:
 
 
 def load(name: str, **options: Any) -> Dataset:
-    """Load a data set by name.
+    """Load a data set by name, one of `available()`.
 
-    Parameters
-    ----------
-    name : str
-        One of `available()`.
-    **options
-        `n_initial` sets the number of initial rows of any set. A built-in stream also takes
-        the parameters of `efcml.datasets.streams.make_stream`, such as `n` and `seed`.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    DatasetNotFound
-        If the files of a published set are nowhere; the message says how to get them.
+    ``n_initial`` sets the number of initial rows of any set. A built-in stream also takes the
+    parameters of `efcml.datasets.streams.make_stream`, such as ``n`` and ``seed``. If the files of
+    a published set are nowhere, `DatasetNotFound` says how to get them.
     """
     known = find_name(name)
     if known in GENERATORS:
@@ -123,14 +107,17 @@ def load(name: str, **options: Any) -> Dataset:
     record = CATALOG[known]
     n_initial = options.pop("n_initial", record.n_initial)
     if options:
-        raise TypeError(
-            f"{known} has no option {', '.join(options)}: only n_initial can be set for it"
-        )
-    paths = find_files(record)
-    check_files(record, paths)
-    read = {"water-quality": read_amounts, "mediamill": read_arrays}.get(known, read_split)
-    X, Y, features, labels = read(record, *paths.values())
+        names = ", ".join(options)
+        raise TypeError(f"{known} has no option {names}: only n_initial can be set for it")
+    folder = find_folder(record)
+    check_files(record, folder)
+    first, *others = (folder / file for file in record.files)
     about = f"{record.title}; {record.source}"
+    if others:
+        test, xml = others
+        return from_arff(first, xml, test=test, name=known, n_initial=n_initial, description=about)
+    read = read_arrays if first.suffix == ".npz" else read_amounts
+    X, Y, features, labels = read(record, first)
     return Dataset(known, X, Y, n_initial, features, labels, about)
 
 
@@ -160,18 +147,16 @@ def searched_folders() -> list[Path]:
     folders = [*([Path(given).expanduser()] if given else []), cache_folder()]
     before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    return folders + [
-        one for one in (before, beside_checkout) if one.is_dir() and one not in folders
-    ]
+    others = [one for one in (before, beside_checkout) if one.is_dir() and one not in folders]
+    return [*folders, *others]
 
 
-def find_files(record: Published) -> dict[str, Path]:
-    """Return the paths of all files of a record, from the first folder that has every one."""
+def find_folder(record: Published) -> Path:
+    """Return the first folder that has all files of a record."""
     folders = searched_folders()
     for folder in folders:
-        paths = {name: folder / name for name in record.files}
-        if all(path.is_file() for path in paths.values()):
-            return paths
+        if all((folder / file).is_file() for file in record.files):
+            return folder
     raise DatasetNotFound(
         f"data set {record.name!r} was found in none of the folders"
         f" {', '.join(map(str, folders))}: {record.how_to_get}, or set EFCML_DATA to the folder"
@@ -179,23 +164,17 @@ def find_files(record: Published) -> dict[str, Path]:
     )
 
 
-def check_files(record: Published, paths: dict[str, Path]) -> None:
+def check_files(record: Published, folder: Path) -> None:
     """Refuse files that are not, byte for byte, the published ones.
 
     A file that a person has put together holds the same arrays in other bytes.
     """
     for file, expected in record.files.items():
-        if record.remote and sha256(paths[file].read_bytes()).hexdigest() != expected:
+        if record.remote and sha256((folder / file).read_bytes()).hexdigest() != expected:
             raise ValueError(
-                f"{paths[file]} is not the published file (its sha256 differs): delete it and"
+                f"{folder / file} is not the published file (its sha256 differs): delete it and"
                 " fetch it again, or read your own version with datasets.from_arff"
             )
-
-
-def read_split(record: Published, train: Path, test: Path, xml: Path) -> tuple[Any, ...]:
-    """Return X, Y and names of a set in two files."""
-    both = from_arff(train, xml, test=test)
-    return both.X, both.Y, both.feature_names, both.label_names
 
 
 def read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
@@ -211,14 +190,12 @@ def read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
     """Return X, Y and names of a file that a person has put together."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            X, Y, n_train = arrays["X"], arrays["Y"], operator.index(arrays["n_train"].item())
-    except (OSError, KeyError, ValueError, TypeError, BadZipFile):
+            X, Y, n_train = arrays["X"], arrays["Y"], arrays["n_train"].item()
+    except (OSError, KeyError, ValueError, BadZipFile):
         raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
-    expected = (record.n, record.p), (record.n, record.K), record.n_initial
-    if (X.shape, Y.shape, n_train) != expected:
-        raise ValueError(
-            f"{path} holds X {X.shape}, Y {Y.shape} and n_train {n_train}: {record.how_to_get}"
-        )
+    if (len(X), len(Y), n_train) != (record.n, record.n, record.n_initial):
+        rows = f"{len(X)} rows, {n_train} of them for training"
+        raise ValueError(f"{path} has {rows}: {record.how_to_get}")
     features = [f"Att{i}" for i in range(1, record.p + 1)]
     return X, Y, features, [f"Class{i}" for i in range(1, record.K + 1)]
 
@@ -231,69 +208,42 @@ def fetch(
     *,
     base: str | None = None,
     folder: PathLike | None = None,
-    timeout: float = 30.0,
     progress: bool | None = None,
 ) -> Path:
-    """Download a published data set, unless its files are there already.
+    """Download a published data set, unless its files are there already; return their folder.
 
-    The files come from the repository of the MULAN project. Each one is checked against its
-    sha256 and appears under its name only when it is right; a file that is there and differs is
-    replaced then.
-
-    Parameters
-    ----------
-    name : str
-        One of the published sets of `available()`. For mediamill the error says how to get it.
-    base : str, optional
-        The http or https address of a copy of the repository, below which the folder `data` lies.
-        If not given, the environment variable EFCML_MULAN, else the MULAN project on GitHub.
-    folder : str or path, optional
-        Where to put the files. `load` searches it if the environment variable EFCML_DATA names
-        it. If not given, the user's cache folder, and nothing is done if `load` finds the set.
-    timeout : float
-        Seconds without any answer after which the server is given up.
-    progress : bool, optional
-        Whether to show a progress bar; if not given, where a person can see it.
-
-    Returns
-    -------
-    Path
-        The folder that holds the files.
-
-    Raises
-    ------
-    FetchError
-        If the download fails, in one line that says why and what to do.
+    The files come from the repository of the MULAN project, or from a copy of it at the address
+    ``base`` (if not given, the environment variable EFCML_MULAN). Each is checked against its
+    sha256 and appears under its name only when it is right; one that differs is replaced. They go
+    to ``folder``, which `load` searches if EFCML_DATA names it, else to the user's cache folder.
+    ``progress`` says whether to show a bar; None shows it where a person can see it. `FetchError`
+    says in one line what failed and what to do.
     """
     known = find_name(name)
     if known in GENERATORS:
         raise FetchError(f"{known} is built in and has no files: use datasets.load({known!r})")
     record = CATALOG[known]
-    if folder is None:
-        try:
-            paths = find_files(record)
-        except DatasetNotFound:
-            paths = {}
-        for here in {path.parent for path in paths.values()}:
-            if not record.remote or here != cache_folder():
-                check_files(record, paths)  # a wrong file there would hide a right one in the cache
-                return here
+    with suppress(DatasetNotFound):
+        here = find_folder(record)
+        if folder is None and (here != cache_folder() or not record.remote):
+            check_files(record, here)  # a wrong file there would hide a right one in the cache
+            return here
     if not record.remote:
         raise FetchError(f"{known} cannot be fetched: {record.how_to_get}")
-    base = check_base(base or os.environ.get("EFCML_MULAN") or MULAN)
-    if not 0 < timeout <= MAX_TIMEOUT:
-        raise ValueError(f"timeout is {timeout!r}: give seconds, more than 0, up to {MAX_TIMEOUT}")
-    target = cache_folder() if folder is None else Path(folder).expanduser()
+    base = (base or os.environ.get("EFCML_MULAN") or MULAN).rstrip("/")
+    if "@" in base or not base.startswith(("http://", "https://")):  # show no password
+        raise FetchError(f"the base address cannot be used: give one like {MULAN}")
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
+    target = cache_folder() if folder is None else Path(folder).expanduser()
     registry = {file: f"sha256:{digest}" for file, digest in record.files.items()}
     urls = {file: f"{base}/{path}" for file, path in record.remote.items()}
     store = pooch.create(target, base, registry=registry, urls=urls, retry_if_failed=RETRIES)
     with progress_bar(len(urls), f"fetching {known}", unit="file", show=progress) as bar:
         for file, url in urls.items():
             try:
-                store.fetch(file, downloader=pooch.HTTPDownloader(timeout=timeout))
+                store.fetch(file, downloader=pooch.HTTPDownloader())
             except Exception as error:  # of the network, the disk or the checksum
                 reason = " ".join(str(error).split())
                 reason = "its sha256 differs" if "hash" in reason else reason
@@ -303,14 +253,3 @@ def fetch(
                 ) from None
             bar.update()
     return target
-
-
-def check_base(base: str) -> str:
-    """Return a base address without its last slash, or refuse it."""
-    if re.fullmatch(r"https?://[\w.:[\]-]+(/[!-~]*)?", base, re.ASCII) and not {*"@?#"} & {*base}:
-        return base.rstrip("/")
-    shown = "with a user name" if "@" in base else repr(base)  # show no password
-    raise FetchError(
-        f"base address {shown} cannot be used: give one like {MULAN}, that is http:// or https://,"
-        " a host and a path"
-    )

@@ -1,19 +1,16 @@
 """Seeded built-in streams of Gaussian clusters, each with a linear label model, and their drifts.
 
-How a row is made: draw one of six clusters and a point of its Gaussian. Two latent moods follow
-linearly from where the point lies around the centre. Their direction has a part common to all
-clusters and a part of the cluster's own (clusters 0, 1, 2 and 3, 4, 5 are opposite in pairs), and
-each cluster has its own offset. Every label is a threshold on a mix of the two moods plus noise, so
-neighbouring labels are correlated (0.56 for the first two with seed 0) and the outer ones exclude
-each other (-0.39). One plane for all rows can learn the common part and, from 8 features on, the
-offsets, but no cluster's own part.
+A row is a point of one of six Gaussian clusters. Two latent moods follow linearly from where it
+lies around the centre; their direction has a part common to all clusters and a part of the
+cluster's own (clusters 0, 1, 2 and 3, 4, 5 are opposite in pairs), and each cluster has its own
+offset. Every label is a threshold on a mix of the two moods plus noise, so neighbouring labels are
+correlated (0.56 for the first two with seed 0) and the outer ones exclude each other (-0.39).
 
 What drifts is this; the rows are in `Dataset.marks`.
 
 - ``drifting-clusters``, ``drifting-clusters-2d`` (for pictures): the whole picture turns by a
-  quarter of a radian, so every centre travels about four times the spread of its cluster; from .4
-  to .55 of all rows clusters 1 and 4 turn their own direction by 90 degrees; at .7 cluster 0 ends,
-  a new one starts in the middle, and clusters 2 and 5 reverse their own direction.
+  quarter of a radian; from .4 to .55 of all rows clusters 1 and 4 turn their own direction by 90
+  degrees; at .7 cluster 0 ends, a new one starts in the middle, and clusters 2 and 5 reverse.
 - ``stationary-clusters``: nothing.
 
 In the others centres stay. Shares are of the rows after the initial part.
@@ -31,12 +28,7 @@ In the others centres stay. Shares are of the rows after the initial part.
 - ``scale-drift``: labels follow the underlying features as ever, but features come in other
   units. At .2 some columns shift by 20 of their own deviations; at .4 others are multiplied by
   1000; at .6 column 2, which was 1000 in all rows, begins to vary by about 1; from .2 to .9 the
-  spread of column 3 grows evenly to tenfold. What helps is not forgetting but a scale that follows.
-
-What is learned before a change is mostly wrong after it: reversed directions and turned moods ask
-for other answers. So a model that never forgets loses, and one that forgets recovers within about a
-thousand rows. Directions that are drawn anew are milder: the old ones are of no use but do less
-harm. What models reach is in docs/results/synthetic.md.
+  spread of column 3 grows evenly to tenfold.
 """
 
 from __future__ import annotations
@@ -47,7 +39,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .dataset import Dataset, check_initial
+from .dataset import Dataset, choose_initial
 
 if TYPE_CHECKING:
     from numpy.random import Generator as Rng
@@ -306,42 +298,23 @@ def make_stream(
     n_initial: int | None = None,
     noise: float = 0.4,
 ) -> Dataset:
-    """Make one of the streams above.
+    """Make one of the streams above of n rows, p features (at least 2) and K labels.
 
-    Parameters
-    ----------
-    name : str
-        One of `KINDS`.
-    n : int
-        Rows.
-    p, K : int
-        Features (at least 2) and labels.
-    seed : int
-    n_initial : int, optional
-        Rows of the initial part; a tenth of n if not given.
-    noise : float
-        Standard deviation of what is added to the label scores, whose own one is about 1.
+    A tenth of the rows is the initial part if ``n_initial`` is not given. ``noise`` is the standard
+    deviation of what is added to the label scores, whose own one is about 1.
     """
     for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
         if not isinstance(value, (int, np.integer)) or value < least:
             raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise is {noise!r}: give a number that is not negative")
-    n_initial = n // 10 if n_initial is None else n_initial
-    check_initial(n_initial, n)
+    n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
     marks = mark_rows(name, n, n_initial)
     X, Y, _ = draw(name, n, p, K, seed, noise, marks)
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items()) or "no drift"
-    return Dataset(
-        name,
-        X,
-        Y,
-        n_initial,
-        [f"x{i}" for i in range(p)],
-        [f"label{i}" for i in range(K)],
-        f"Gaussian clusters with a linear label model each, seed {seed}; {events}",
-        marks,
-    )
+    about = f"Gaussian clusters with a linear label model each, seed {seed}; {events}"
+    names = [f"x{i}" for i in range(p)], [f"label{i}" for i in range(K)]
+    return Dataset(name, X, Y, n_initial, *names, about, marks)
 
 
 GENERATORS: dict[str, Callable[..., Dataset]] = {

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
 
-from efcml.tables.words import check_file, find_encoding, short, to_number
+from efcml.tables.reading import find_encoding
+from efcml.tables.words import short, to_number
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Floats, PathLike
@@ -24,8 +26,7 @@ _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{
 
 def read_text(path: PathLike) -> str:
     """Return the text of a file; lines end in a line feed."""
-    path = check_file(path)
-    return path.read_text(encoding=find_encoding(path))
+    return Path(path).read_text(encoding=find_encoding(Path(path)))
 
 
 def read_arff(path: PathLike) -> tuple[list[str], Floats, list[int]]:
@@ -59,9 +60,8 @@ def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[st
             continue
         found = _NAME.match(rest.strip())
         if keyword.lower() != "@attribute" or not found:
-            raise ValueError(
-                f"{path}, line {i}: {short(line)} is no @attribute NAME TYPE: give an ARFF file"
-            )
+            why = f"{short(line)} is no @attribute NAME TYPE: give an ARFF file"
+            raise ValueError(f"{path}, line {i}: {why}")
         name = found[3] or re.sub(r"\\(.)", r"\1", found[1] or found[2] or "")
         if name in names:
             raise ValueError(f"{path}, line {i}: {short(name)} is declared twice: rename one")
@@ -70,25 +70,23 @@ def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[st
 
 
 def _read_row(line: str, names: list[str]) -> Floats:
-    if not line.startswith("{"):
-        tokens = line.split(",")
-        if len(tokens) != len(names):
-            raise ValueError(f"{len(tokens)} values for {len(names)} attributes")
-        return np.array([_read_value(*pair) for pair in zip(tokens, names, strict=True)])
-    row = np.zeros(len(names))
-    for pair in (pair.split(None, 1) for pair in line.strip("{} ").split(",") if pair.strip()):
-        if len(pair) != 2 or not pair[0].isdigit() or int(pair[0]) >= len(names):
-            raise ValueError(f"{short(' '.join(pair))} is no attribute from 0 to {len(names) - 1}")
-        row[int(pair[0])] = _read_value(pair[1], names[int(pair[0])])
+    row, is_sparse = np.zeros(len(names)), line.startswith("{")
+    tokens = line.strip("{} ").split(",") if is_sparse else line.split(",")
+    if not is_sparse and len(tokens) != len(names):
+        raise ValueError(f"{len(tokens)} values for {len(names)} attributes")
+    for place, token in enumerate(tokens):
+        if is_sparse:
+            number, _, token = token.strip().partition(" ")
+            if not (number.isdigit() and int(number) < len(names)):
+                if not number:
+                    continue  # a row of zeros
+                raise ValueError(f"{short(number)} is no attribute from 0 to {len(names) - 1}")
+            place = int(number)
+        token = token.strip().strip("'\"")
+        row[place] = to_number(token)
+        if not math.isfinite(row[place]) and token != "?":
+            raise ValueError(f"{short(token)} as value of {short(names[place])} is no number")
     return row
-
-
-def _read_value(token: str, name: str) -> float:
-    token = token.strip().strip("'\"")
-    value = to_number(token)
-    if math.isnan(value) and token != "?":
-        raise ValueError(f"{short(token)} as value of {short(name)} is no number")
-    return value
 
 
 def read_label_names(path: PathLike) -> list[str]:
@@ -100,38 +98,24 @@ def read_label_names(path: PathLike) -> list[str]:
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(
-            f"{path}, line {error.position[0]}: no well-formed XML ({error}): get the file again"
-        ) from None
+        raise ValueError(f"{path}: no well-formed XML ({error}): get the file again") from None
     labels = [one for one in root.iter() if one.tag.rpartition("}")[2] == "label"]
     names = [one.get("name", "").strip() for one in labels]
-    if not names:
-        raise ValueError(f'{path}: no <label name="..."> in it: give the XML of the data set')
-    if "" in names:
-        raise ValueError(f"{path}: a <label> without name: give it the attribute's name")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{path}: label {short(twice)} is listed twice: remove one")
+    if not names or "" in names or len(set(names)) < len(names):
+        raise ValueError(f'{path}: give an XML with a <label name="..."/> for each label, once')
     return names
 
 
 def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Floats, Floats, list[str], list[str]]:
     """Return X, Y, and the names of features and labels, in the order of the ARFF file."""
-    listed = dict.fromkeys(read_label_names(xml))
+    listed = read_label_names(xml)
     names, values, lines = read_arff(arff)
-    absent = [label for label in listed if label not in names]
-    if absent:
-        raise ValueError(
-            f"{arff}: label {short(absent[0])} of {xml} is no attribute here: give the XML that"
-            " belongs to this file"
-        )
     is_label = np.array([name in listed for name in names])
-    if is_label.all():
-        raise ValueError(f"{arff}: every attribute is a label in {xml}: no features are left")
+    if is_label.sum() < len(listed) or is_label.all():
+        known = "give the XML that belongs to this file"
+        raise ValueError(f"{arff}: {xml} must list some of its attributes, and no others: {known}")
     Y, labels = values[:, is_label], [name for name in names if name in listed]
     for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-        raise ValueError(
-            f"{arff}, line {lines[row]}: label {short(labels[k])} is {Y[row, k]:g}: labels are 0 or"
-            " 1, '?' where unknown"
-        )
+        why = f"label {short(labels[k])} is {Y[row, k]:g}: labels are 0 or 1, '?' where unknown"
+        raise ValueError(f"{arff}, line {lines[row]}: {why}")
     return values[:, ~is_label], Y, [name for name in names if name not in listed], labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from efcml.tables.columns import (
-    DROP,
+    CATEGORY,
     FLAG,
     LABEL,
     LEFT_OUT,
@@ -21,12 +21,11 @@ from efcml.tables.columns import (
     category_column,
     find_column,
     find_label,
-    name_features,
     number_column,
 )
-from efcml.tables.fields import Fields, plain_word
+from efcml.tables.fields import Fields
 from efcml.tables.reading import Table, read_table
-from efcml.tables.words import TableProblems, in_words, short
+from efcml.tables.words import TableProblems, in_words, plain_word, short
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, PathLike
@@ -57,50 +56,34 @@ class TableEncoder:
         """
         first = table.head(n_learned)
         columns, problems = [], []
-        for name in table.names:
-            seen, kind = table.fields(name), kinds.get(name, "")
+        for name in [name for name in table.names if name not in labels]:
             try:
-                if kind != DROP:
-                    refuse_odd(table, name, seen)
-                if name not in labels:
-                    columns.append(find_column(name, seen, first.fields(name), kind))
+                kind = kinds.get(name, "")
+                columns.append(find_column(name, table.fields(name), first.fields(name), kind))
             except ValueError as error:
-                problems.append(str(error))
-        found = tuple(find_label(name, table.fields(name), plain_word(yes)) for name in labels)
-        encoder = cls(tuple(name_features(columns)), found)
+                problems.append(f"column {short(name)} {error}")
+        found = [find_label(name, table.fields(name), plain_word(yes)) for name in labels]
+        encoder = cls(tuple(columns), tuple(found))
         twice = [name for name, count in Counter(encoder.feature_names).items() if count > 1]
         if twice:
             problems.append(f"two features are called {short(twice[0])}: rename a column")
-        if not problems and not kinds and encoder._takes_all_as_numbers(table):
-            numbers = (c if c.kind == NUMBER else number_column(c.name) for c in encoder.columns)
-            encoder = cls(tuple(numbers), found)
         if not (encoder.used or problems):
             left = in_words(encoder.lines, 150)[1:-1]
             problems.append(f"no features are left ({left}): give other columns")
-        encoder._encode(table, (*encoder.labels, *encoder.used), problems, IN_ANOTHER_WAY)
+        encoder._encode(table, (*found, *encoder.used), problems, IN_ANOTHER_WAY)
         return encoder
 
     @classmethod
     def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
         """Return how the categories of a frame of features are read; None if it has none."""
         columns = []
-        for place, given in enumerate(frame.columns):
-            name, seen = str(given), Fields(frame.iloc[:, place])
+        for place, name in enumerate(map(str, frame.columns)):
+            seen = Fields(frame.iloc[:, place])
             if seen.categories == []:
                 raise ValueError(f"column {name} is a category without any value: drop it.")
-            is_category = seen.categories is not None
-            columns.append(
-                category_column(name, seen, seen) if is_category else number_column(name)
-            )
+            is_number = seen.categories is None
+            columns.append(number_column(name) if is_number else category_column(name, seen, seen))
         return cls(tuple(columns)) if any(column.values for column in columns) else None
-
-    def _takes_all_as_numbers(self, table: Table) -> bool:
-        """Tell whether a table holds nothing but numbers without gaps: all of it is taken then."""
-        return all(
-            (column.kind in (NUMBER, FLAG, LEFT_OUT))
-            and not np.isnan(table.fields(column.name).numbers).any()
-            for column in self.columns
-        )
 
     @property
     def used(self) -> tuple[Column, ...]:
@@ -113,32 +96,24 @@ class TableEncoder:
         return tuple(name for column in self.used for name in column.features)
 
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """The names of the labels."""
-        return tuple(label.name for label in self.labels)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it says no more than that every column is a number and every label 0 or 1."""
-        every = (*self.columns, *self.labels)
-        return all(column.said in (NUMBER, LABEL) for column in every)
-
-    @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Features that are the values of one thing, by its name, as `name_columns` takes them."""
-        return {
-            column.group: column.features[-len(column.values) :]
-            for column in self.used
-            if column.values
-        }
+        flags = [
+            (one.values[0], one.features[-len(one.values) :]) for one in self.used if one.values
+        ]
+        return {names[0].removesuffix(f"={value}"): names for value, names in flags}
+
+    @property
+    def special(self) -> list[Column]:
+        """The columns that are more than a number and the labels that are more than 0 and 1."""
+        return [one for one in (*self.columns, *self.labels) if one.said not in (NUMBER, LABEL)]
 
     @property
     def lines(self) -> list[str]:
         """What became of each column; numbers without gaps share a line."""
-        plain = [column.name for column in self.columns if column.said == NUMBER]
-        told = [str(column) for column in self.columns if column.said != NUMBER]
-        told += [str(label) for label in self.labels if label.said != LABEL]
-        return [*told, *([f"{', '.join(plain)}: {NUMBER}"] if plain else [])]
+        plain = ", ".join(column.name for column in self.columns if column.said == NUMBER)
+        told = [f"{column.name}: {column.said}" for column in self.special]
+        return [*told, *([f"{plain}: {NUMBER}"] if plain else [])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -151,8 +126,7 @@ class TableEncoder:
         Of a data frame they are one, too. Further columns, such as labels, may be there. A value
         that a category did not have is "other".
         """
-        rows = table if isinstance(table, Table) else read_table(table, delimiter)
-        return like(table, self._encode(rows, self.used), self.feature_names)
+        return self.encode_with_labels(table, (), delimiter=delimiter)[0]
 
     def encode_with_labels(
         self,
@@ -167,23 +141,20 @@ class TableEncoder:
         the last columns; those of the first table if not given. A gap is not known, NaN.
         """
         rows = table if isinstance(table, Table) else read_table(table, delimiter)
-        names = self.label_names if labels is None else find_labels(rows.names, labels, rows.where)
-        X, Y = self.encode_both(rows, names)
-        return like(table, X, self.feature_names), like(table, Y, names)
-
-    def encode_both(self, table: Table, labels: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the features and the labels of a table that has been read."""
         known = {label.name: label for label in self.labels}
-        columns = [known.get(name, Column(name, LABEL, LABEL)) for name in labels]
-        Y, X = np.split(self._encode(table, (*columns, *self.used)), [len(labels)], axis=1)
+        labels = [*known] if labels is None else labels
+        none = isinstance(labels, Sequence) and not labels
+        names = [] if none else find_labels(rows.names, labels, rows.where)
+        columns = [known.get(name, Column(name, LABEL, LABEL)) for name in names]
+        both = self._encode(rows, (*columns, *self.used))
+        if isinstance(table, pd.DataFrame):
+            frame = pd.DataFrame(both, index=table.index, columns=[*names, *self.feature_names])
+            return frame.iloc[:, len(names) :], frame.iloc[:, : len(names)]
+        Y, X = np.split(both, [len(names)], axis=1)
         return np.ascontiguousarray(X), np.ascontiguousarray(Y)
 
     def _encode(
-        self,
-        table: Table,
-        columns: Sequence[Column],
-        problems: Sequence[str] = (),
-        otherwise: str = "",
+        self, table: Table, columns: Sequence[Column], told: Sequence[str] = (), otherwise: str = ""
     ) -> Floats:
         """Return the numbers of some columns, or these problems and all others."""
         absent = [column.name for column in columns if column.name not in table.names]
@@ -192,28 +163,28 @@ class TableEncoder:
                 f"{table.where} has no column {in_words(absent)}, which the model needs; its"
                 f" columns are {in_words(table.names)}"
             )
-        blocks, problems = [np.empty((len(table), 0))], list(problems)
+        blocks, problems = [np.empty((len(table), 0))], list(told)
         for column in columns:
             seen = table.fields(column.name)
             blocks.append(column.encode(seen))
-            problems += find_wrong(table, column, seen, blocks[-1], otherwise)
+            if column.kind == CATEGORY:
+                continue
+            wrong = ~np.isfinite(blocks[-1][:, 0]) & ~seen.missing
+            if not (rows := np.flatnonzero(wrong).tolist()):
+                continue
+            text, n = short(seen.text(rows[0])), len({seen.text(row) for row in rows}) - 1
+            more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
+            if column.kind == LABEL:
+                problem = f"label {short(column.name)} is {text}{more}: {LABELS_ARE}"
+            else:
+                kinds = {NUMBER: "no number", FLAG: "neither yes nor no"}
+                kind = kinds.get(column.kind, f"no date ({column.how})")
+                problem = f"{text} in column {short(column.name)} is {kind}{more}: replace it"
+                problem += otherwise
+            problems.append(f"{table.place(rows[0])}: {problem}")
         if problems:
             raise TableProblems(table.where, problems)
-        return np.ascontiguousarray(np.hstack(blocks))
-
-    def check_yes(self, yes: str, first: Table, Y: Floats) -> None:
-        """Refuse a word for yes that is not there, by which labels would always be 0."""
-        there = [
-            bool(label.yes) and (column == 1).any()
-            for label, column in zip(self.labels, Y.T, strict=True)
-        ]
-        for label, good in zip(self.labels, there, strict=True):
-            words = [*first.fields(label.name).counts]
-            if not good and (not any(there) or (label.yes and len(words) > 1)):
-                raise ValueError(
-                    f"{first.where}: label {short(label.name)} is never {short(yes)}, only"
-                    f" {in_words(words)}: say which of these is yes"
-                )
+        return np.hstack(blocks)
 
     def facts(self) -> Facts:
         """Return all of it as JSON can hold it."""
@@ -228,80 +199,35 @@ class TableEncoder:
             return Column(**{**kept, **{name: tuple(value) for name, value in lists.items()}})
 
         encoder = cls(*(tuple(map(column, facts[part])) for part in ("columns", "labels")))
-        every = [*encoder.columns, *encoder.labels]
+        every, nothing = [*encoder.columns, *encoder.labels], Fields(pd.Series([], dtype=object))
         for names in ([one.name for one in every], encoder.feature_names):
             if len(set(names)) < len(names):
                 raise ValueError("a table has two columns of one name")
         for one in every:  # what is wrong here would give rows of another length than is told
-            if one.width != len(one.features) or (one.kind == LABEL) != (one in encoder.labels):
+            is_label = one.kind == LABEL
+            width = 0 if is_label else one.encode(nothing).shape[1]
+            if width != len(one.features) or is_label != (one in encoder.labels):
                 raise ValueError(f"the column {short(one.name)} has other features than values")
         return encoder
-
-
-def refuse_odd(table: Table, name: str, seen: Fields) -> None:
-    """Refuse a column of other things than numbers, words and dates."""
-    row = seen.find_odd()
-    if row is not None:
-        raise ValueError(
-            f"{table.place(row)}: column {short(name)} of type {seen.column.dtype} holds other"
-            " things than numbers, words and dates: encode it or drop it"
-        )
-
-
-def find_wrong(
-    table: Table, column: Column, seen: Fields, encoded: Floats, otherwise: str
-) -> Iterator[str]:
-    """Yield what is wrong with the fields of a column: words out of place."""
-    rows = column.find_wrong(seen, encoded)
-    if not rows:
-        return
-    place, text = table.place(rows[0]), short(seen.text(rows[0]))
-    if column.kind == LABEL:
-        n = len({seen.text(row) for row in rows}) - 1
-        more = f" and {n} other thing{'s' * (n > 1)} elsewhere" if n else ""
-        yield f"{place}: label {short(column.name)} is {text}{more}: {LABELS_ARE}"
-        return
-    n = len(rows) - 1
-    others = f" here and in {n} other row{'s' * (n > 1)}" if n else ""
-    reason = f"{column.refuses(seen)}{others}: replace it{otherwise}"
-    yield f"{place}: {text} in column {short(column.name)} is {reason}"
-
-
-def like(table: Any, X: Floats, names: Sequence[str]) -> Any:
-    """Return rows as a data frame with the index of another; as they are if it is none."""
-    if isinstance(table, pd.DataFrame):
-        return pd.DataFrame(X, index=table.index, columns=list(names))
-    return X
 
 
 def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: str) -> list[str]:
     """Return the names of the label columns, which may be one text with commas, or a number."""
     if len(names) < 2:
-        raise ValueError(
-            f"{where}: only one column: separate columns by commas, semicolons, tabs or bars, or"
-            " say the delimiter"
-        )
+        raise ValueError(f"{where}: only one column: give more, or say what separates them")
     if not isinstance(labels, Sequence):
         count = operator.index(labels)
         if not 0 < count < len(names):
-            raise ValueError(
-                f"{where} has {len(names)} columns, of which the last {count} cannot be labels:"
-                f" choose a number from 1 to {len(names) - 1}"
-            )
+            most = f"choose a number from 1 to {len(names) - 1}"
+            raise ValueError(f"{where}: the last {count} columns cannot be labels: {most}")
         return list(names[-count:])
     wanted = listed_columns(names, labels)
-    absent = [name for name in wanted if name not in names]
+    absent = ", ".join(short(name) for name in wanted if name not in names)
     if absent:
-        raise ValueError(
-            f"{where} has no column {', '.join(map(short, absent))}: choose the labels among"
-            f" {in_words(names)}"
-        )
-    if not wanted:
-        raise ValueError(f"{where}: no label column is named: name at least one")
-    if len(set(wanted)) < len(wanted):
-        raise ValueError(f"{where}: a label column is named twice: name each one once")
-    if len(wanted) == len(names):
-        raise ValueError(f"{where}: every column is a label: no features are left")
+        known = f"choose the labels among {in_words(names)}"
+        raise ValueError(f"{where} has no column {absent}: {known}")
+    if not 0 < len(set(wanted)) == len(wanted) < len(names):
+        raise ValueError(f"{where}: name each label column once, at least one, but not all columns")
     return wanted
 
 
@@ -317,18 +243,15 @@ def choose_kinds(table: Table, labels: Sequence[str], **said: Any) -> dict[str, 
     """Return what a person says of columns, by name: drop, category, date or its format."""
     kinds: dict[str, str] = {}
     for kind, columns in said.items():
-        listed = [*columns.items()] if isinstance(columns, Mapping) else []
-        for one in () if isinstance(columns, Mapping) else listed_columns(table.names, columns):
-            cut = kind == "date" and one not in table.names
-            listed.append(one.partition("=")[::2] if cut else (one, ""))
-        for name, how in listed:
-            if name not in table.names:
-                known = f"choose among {in_words(table.names)}"
-                raise ValueError(f"{table.where} has no column {short(name)}: {known}")
-            if name in labels:
-                why = "is a label: drop or encode features"
-                raise ValueError(f"{table.where}: column {short(name)} {why}")
-            if name in kinds:
-                raise ValueError(f"column {short(name)} is named twice: drop or encode in one way")
+        if not isinstance(columns, Mapping):
+            listed = listed_columns(table.names, columns)
+            columns = dict(
+                (one, "") if one in table.names else one.partition("=")[::2] for one in listed
+            )
+        for name, how in columns.items():
+            features = [one for one in table.names if one not in {*labels, *kinds}]
+            if name not in features:
+                known = f"choose among the columns {in_words(features)}, each once"
+                raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
             kinds[name] = how or kind
     return kinds

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from efcml.tables.words import NO_NUMBERS, TRUE_OR_FALSE, is_gap, number_text, to_number
+from efcml.tables.words import TRUE_OR_FALSE, is_gap, plain_word, to_number
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Bools, Floats
@@ -26,7 +25,6 @@ _NAMED_DAYS = ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
 DATE_FORMATS = (ISO, *map("".join, product(_DAYS + _NAMED_DAYS, _TIMES)))
 LOOKED_AT = 50  # texts by which it is seen whether there are dates at all
-WORDS = (str, bool, int, float, date, np.generic)  # what may stand in a field
 
 
 def to_moments(texts: Any, how: str) -> pd.DatetimeIndex:
@@ -41,16 +39,12 @@ def find_date_formats(texts: Sequence[str], least: float = MOSTLY) -> list[str]:
     few = texts[:LOOKED_AT]
     if not any(char.isdigit() for text in few for char in text):
         return []
-    likely = [how for how in DATE_FORMATS if to_moments(few, how).notna().mean() >= least]
+    are_dates = {how: to_moments(few, how).notna() for how in DATE_FORMATS}
+    likely = [how for how in DATE_FORMATS if are_dates[how].mean() >= least]
+    if not likely and np.any([*are_dates.values()], axis=0).mean() >= least:
+        raise ValueError("has dates in several formats: write all in one")
     shares = {how: to_moments(texts, how).notna().mean() for how in likely}
     return sorted((how for how in shares if shares[how] >= least), key=lambda how: -shares[how])
-
-
-def are_mixed_dates(texts: Sequence[str]) -> bool:
-    """Tell whether nearly all texts are dates, if not of one format."""
-    few = [text for text in texts[:LOOKED_AT] if any(map(str.isdigit, text))]
-    found = [to_moments(few, how).notna() for how in DATE_FORMATS] if few else [[False]]
-    return np.any(found, axis=0).sum() >= MOSTLY * min(len(texts), LOOKED_AT) > 0
 
 
 class Fields:
@@ -59,7 +53,7 @@ class Fields:
     def __init__(self, column: pd.Series, decimal: str = ".") -> None:
         self.categories: list[str] | None = None
         if isinstance(column.dtype, pd.CategoricalDtype):
-            self.categories = [plain_word(_cell_text(v)) for v in column.dtype.categories]
+            self.categories = [plain_word(str(one).strip()) for one in column.dtype.categories]
             column = column.astype(object)
         self.column = column
         self.are_moments = types.is_datetime64_any_dtype(column)
@@ -71,25 +65,17 @@ class Fields:
 
     @cached_property
     def numbers(self) -> Floats:
-        """Finite numbers; NaN where a field is none."""
+        """Numbers; NaN where a field is none."""
         if self.are_numbers:
-            numbers = self.column.to_numpy(dtype=np.float64, na_value=np.nan)
-            return np.where(np.isinf(numbers), np.nan, numbers)
+            return self.column.to_numpy(dtype=np.float64, na_value=np.nan)
         return self._by_word(self._number)
 
     @cached_property
     def missing(self) -> Bools:
-        """Where nothing is known, as words go."""
+        """Where nothing is known."""
         if self.are_numbers or self.are_moments:
             return self.column.isna().to_numpy()
         return self._by_word(lambda word: word == "")
-
-    @cached_property
-    def no_numbers(self) -> Bools:
-        """Where nothing is known, as numbers and dates go."""
-        if self.are_numbers or self.are_moments:
-            return self.missing
-        return self._by_word(lambda word: word.casefold() in NO_NUMBERS)
 
     def moments(self, how: str) -> pd.DatetimeIndex:
         """Return what is written in a format; NaT where a field is no such moment."""
@@ -101,10 +87,6 @@ class Fields:
     def map(self, function: Callable[[str], float]) -> Floats:
         """Return a number for the word of every row."""
         return self._by_word(lambda word: float(function(plain_word(word, self.decimal))))
-
-    def _by_word(self, function: Callable[[str], Any]) -> Array:
-        words, codes = self._distinct
-        return np.array([function(word) for word in words])[codes]
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -118,43 +100,24 @@ class Fields:
 
     def text(self, row: int) -> str:
         """Return a field as it is written."""
-        cell = self.column.iloc[row]
-        return number_text(float(cell)) if self.are_numbers else _cell_text(cell)
-
-    def find_odd(self) -> int | None:
-        """Return the first row with something that is neither number, word nor date."""
-        if self.are_numbers or self.are_moments or self.column.dtype.kind not in "OcmV":
-            return None
-        odd = [not isinstance(cell, WORDS) or _is_odd(cell) for cell in self.column]
-        rows = np.flatnonzero(np.array(odd) & ~self.column.isna().to_numpy())
-        return int(rows[0]) if len(rows) else None
+        text = str(self.column.iloc[row]).strip()
+        return plain_word(text) if self.are_numbers else text
 
     def _number(self, word: str) -> float:
         number = to_number(word, self.decimal)
         return TRUE_OR_FALSE.get(word.casefold(), math.nan) if math.isnan(number) else number
 
+    def _by_word(self, function: Callable[[str], Any]) -> Array:
+        words, codes = self._distinct
+        return np.array([function(word) for word in words])[codes]
+
     @cached_property
     def _distinct(self) -> tuple[Array, Array]:
         """The distinct texts, empty for a gap, and which of them each row has."""
-        is_mixed = self.column.dtype == object
-        column = self.column.map(_cell_text, na_action="ignore") if is_mixed else self.column
+        is_mixed = self.column.dtype == object  # perhaps with lists and the like
+        column = self.column.map(str, na_action="ignore") if is_mixed else self.column
         codes, found = pd.factorize(column)
-        texts = [_cell_text(text) for text in found] + [""]  # the last one, -1, is that of a gap
+        texts = [str(text).strip() for text in found] + [""]  # the last one, -1, is that of a gap
         texts = ["" if is_gap(text) else text for text in texts]
         merged, words = pd.factorize(np.array(texts, dtype=object))
         return words, merged[codes]
-
-
-def plain_word(word: str, decimal: str = ".") -> str:
-    """Return a word, numbers in their shortest form."""
-    number = to_number(word, decimal)
-    return word if math.isnan(number) else number_text(number)
-
-
-def _cell_text(cell: Any) -> str:
-    """Return a cell as it would be written."""
-    return str(cell).strip()
-
-
-def _is_odd(cell: Any) -> bool:
-    return isinstance(cell, np.generic) and cell.dtype.kind in "cmV"

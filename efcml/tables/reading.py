@@ -7,24 +7,21 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from efcml.support.imports import extra_for
-from efcml.tables.arff import read_arff
 from efcml.tables.fields import MOSTLY, Fields
 from efcml.tables.words import (
     GAPS,
     OTHER_SIGN,
     THOUSANDS,
     TableProblems,
-    check_file,
-    find_encoding,
-    in_words,
     is_gap,
     short,
     to_number,
@@ -52,11 +49,11 @@ class Table:
     """Rows of a file or a data frame, and where they stand in it."""
 
     frame: pd.DataFrame
-    where: str = "the frame"
-    first: int = 0  # the row of the source with which the frame begins
-    csv: CsvFile | None = None
-    lines: Sequence[int] | None = None  # of all rows of the source, if they are known
-    decimals: Mapping[str, str] = field(default_factory=dict)  # of columns with a decimal comma
+    where: str
+    first: int  # the row of the source with which the frame begins
+    signs: Mapping[str, str]  # the decimal signs of columns of text
+    commas: Sequence[str]  # where decimal commas were found
+    csv: CsvFile | None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -72,20 +69,11 @@ class Table:
 
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
-        return Fields(self.frame[name], self.decimals.get(name, "."))
-
-    @property
-    def notes(self) -> list[str]:
-        """What was found out about the file."""
-        commas = [*self.decimals] if self.csv is None else self.csv.commas
-        told = f"decimal commas in {in_words(commas, 60)}: say decimal='.' if that is wrong"
-        return [told] if commas else []
+        return Fields(self.frame[name], self.signs.get(name, "."))
 
     def place(self, row: int) -> str:
-        """Return where a row stands: the line of a file, or the number of the row from 0."""
+        """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
         row += self.first
-        if self.lines is not None:
-            return f"line {self.lines[row]}"
         return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
 
 
@@ -102,60 +90,42 @@ def read_chunks(
 ) -> Iterator[Table]:
     """Yield tables of so many rows, or one of all rows.
 
-    ``delimiter`` and ``decimal`` say how a CSV file is written; if not given, they are found in it.
+    ``delimiter`` and ``decimal`` say how a file is written; if not given, they are found in it.
     """
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
+    where, file, signs = "the frame", None, None
     if isinstance(source, pd.DataFrame):
-        yield from number_rows(frame_chunks(source, rows), Table(source), decimal)
-        return
-    path = check_file(source)
-    like, kind = Table(pd.DataFrame(), str(path)), path.suffix.lower()
-    if kind == ".parquet":
-        yield from number_rows(parquet_chunks(path, rows), like, decimal)
-    elif kind == ".arff":
-        names, values, lines = read_arff(path)
-        frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
-        yield from number_rows(frames, replace(like, lines=lines), decimal)
+        frames = frame_chunks(source, rows)
     else:
-        file = CsvFile(path, delimiter, decimal)
-        like = replace(like, csv=file, decimals=file.decimals)
-        yield from number_rows(file.chunks(rows), like, decimal)
+        where, kind = str(source), Path(source).suffix.lower()
+        if kind == ".parquet":
+            frames = parquet_chunks(Path(source), rows)
+        elif kind == ".arff":
+            from efcml.tables.arff import read_arff  # not above: it needs what is here
+
+            names, values, _ = read_arff(source)
+            frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
+        else:
+            file = CsvFile(Path(source), delimiter, decimal)
+            frames, signs, commas = file.chunks(rows), file.signs, file.commas
+    first = 0
+    for frame in frames:
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        if signs is None:
+            check_names(frame.columns, where)
+            signs, commas = find_signs(frame.iloc[:SAMPLE], decimal)
+        yield Table(frame, where, first, signs, commas, file)
+        first += len(frame)
+    if not first:
+        raise ValueError(f"{where} has no rows: give at least one")
 
 
 def frame_chunks(frame: pd.DataFrame, rows: int | None) -> Iterator[pd.DataFrame]:
     """Yield so many rows of a data frame, or all."""
     size = rows or len(frame) or 1
-    for start in range(0, max(len(frame), 1), size):
+    for start in range(0, len(frame), size):
         yield frame.iloc[start : start + size]
-
-
-def number_rows(
-    frames: Iterable[pd.DataFrame], like: Table, decimal: str | None
-) -> Iterator[Table]:
-    """Yield frames as tables, each with its first row."""
-    first, decimals = 0, like.decimals
-    for frame in frames:
-        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-        if not first:
-            check_names(frame.columns, like.where)
-            if not len(frame):
-                raise ValueError(f"{like.where} has no rows: give at least one")
-            if like.csv is None:
-                decimals = find_decimals(frame, decimal)
-        yield replace(like, frame=frame, first=first, decimals=decimals)
-        first += len(frame)
-
-
-def find_decimals(frame: pd.DataFrame, decimal: str | None) -> dict[str, str]:
-    """Return the columns of text in a data frame that have numbers with decimal commas."""
-    found = {}
-    for place, name in enumerate(frame.columns):
-        column = frame.iloc[:SAMPLE, place]
-        if column.dtype.kind not in "biufcmM":
-            texts = [text.strip() for text in column.dropna() if isinstance(text, str)]
-            sign = decimal or find_decimal(texts, doubtful=True)
-            if sign == "," and are_numbers(texts, sign):
-                found[name] = sign
-    return found
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
@@ -168,17 +138,14 @@ def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
         # Otherwise what has been read stays in memory until the last row.
         with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
             names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
-            if not file.metadata.num_rows:
-                raise ValueError(f"{path} has no rows: give at least one")
-            size = rows or file.metadata.num_rows
+            size = rows or file.metadata.num_rows or 1
             begun: list[Any] = []  # a batch ends with a group of rows of the file
             # One thread: each further one would hold memory of its own.
             for batch in file.iter_batches(size, columns=names, use_threads=False):
-                begun.append(batch)
-                if sum(map(len, begun)) >= size:
-                    whole = pyarrow.Table.from_batches(begun)
+                whole = pyarrow.Table.from_batches([*begun, batch])
+                if len(whole) >= size:
                     yield whole.slice(0, size).to_pandas(ignore_metadata=True)
-                    begun = whole.slice(size).to_batches()
+                begun = whole.slice(size if len(whole) >= size else 0).to_batches()
             if begun:
                 yield pyarrow.Table.from_batches(begun).to_pandas(ignore_metadata=True)
     except pyarrow.ArrowException as error:
@@ -189,11 +156,9 @@ def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
 class CsvFile:
     """A CSV file, and how it is written: encoding, separator, decimal signs and names."""
 
-    def __init__(self, path: Path, sep: str | None = None, decimal: str | None = None) -> None:
+    def __init__(self, path: Path, sep: str | None, decimal: str | None) -> None:
         if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n'):
             raise ValueError(f"delimiter is {sep!r}: give one character, such as ';' or '\\t'")
-        if decimal not in (None, ".", ","):
-            raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
         self.path, self.encoding = path, find_encoding(path)
         with path.open(encoding=self.encoding, newline="") as file:
             self.sep = sep or find_separator(list(islice(file, 2 * SAMPLE)))
@@ -209,26 +174,13 @@ class CsvFile:
             raise ValueError(f"{path}: no rows after the header: the file is cut, get it again")
         if any(len(row) != len(self.names) for row in rows):
             self.check_lengths()
-        columns = dict(zip(self.names, zip(*rows, strict=True), strict=True))
-        every = (text for row in rows for text in row)
-        self.decimal = decimal or find_decimal(every, doubtful=True, sep=self.sep) or "."
-        signs = {
-            name: decimal or find_decimal(texts) or self.decimal for name, texts in columns.items()
-        }
-        self.decimals = {name: sign for name, sign in signs.items() if sign == ","}
-        self.commas = (
-            []
-            if decimal
-            else [
-                name
-                for name in self.decimals
-                if are_numbers(columns[name], ",") and any("," in text for text in columns[name])
-            ]
-        )
+        sample = pd.DataFrame(rows, columns=self.names, dtype=object)
+        self.signs, self.commas = find_signs(sample, decimal, self.sep)
+        self.decimal = decimal or ("," if self.commas else ".")
         self.text_names = [
             name
-            for name, texts in columns.items()
-            if signs[name] != self.decimal or not are_numbers(texts, self.decimal)
+            for name, sign in self.signs.items()
+            if sign != self.decimal or not are_numbers(sample[name], sign)
         ]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
@@ -296,10 +248,17 @@ class CsvFile:
             raise TableProblems(str(self.path), problems)
 
 
-def are_numbers(texts: Sequence[str], decimal: str) -> bool:
-    """Tell whether all fields that are no gaps are numbers, and there are some."""
-    known = [text for text in texts if not is_gap(text)]
-    return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
+def find_encoding(path: Path) -> str:
+    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
+    with path.open("rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    for encoding in ("utf-8-sig", "cp1252"):
+        with suppress(UnicodeDecodeError), path.open(encoding=encoding) as text:
+            while text.read(2**20):
+                pass
+            return encoding
+    return "latin-1"
 
 
 def find_separator(lines: Sequence[str]) -> str:
@@ -310,20 +269,36 @@ def find_separator(lines: Sequence[str]) -> str:
     >>> find_separator(["Preis, netto;Menge", "1,5;3"]), find_separator(["a,b;c", "1,2"])
     (';', ',')
     """
-    widths = {}
+    widths = dict.fromkeys(SEPARATORS, [0])
     for sep in SEPARATORS:
-        try:
-            rows = [row for row in csv.reader(lines, delimiter=sep, skipinitialspace=True) if row]
-        except csv.Error:  # told when the file is read
-            rows = []
-        widths[sep] = len(rows[0]) if rows else 0
-        same = sum(len(row) == widths[sep] for row in rows)
-        if widths[sep] > 1 and same >= MOSTLY * len(rows):
+        with suppress(csv.Error):  # told when the file is read
+            rows = csv.reader(lines, delimiter=sep, skipinitialspace=True)
+            widths[sep] = [len(row) for row in rows if row] or [0]
+        first, *_ = widths[sep]
+        if first > 1 and widths[sep].count(first) >= MOSTLY * len(widths[sep]):
             return sep
-    return max(reversed(SEPARATORS), key=lambda sep: widths[sep])
+    return max(reversed(SEPARATORS), key=lambda sep: widths[sep][0])
 
 
-def find_decimal(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
+def find_signs(
+    sample: pd.DataFrame, decimal: str | None, sep: str = ";"
+) -> tuple[dict[str, str], list[str]]:
+    """Return the decimal sign of each column of text, and where decimal commas were found.
+
+    A column without any has the sign of all together; ``decimal`` decides for all.
+    """
+    texts = {n: [one.strip() for one in sample[n] if isinstance(one, str)] for n in sample}
+    whole = find_sign(chain(*texts.values()), doubtful=True, sep=sep) or "."
+    signs = {name: decimal or find_sign(texts[name]) or whole for name in texts}
+    commas = [
+        name
+        for name, sign in signs.items()
+        if sign == "," and are_numbers(texts[name], ",") and any("," in one for one in texts[name])
+    ]
+    return signs, [] if decimal else commas
+
+
+def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
     """Return the decimal sign of more fields, empty if none has one.
 
     1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
@@ -337,6 +312,12 @@ def find_decimal(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";"
     doubts[","] *= sep != ","
     counts = sure if sure.total() or not doubtful else doubts
     return "," if counts[","] > counts["."] else "." if counts["."] else ""
+
+
+def are_numbers(texts: Iterable[str], decimal: str) -> bool:
+    """Tell whether all fields that are no gaps are numbers, and there are some."""
+    known = [text for text in texts if not is_gap(text)]
+    return bool(known) and not any(math.isnan(to_number(text, decimal)) for text in known)
 
 
 def check_names(names: Iterable[str], where: str) -> None:

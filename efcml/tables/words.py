@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from efcml.support.aliases import PathLike
-
-GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"))
-NO_NUMBERS = GAPS | {"none"}  # among words "none" is one of them, among numbers it is a gap
+GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "none", "null", "?", "-", "--", "<na>"))
 YES_NO = (
     *(("1", "0"), ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off")),
     *(("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("oui", "non"), ("o", "n")),
@@ -25,23 +19,16 @@ THOUSANDS = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII),
 }
-LISTED = 10  # problems that are told one by one
-IN_ONE_LINE = 3
+LISTED, IN_ONE_LINE = 10, 3  # problems that are told
 
 
 def is_gap(text: str) -> bool:
-    """Tell whether a field says that nothing is known.
-
-    Examples
-    --------
-    >>> is_gap("n/a"), is_gap("none")
-    (True, False)
-    """
+    """Tell whether a field says that nothing is known."""
     return text.casefold() in GAPS
 
 
 def to_number(text: str, decimal: str = ".") -> float:
-    """Return a finite number, thousands may be separated; NaN if the text is none.
+    """Return a number, of which thousands may be separated; NaN if the text is none.
 
     Examples
     --------
@@ -50,20 +37,20 @@ def to_number(text: str, decimal: str = ".") -> float:
     """
     if THOUSANDS[decimal].fullmatch(text):
         text = text.replace(OTHER_SIGN[decimal], "")
-    elif decimal == "," and "." in text:
-        return math.nan
+    elif "_" in text or (decimal == "," and "." in text):
+        return math.nan  # Python reads 1_000 as a number; in a data file it is more likely a slip
     try:
-        number = float(text.replace(decimal, "."))
+        return float(text.replace(decimal, "."))
     except ValueError:
         return math.nan
-    # Python reads 1_000 as a number; in a data file it is more likely a mistake.
-    return number if math.isfinite(number) and "_" not in text else math.nan
 
 
-def number_text(number: float) -> str:
-    """Return the shortest text of a number: 3 for 3.0, so that a code is one word everywhere."""
-    whole = number.is_integer() and abs(number) < 2**53
-    return str(int(number)) if whole else repr(number)
+def plain_word(word: str, decimal: str = ".") -> str:
+    """Return a word; of a number its shortest text, so that a code is one word everywhere."""
+    number = to_number(word, decimal)
+    if math.isnan(number):
+        return word
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 def short(text: object, length: int = 40) -> str:
@@ -75,34 +62,6 @@ def short(text: object, length: int = 40) -> str:
 def in_words(names: Iterable[object], length: int = 200) -> str:
     """Return names as a list for a sentence, in quotes, cut if it is long."""
     return short(", ".join(map(str, names)), length)
-
-
-def check_file(path: PathLike) -> Path:
-    """Return the path of a file that can be read, or say why it cannot."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: check the path")
-    try:
-        with path.open("rb"):
-            return path
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}: make the file readable") from None
-
-
-def find_encoding(path: Path) -> str:
-    """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
-    with path.open("rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
-    for encoding in ("utf-8-sig", "cp1252"):
-        try:
-            with path.open(encoding=encoding) as text:
-                while text.read(2**20):
-                    pass
-            return encoding
-        except UnicodeDecodeError:
-            pass
-    return "latin-1"
 
 
 class TableProblems(ValueError):
@@ -118,17 +77,16 @@ class TableProblems(ValueError):
     @property
     def lines(self) -> list[str]:
         """The one problem; or how many there are, then the first of them and what is left out."""
-        if len(self.problems) == 1:
+        n = len(self.problems)
+        if n == 1:
             return [str(self)]
-        told = [f"{self.where}: {len(self.problems)} things to correct", *self.problems[:LISTED]]
-        left = len(self.problems) - LISTED
-        return [*told, *([f"and {left} more"] if left > 0 else [])]
+        more = [f"and {n - LISTED} more"] if n > LISTED else []
+        return [f"{self.where}: {n} things to correct", *self.problems[:LISTED], *more]
 
     def __str__(self) -> str:
-        first, *others = self.problems
-        if not others:
-            placed = re.match(r"(line|row) \d", first)
-            return f"{self.where}{', ' if placed else ': '}{first}"
-        told = "; ".join(self.problems[:IN_ONE_LINE])
-        more = "; ..." if len(self.problems) > IN_ONE_LINE else ""
-        return f"{self.where}: {len(self.problems)} things to correct: {told}{more}"
+        if len(self.problems) == 1:
+            placed = re.match(r"(line|row) \d", self.problems[0])
+            return f"{self.where}{', ' if placed else ': '}{self.problems[0]}"
+        head, *told = self.lines
+        more = "; ..." if len(told) > IN_ONE_LINE else ""
+        return f"{head}: {'; '.join(told[:IN_ONE_LINE])}{more}"
