@@ -7,8 +7,8 @@ the functions that it calls. So there is one folder for every state of the sourc
 import gc
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -51,20 +51,25 @@ FOLDER = folder_of_sources()
 COMPILES = not FOLDER.exists()  # in this process, unless another is quicker
 
 
-@contextmanager
-def quick_compiling() -> Iterator[None]:
-    """Leave garbage alone in a process that compiles.
+def quick_compiling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave garbage alone while a function runs, in a process that compiles.
 
     Numba makes millions of objects that stay; to look through them takes a tenth of its time.
     """
-    collects = COMPILES and gc.isenabled()
-    if collects:
+    if not COMPILES:
+        return function
+
+    @wraps(function)
+    def without_garbage(*args: Any, **kwargs: Any) -> Any:
+        collects = gc.isenabled()
         gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if collects:
+                gc.enable()
+
+    return without_garbage
 
 
 def _compiled(**options: Any) -> Callable[..., Any]:

@@ -8,20 +8,34 @@ where W_s are the slopes: the intercept is neither correlated nor thresholded.
 import numpy as np
 
 from efcml._jit import driver, leaf
-from efcml.kernels.linalg import mirror
-from efcml.kernels.planes import read_planes
+from efcml.kernels.linalg import multiply
 
 
 @leaf
-def largest_row(G, Delta):
+def largest_row(G, Delta, sums):
     """Return ``max_i sum_j |G + Delta|_ij``, which is never below the largest eigenvalue."""
-    d, largest = Delta.shape[0], 0.0
-    for i in range(d):
-        total = Delta[i]
-        for j in range(d):
+    largest = 0.0
+    for i in range(Delta.shape[0]):
+        sums[i], total = 0.0, 0.0
+        for j in range(i):
             total += abs(G[i, j])
-        largest = max(largest, total)
+            sums[j] += abs(G[i, j])
+        sums[i] = total + abs(G[i, i])
+    for i in range(Delta.shape[0]):
+        largest = max(largest, sums[i] + Delta[i])
     return largest
+
+
+@leaf
+def mix_planes(penalty, W, MW):
+    """Write M W."""
+    for c in range(W.shape[0]):
+        for i in range(W.shape[1]):
+            MW[c, i] = 0.0
+        for k in range(W.shape[0]):
+            factor = penalty[c, k]
+            for i in range(W.shape[1]):
+                MW[c, i] += factor * W[k, i]
 
 
 @driver
@@ -35,18 +49,14 @@ def step_planes(known, group, G, Delta, B, W_0, penalty, top, alpha, beta, exact
     """
     slopes, groups, largest = W.shape[1] - 1, G.shape[0], 0.0
     if beta > 0.0:
-        np.dot(penalty, W, MW)
+        mix_planes(penalty, W, MW)
     for g in range(groups):
-        mirror(G[g])
-        if groups == 1:
-            np.dot(W, G[0], D)
-        bound = largest_row(G[g], Delta[g]) + beta * top
+        bound = largest_row(G[g], Delta[g], D[0]) + beta * top
         length = 1.0 / (bound if exact else np.sqrt(bound))
         for c in range(W.shape[0]):
             if group[c] != g or not known[c]:
                 continue
-            if groups > 1:
-                read_planes(W[c], G[g], D[c])  # G W_c
+            multiply(G[g], slopes + 1, W[c], D[c])
             for i in range(slopes + 1):
                 D[c, i] += Delta[g, i] * (W[c, i] - W_0[c, i]) - B[c, i]
             for i in range(slopes):

@@ -10,6 +10,7 @@ from efcml.model.fit import FOLDS
 from efcml.model.relevance import Features
 from efcml.model.stages import Stage
 from efcml.model.tables import CASES, Cases
+from efcml.support.guard import one_blas_thread
 
 WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
 RECENT = 25  # cases of the last rows; there is next to nothing left of older ones
@@ -80,7 +81,8 @@ class CaseStage(Stage):
             if arrays.count[CHANGES] >= REFRESH:
                 size = self.n_cases
                 Z = arrays.rows[:size]
-                arrays.inverse[:size, :size] = invert(self.similarity(Z, Z))
+                with one_blas_thread():
+                    arrays.inverse[:size, :size] = invert(self.similarity(Z, Z))
                 arrays.count[CHANGES] = 0
         return out
 

@@ -10,6 +10,7 @@ from efcml.kernels.linalg import invert
 from efcml.kernels.planes import ERROR, GAIN, HELD, SPREAD, WEIGHT, share_of
 from efcml.model.stages import Stage
 from efcml.model.tables import LABELS, Labels
+from efcml.support.guard import one_blas_thread
 from efcml.support.statistics import squash
 
 GROWTH = 0.03  # of the rows that are remembered, after which the matrices are derived anew
@@ -124,6 +125,7 @@ class LabelLayer(Stage):
                 move = np.linalg.solve(a.information[lines], pull[..., None])[..., 0]
                 a.curve[lines] += np.clip(move, -1.0, 1.0)
 
+    @one_blas_thread()
     def _renew(self):
         """Derive E, E_m and their inverses from the sums."""
         a, K = self.arrays, len(self.arrays.rows)

@@ -128,7 +128,7 @@ class Learner(Guarded):
     # -- batch ------------------------------------------------------------------------------
 
     @one_at_a_time
-    @quick_compiling()
+    @quick_compiling
     @one_blas_thread()
     def fit(self, X: Floats, Y: Floats, weights: Floats | None = None) -> Self:
         """Learn an initial batch from nothing (Algorithm 1); if that breaks off, nothing changed.
@@ -172,8 +172,7 @@ class Learner(Guarded):
     # -- stream -----------------------------------------------------------------------------
 
     @one_at_a_time
-    @quick_compiling()
-    @one_blas_thread()
+    @quick_compiling
     def learn(
         self,
         X: Floats,
@@ -283,6 +282,7 @@ class Learner(Guarded):
                 trace.rules[last - 1] = self.n_rules
             first = last
 
+    @one_blas_thread()
     def _look(self) -> list[tuple[str, int]]:
         """Look which features matter by now, and go on with these; return what became of rules.
 
@@ -338,6 +338,7 @@ class Learner(Guarded):
 
     # -- warm-up ----------------------------------------------------------------------------
 
+    @one_blas_thread()
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
         for t in range(len(X)):
@@ -362,7 +363,6 @@ class Learner(Guarded):
     # -- answers ----------------------------------------------------------------------------
 
     @one_at_a_time
-    @one_blas_thread()
     def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs of rows that follow each other."""
         if self.fitted:

@@ -37,6 +37,7 @@ from efcml.model.reshape import labels_by_group, set_gaussian
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.stages import Stage
 from efcml.model.tables import WATCH, Watch
+from efcml.support.guard import one_blas_thread
 from efcml.support.statistics import label_means
 
 MOST_HELD = 40  # rows
@@ -203,6 +204,7 @@ def go_one_way(rows):
     return found
 
 
+@one_blas_thread()
 def decide_scale(learner):
     """Change the scale of a learner if its held rows ask for it, and its state as they read it.
 

@@ -21,6 +21,7 @@ from efcml.model.relevance import Features
 from efcml.model.rescaling import re_express
 from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
+from efcml.support.guard import one_blas_thread
 
 BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH, kernel_rows.GROUPS)
 CAP_ALIKE = 0.5  # of the merging criterion, that is enough to merge when there is no room
@@ -309,23 +310,31 @@ class RuleBase(Stage):
             )  # fmt: skip
             complete = row - (event not in BEFORE_A_ROW)
             self.n_rules_by_row[before:complete] = self.n_rules
-            before, newborn, self._at, self._with_planes = complete, -1, complete, with_planes
-            if event == kernel_rows.BIRTH:
-                newborn = self._give_birth(X[row], Y[row], weights[row], rule)
-            elif event == kernel_rows.GROUPS:
-                known = ~np.isnan(Y[row])
-                self.arrays = reshape.split_groups(self.arrays, self.n_rules, known)
-            elif event == kernel_rows.MERGE:
-                self._try_merge(rule, other)
-            elif event == kernel_rows.SPLIT:
-                self._split(rule)
-            elif event == kernel_rows.IDLE:
-                self._take_in(rule)
-            elif event == kernel_rows.DIVERGED:
-                self._stop(rule)
-            if with_planes and event != kernel_rows.DONE:  # then nothing is due
-                self._upkeep()
+            before, self._at, self._with_planes = complete, complete, with_planes
+            if event != kernel_rows.DONE:
+                now = X[row:][:1], Y[row:][:1], weights[row:][:1]
+                newborn = self._act(event, rule, other, *now)
         return scores
+
+    @one_blas_thread()
+    def _act(self, event, rule, other, x, y, weight):
+        """Do what an event asks for; return the rule that the next row gives birth to, or -1."""
+        newborn = -1
+        if event == kernel_rows.BIRTH:
+            newborn = self._give_birth(x[0], y[0], weight[0], rule)
+        elif event == kernel_rows.GROUPS:
+            self.arrays = reshape.split_groups(self.arrays, self.n_rules, ~np.isnan(y[0]))
+        elif event == kernel_rows.MERGE:
+            self._try_merge(rule, other)
+        elif event == kernel_rows.SPLIT:
+            self._split(rule)
+        elif event == kernel_rows.IDLE:
+            self._take_in(rule)
+        elif event == kernel_rows.DIVERGED:
+            self._stop(rule)
+        if self._with_planes:  # then nothing is due
+            self._upkeep()
+        return newborn
 
     def _upkeep(self):
         """Derive anew what rounding, forgetting or new rows have left behind; note drifts."""

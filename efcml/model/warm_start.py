@@ -16,6 +16,7 @@ import numpy as np
 from efcml.kernels.cases import FAR
 from efcml.kernels.linalg import factor, solve
 from efcml.model.scaler import Scaler
+from efcml.support.guard import one_blas_thread
 from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class WarmStart:
             self._made = held, len(held), recollect(held, self.clip)
         return self._made[2](x)
 
+    @one_blas_thread()
     def answer(self, held: Held, frequencies: Floats, X: Floats) -> Floats:
         """Return the scores of rows (n, K); row by row, so that the bits are those of each."""
         scores = np.tile(frequencies, (len(X), 1))
