@@ -111,6 +111,29 @@ def test_what_begins_to_matter_joins_and_what_ceases_to_matter_leaves(rng):
     assert (np.diff(at) > 0).all() and at[0] == 300
 
 
+@pytest.mark.uncompiled
+def test_looks_in_small(monkeypatch, tmp_path):
+    """Features 0 and 1 decide together, then 1 alone, then 2; what is missing is filled."""
+    rng = np.random.default_rng(0)
+    for name, value in {"LEAST_ROWS": 30, "LOOK": 15, "LOOK_BY_FEATURE": 1, "GONE": 1}.items():
+        monkeypatch.setattr(relevance, name, value)
+    monkeypatch.setattr("efcml.model.learner.LATEST", 40)
+    X = rng.normal(size=(220, 5))
+    Y = np.r_[X[:40, 0] + X[:40, 1], X[40:130, 1], X[130:, 2]][:, None] > 0.0
+    clf = EFCMLClassifier(**QUICK, cases=8).fit(X[:40], Y[:40] * 1.0)
+    seen = [axes_of(clf)]
+    for first in range(40, 220, 45):
+        part = slice(first, first + 45)
+        clf.partial_fit(X[part], Y[part] * 1.0)
+        seen.append(axes_of(clf))
+    assert seen[:2] == [[0, 1], [1]] and seen[-1] == [2]
+    gaps = np.where(np.eye(5) == 1.0, np.nan, X[:5])
+    save(clf, tmp_path / "model.npz")
+    scores = load(tmp_path / "model.npz").decision_function(gaps)
+    assert_array_equal(scores, clf.decision_function(gaps))
+    assert np.isfinite(scores).all()
+
+
 def test_what_ceases_to_matter_leaves(rng):
     X, Y = moving_stream(rng, 4000)
     Y[:300, 0] = X[:300, 0] + X[:300, 1] > 0.0
