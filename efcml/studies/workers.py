@@ -68,7 +68,7 @@ def complete(
     try:
         ours = any(hasattr(last_step(run.model), "begin_stream") for run in missing)
         if dask is None and ours:  # once, not in every process
-            warmup(asks=any(run.active is not None for run in missing), rare=False)
+            warmup(rare=False)
         with followed(title, len(missing), done, progress):
             if dask is not None:
                 for facts, result in run_dask(missing, dask):
