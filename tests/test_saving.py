@@ -470,7 +470,7 @@ LIES = {
     ),
     "fitted face.label_names_": ("label_names_ must be 3 words", ["a"], ["a", "b", None]),
     "classes face.classes.dtype": ("", "what", 3),
-    "chain face.order": ("name each once", [0, 0], [0, 1, 2], [True, False], []),
+    "chain face.order": ("each once", [0, 0], [0, 1, 2], []),
     "chain learners.0.n_features": ("another type or shape", 4),
     "table face.table": ("", [], {}, {"columns": 3, "labels": []}, {"columns": [], "labels": []}),
     "active face.criteria": ("every one of the criteria must be", ["curious"]),

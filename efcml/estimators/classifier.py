@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
-SEED = "int, RandomState instance or None"
-UNUSED_SEED = (
-    SEED,
-    "Accepted for the sake of tools that set it. The method draws no random numbers.",
-)
+
+
+@with_parameters
+class FaceParameters(Parameters):
+    """Those of the method, and what tools of scikit-learn set."""
+
+    random_state: Any = other("int, RandomState instance or None", default=None)
+    """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -451,7 +454,7 @@ def find_groups(
 
 
 @with_parameters
-class EFCMLClassifier(MultiLabelFace, Parameters):
+class EFCMLClassifier(MultiLabelFace, FaceParameters):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -487,8 +490,6 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     (2, 5)
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
-
-    random_state: Any = other(*UNUSED_SEED, default=None)
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
