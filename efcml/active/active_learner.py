@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -13,7 +14,6 @@ import pandas
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.active.questions import (
     FIRST,
-    Query,
     Question,
     Row,
     Spending,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Facts, Floats
 
-    # Reasons, labels, scores, and the spending once the row is counted.
-    Decision: TypeAlias = tuple[tuple[str, ...], Bools, Floats, Spending]
+    # Labels, reasons, thresholds, scores, and the spending once the row is counted.
+    Decision: TypeAlias = tuple[Bools, tuple[str, ...], dict[str, float], Floats, Spending]
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
 STEP = 0.01  # of the threshold of ambiguity
@@ -71,8 +71,8 @@ class ActiveLearner:
 
     Attributes
     ----------
-    log : list of Query
-        Row, reasons, labels, thresholds and spending of every question.
+    log : list of Question
+        Row, labels, reasons, thresholds and spending of every question; not its features.
     state : Spending
         Rows so far, what was spent, and the thresholds for the next row.
 
@@ -106,12 +106,11 @@ class ActiveLearner:
             check_choice("every one of the criteria", word, CRITERIA)
         self.budget, self.unit, self.criteria = budget, unit, criteria
         self.random_state = random_state
-        if random_state is None:  # one from the system
-            random_state = np.random.SeedSequence().entropy  # type: ignore[assignment]
-        check_whole("random_state", random_state, least=0)
-        self.seed = int(random_state) % 2**63  # type: ignore[arg-type]
+        if random_state is not None:
+            check_whole("random_state", random_state, least=0)
+        self.seed = int(np.random.SeedSequence(random_state).entropy) % 2**63  # type: ignore[arg-type]
         self.state = Spending()
-        self.log: list[Query] = []
+        self.log: list[Question] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
         self._asker = object()  # by which it knows its own questions
 
@@ -119,11 +118,6 @@ class ActiveLearner:
     def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
         """Return one that asks at random and spends the same budget."""
         return cls(budget, unit, "random", **more)
-
-    @classmethod
-    def all(cls, unit: str = "samples") -> Self:
-        """Return one that asks for everything."""
-        return cls(1.0, unit, "all")
 
     # -- one row at a time ------------------------------------------------------------------
 
@@ -134,11 +128,14 @@ class ActiveLearner:
         The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
         """
         learner = find_learner(model)
-        X, names = read_row(model, learner, x), names_of(model)
-        ((reasons, labels, scores, after),) = self._decide_rows(learner, X)
-        asked = tuple(names.get(c, c) for c in np.flatnonzero(labels).tolist())
-        facts = self.rows, asked, labels, reasons, self.state.thresholds, scores
-        return Question(*facts, X, after, self._asker)
+        X = read_row(model, learner, x)
+        (decision,) = self._decide_rows(learner, X)
+        return self._question(model, decision, X)
+
+    def _question(self, model: Any, decision: Decision, X: Floats) -> Question:
+        names, row = names_of(model), decision[-1].rows - 1
+        asked = tuple(names.get(c, c) for c in np.flatnonzero(decision[0]).tolist())
+        return Question(row, asked, *decision, X, self._asker)
 
     @one_at_a_time
     @interrupts_held()
@@ -187,7 +184,7 @@ class ActiveLearner:
             learner.learn(question.x, read_answer(model, learner, y, question))
         else:
             raise ValueError(f"row {question.row} asks for nothing: y must be None.")
-        self._count(question.reasons, question.labels, question.after)
+        self._count(question)
         if question and y is None:
             self._open[question.row] = question
             if len(self._open) > MOST_OPEN:
@@ -198,7 +195,7 @@ class ActiveLearner:
         """Return the open question that is to be answered, or say why there is none."""
         check_whole("row", row, least=0)
         if x is None and row not in self._open:
-            asked = any(query.row == row for query in self.log)
+            asked = any(question.row == row for question in self.log)
             why = "was answered already, or has expired" if asked else "was never asked"
             raise ValueError(f"no answer is expected for row {row}: it {why}.")
         if x is not None or y is None:
@@ -231,13 +228,14 @@ class ActiveLearner:
         for x, scores in zip(rows, learner.score_scaled(rows), strict=True):
             decision = self._decide(x, scores, learner, state)
             yield decision
-            if decision[0]:
+            if decision[0].any():
                 return
             state = decision[-1]
 
     def _decide(self, x: Floats, scores: Floats, learner: Learner, state: Spending) -> Decision:
         """Return why the next row is asked, and for which labels; thresholds move if it may be."""
         K, thresholds = len(scores), state.thresholds
+        moved = thresholds
         labels, size = np.zeros(K, dtype=np.bool_), K if self.unit == "labels" else 1
         reasons: tuple[str, ...] = ()
         allowed = self._allowance(state, size)
@@ -254,11 +252,12 @@ class ActiveLearner:
                 best = np.argsort(gaps, kind="stable")[:allowed]
                 labels[best] = True if reasons != ("ambiguity",) else gaps[best] < radius
             share = min(int((gaps < radius).sum()), size) / size
-            thresholds = self._adapted(thresholds, saved, share, "instability" in reasons)
+            moved = self._adapted(thresholds, saved, share, "instability" in reasons)
         asked = int(labels.sum()) if self.unit == "labels" else int(labels.any())
         recent = state.recent * (WINDOW - 1.0) / WINDOW + asked / size
         counts = state.rows + 1, state.room + size, state.spent + asked
-        return reasons, labels, scores, Spending(*counts, recent, thresholds)
+        after = Spending(*counts, recent, moved)
+        return labels, reasons, thresholds, scores, after
 
     def _allowance(self, state: Spending, size: int) -> int:
         """Return how many units may be asked of the next row.
@@ -314,7 +313,7 @@ class ActiveLearner:
             state, length = self.state, len(self.log)
             begin = time.perf_counter()
             try:
-                self._run_block(learner, X, Y, block, trace, queried)
+                self._run_block(model, X, Y, block, trace, queried)
             except BaseException:
                 self.state = state
                 del self.log[length:]
@@ -324,34 +323,31 @@ class ActiveLearner:
         in_blocks(len(X), run, trace, after_block, learner=learner)
 
     def _run_block(
-        self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
+        self, model: Any, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
     ) -> None:
-        at = block.start
+        learner, at = find_learner(model), block.start
         while at < block.stop:
             decided = [*self._decide_rows(learner, X[at : min(at + CHUNK, block.stop)])]
-            reasons, labels, _, after = decided[-1]
             at, looked = at + len(decided), slice(at, at + len(decided))
-            trace.take_answer(learner.answer_scores(np.array([row[2] for row in decided])), looked)
+            question = self._question(model, decided[-1], X[looked][-1:])
+            trace.take_answer(learner.answer_scores(np.array([row[3] for row in decided])), looked)
             trace.add_clipped(learner.scaler.count_clipped(X[looked]))
             trace.rules[looked] = learner.n_rules
-            learner.pass_rows(len(decided) - bool(reasons))
-            if len(decided) > 1:
-                self.state = decided[-2][-1]
-            self._count(reasons, labels, after)
-            if reasons:
+            learner.pass_rows(len(decided) - bool(question))
+            self._count(question)
+            if question:
                 row, part = slice(at - 1, at), Trace.for_rows(1, Y.shape[1])
-                queried[row] = labels if queried.ndim == 2 else True
-                learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
+                queried[row] = question.labels if queried.ndim == 2 else True
+                learner.learn(X[row], np.where(question.labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
                 part.clipped = None  # counted above
                 trace.take_events(part, row.start)
 
-    def _count(self, reasons: tuple[str, ...], labels: Bools, after: Spending) -> None:
-        """Go on to the next row, and note what was asked of this one."""
-        thresholds, self.state = self.state.thresholds, after
-        if reasons:
-            row, labels = after.rows - 1, labels.copy()
-            self.log.append(Query(row, reasons, labels, thresholds, self.spent, self.share))
+    def _count(self, question: Question) -> None:
+        """Go on to the row after this one, and note what was asked of it."""
+        self.state = question.after
+        if question:
+            self.log.append(replace(question, x=None))
 
     # -- what happened ----------------------------------------------------------------------
 
@@ -368,31 +364,36 @@ class ActiveLearner:
     @property
     def share(self) -> float:
         """Share of all rows or labels that was asked; 0 before the first row."""
-        return self.spent / max(self.state.room, 1)
+        return self.state.share
 
     @property
     def waiting(self) -> tuple[Question, ...]:
         """The questions that wait for an answer, oldest first: a tuple of `Question`."""
         return tuple(self._open.values())
 
-    def to_frame(self, model: Any = None) -> pandas.DataFrame:
-        """Return the log as a DataFrame, one line per question; labels by the names of a model."""
-        names = names_of(model)
-        frame = pandas.DataFrame(self.log, columns=Query._fields)
-        frame["reasons"] = frame["reasons"].map(" ".join)
-        asked = [np.flatnonzero(query.labels).tolist() for query in self.log]
-        frame["labels"] = [[names.get(c, c) for c in labels] for labels in asked]
-        thresholds = frame.pop("thresholds")
-        for i, word in enumerate(FIRST):
-            frame.insert(3 + i, f"{word}_threshold", [one[word] for one in thresholds])
-        return frame
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the log as a DataFrame, one line per question."""
+        thresholds = [f"{word}_threshold" for word in FIRST]
+        lines = [
+            (
+                q.row,
+                " ".join(q.reasons),
+                [*q.names],
+                *q.thresholds.values(),
+                q.after.spent,
+                q.after.share,
+            )
+            for q in self.log
+        ]
+        columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
+        return pandas.DataFrame(lines, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the spending along the stream and the criteria; return the matplotlib Axes."""
         from efcml.plots import draw_spending
 
         rows = {word: [q.row for q in self.log if word in q.reasons] for word in self.criteria}
-        curve = [(query.row, query.share) for query in self.log]
+        curve = [(question.row, question.after.share) for question in self.log]
         if self.rows:
             curve.append((self.rows - 1, self.share))
         return draw_spending(curve, budget=self.budget, reasons=rows, ax=ax, unit=self.unit)
@@ -408,9 +409,11 @@ class ActiveLearner:
     @one_at_a_time
     def facts(self) -> Facts:
         """Return all that is saved of it, as JSON can hold it."""
-        names = "budget", "unit", "criteria", "random_state", "seed", "state", "log"
-        waiting = [{**vars(question), "asker": None} for question in self.waiting]
-        return without_nan({name: getattr(self, name) for name in names} | {"waiting": waiting})
+        names = "budget", "unit", "criteria", "random_state", "seed", "state"
+        facts = {name: getattr(self, name) for name in names}
+        for name, questions in (("log", self.log), ("waiting", self.waiting)):
+            facts[name] = [{**vars(question), "asker": None} for question in questions]
+        return without_nan(facts)
 
     @classmethod
     def from_facts(cls, facts: Facts) -> Self:
@@ -418,11 +421,7 @@ class ActiveLearner:
         options = facts["budget"], facts["unit"], facts["criteria"]
         active = cls(*options, random_state=facts["random_state"])
         active.seed, active.state = facts["seed"], Spending(*facts["state"])
-        for row, reasons, labels, *rest in facts["log"]:
-            active.log.append(Query(row, tuple(reasons), np.array(labels, bool), *rest))
-        for one in facts["waiting"]:
-            known: Facts = {name: tuple(one[name]) for name in ("names", "reasons")}
-            known |= {name: np.array(one[name], np.float64) for name in ("scores", "x")}
-            known |= {"labels": np.array(one["labels"], bool), "after": Spending(*one["after"])}
-            active._open[one["row"]] = Question(**one | known | {"asker": active._asker})
+        active.log += [Question.from_facts(one, active._asker) for one in facts["log"]]
+        waiting = [Question.from_facts(one, active._asker) for one in facts["waiting"]]
+        active._open |= {question.row: question for question in waiting}
         return active

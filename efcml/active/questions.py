@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from efcml.support.masks import fill_mask
 from efcml.tables.words import FLAGS
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools, Facts, Floats
 
 FIRST = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
 
@@ -30,6 +30,11 @@ class Spending(NamedTuple):
     spent: int = 0
     recent: float = 0.0  # rows asked, the older the less they count
     thresholds: dict[str, float] = FIRST
+
+    @property
+    def share(self) -> float:
+        """Share of all rows or labels that was asked; 0 before the first row."""
+        return self.spent / max(self.room, 1)
 
 
 @dataclass
@@ -98,6 +103,8 @@ class Question:
         By criterion, as they were when this was decided.
     scores : array of shape (K,)
         What the model says of the row.
+    after : Spending
+        What was spent, this question included.
     """
 
     row: int
@@ -106,8 +113,8 @@ class Question:
     reasons: tuple[str, ...]
     thresholds: dict[str, float] = field(repr=False)
     scores: Floats = field(repr=False)
-    x: Floats = field(repr=False)  # (1, p), checked, not scaled
-    after: Spending = field(repr=False)  # once the row is counted
+    after: Spending = field(repr=False)
+    x: Any = field(repr=False)  # (1, p), checked, not scaled; None in the log
     asker: object = field(repr=False)  # stands for the active learner; its copy has a copy
 
     def __post_init__(self) -> None:
@@ -116,20 +123,14 @@ class Question:
     def __bool__(self) -> bool:
         return bool(self.labels.any())
 
-
-class Query(NamedTuple):
-    """One line of the log: a question that was asked.
-
-    ``spent`` counts rows or labels, this question included; ``share`` is that over all rows or
-    labels so far.
-    """
-
-    row: int
-    reasons: tuple[str, ...]
-    labels: Bools
-    thresholds: dict[str, float]
-    spent: int
-    share: float
+    @classmethod
+    def from_facts(cls, facts: Facts, asker: object) -> Self:
+        """Build one from what JSON has of its attributes."""
+        known: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
+        known |= {"labels": np.array(facts["labels"], bool), "after": Spending(*facts["after"])}
+        known |= {"scores": np.array(facts["scores"], np.float64), "asker": asker}
+        x = None if facts["x"] is None else np.array(facts["x"], np.float64)
+        return cls(**facts | known | {"x": x})
 
 
 def find_learner(model: Any) -> Learner:
