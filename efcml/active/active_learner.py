@@ -373,18 +373,11 @@ class ActiveLearner:
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the log as a DataFrame, one line per question."""
+        lines = []
+        for one in self.log:
+            what = one.row, " ".join(one.reasons), [*one.names], *one.thresholds.values()
+            lines.append((*what, one.after.spent, one.after.share))
         thresholds = [f"{word}_threshold" for word in FIRST]
-        lines = [
-            (
-                q.row,
-                " ".join(q.reasons),
-                [*q.names],
-                *q.thresholds.values(),
-                q.after.spent,
-                q.after.share,
-            )
-            for q in self.log
-        ]
         columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
         return pandas.DataFrame(lines, columns=columns)
 
