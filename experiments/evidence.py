@@ -9,6 +9,7 @@ data, and writes into a folder that is thrown away.
 import argparse
 import json
 import os
+import platform
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import compared
 import efcml
 from efcml import Study
-from efcml.studies.provenance import machine, method
+from efcml.studies.provenance import method
 from speed import speed
 
 HERE = Path(__file__).resolve().parent
@@ -44,8 +45,12 @@ def lines_of(study, measures):
 
 
 def run_study(make, measures, folder, jobs, quick):
-    """Run what is missing of a study and return its lines."""
-    return lines_of(Study(**make(quick), folder=folder).run(jobs), measures)
+    """Run what is missing of a study, or of several, and return the lines."""
+    found = make(quick)
+    studies = [
+        Study(**one, folder=folder) for one in (found if isinstance(found, list) else [found])
+    ]
+    return [line for one in studies for line in lines_of(one.run(jobs), measures)]
 
 
 def rounded(value):
@@ -88,7 +93,7 @@ def make_records(names, results, folder, jobs, quick):
             failed.append(name)
             continue
         made = {"date": datetime.now(UTC).date().isoformat(), "method": method()}
-        made |= {"efcml": efcml.__version__, "machine": machine()["kind"]}
+        made |= {"efcml": efcml.__version__, "machine": platform.machine()}
         made["minutes"] = (time.monotonic() - begin) / 60.0
         text = ",\n".join(json.dumps(line) for line in rounded(lines))
         path.write_text(f'{{"made": {json.dumps(rounded(made))}, "lines": [\n{text}\n]}}\n')
