@@ -158,19 +158,19 @@ def do_run(run: Run) -> tuple[Facts, PrequentialResult]:
     return facts | {"warnings": lines} | made_by(), result
 
 
-_last: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last
+last_fit: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last
 
 
 def fitted(run: Run) -> tuple[Any, float, list[warnings.WarningMessage]]:
     """Return a fitted model, the seconds it took and its warnings; several orders share a fit."""
-    if run.fit_key not in _last:
+    if run.fit_key not in last_fit:
         X, Y = (take_rows(one, run.fit_rows) for one in (run.table.X, run.table.Y))
         begin = time.perf_counter()
         with warnings.catch_warnings(record=True, action="always") as warned:
             model = fit(run.model, X, Y)
-        _last.clear()
-        _last[run.fit_key] = model, time.perf_counter() - begin, warned
-    model, *others = _last[run.fit_key]
+        last_fit.clear()
+        last_fit[run.fit_key] = model, time.perf_counter() - begin, warned
+    model, *others = last_fit[run.fit_key]
     return deepcopy(model), *others
 
 

@@ -185,9 +185,7 @@ def read_one(one: Any, name: str | None = None) -> StudyData:
     if isinstance(one, Dataset):
         return StudyData(str(name or one.name), one)
     if not is_pair(one):
-        raise TypeError(
-            f"a {type(one).__name__} is no data set: give names, datasets, or pairs (X, Y)."
-        )
+        raise TypeError(f"{type(one)} is no data set: give names, datasets, or pairs (X, Y).")
     X, Y = one  # data frames and sparse rows stay what they are
     X, name = X.tocsr() if is_sparse(X) else X, str(name or "data")
     frame = X if hasattr(X, "iloc") or is_sparse(X) else None

@@ -23,7 +23,7 @@ from efcml import __version__
 from efcml.evaluation.pipelines import last_step
 from efcml.model.warm import warmup
 from efcml.seams import register_all, registered
-from efcml.studies.runs import Run, RunCache, Table, do_run, write_record
+from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
 from efcml.support.guard import blas_pools
 from efcml.support.imports import extra_for
 from efcml.support.progress import progress_bar
@@ -75,6 +75,8 @@ def complete(
     except KeyboardInterrupt:
         done = sum(run in cache for run in missing)
         raise RunsInterrupted(f"after {done} of {len(missing)} runs") from None
+    finally:
+        last_fit.clear()
 
 
 def do_all(runs: Sequence[Run], folder: Path, jobs: int, dask: Any) -> Generator[None]:

@@ -1,10 +1,7 @@
-"""Our models, those of river and of scikit-learn behind one interface, for peers.py.
+"""Our models, those of river, scikit-learn and MOA, and baselines behind one interface.
 
-Only numpy is needed here, and what a model needs. Rows are converted to what a library wants
-outside the clock. A score of 0.5 or more is a predicted label.
+Only numpy is needed here, and what a model needs. A score of 0.5 or more is a predicted label.
 """
-
-import time
 
 import numpy as np
 
@@ -24,36 +21,22 @@ class Peer:
         """Return the rows as the library wants them."""
         return list(zip(X, Y, strict=True))
 
-    @classmethod
-    def warm(cls, make, X, Y):
-        """Let compilers do their work before; nothing is compiled unless a class says so."""
-
     def fit(self, X, Y):
         """Learn the initial part, row by row unless the library has a way of its own."""
         for x, y in self.convert(X, Y):
             self.learn(x, y)
 
     def run(self, X, Y):
-        """Score and learn rows; return (scores, seconds)."""
-        rows = self.convert(X, Y)
+        """Score and learn rows; return the scores."""
         answers = []
-        begin = time.perf_counter()
-        for x, y in rows:
+        for x, y in self.convert(X, Y):
             answers.append(self.score(x))
             self.learn(x, y)
-        seconds = time.perf_counter() - begin
-        return np.array([self.read(answer) for answer in answers], dtype=float), seconds
+        return np.array([self.read(answer) for answer in answers], dtype=float)
 
     def read(self, answer):
         """Return the K scores of an answer."""
         return answer
-
-    def made_of(self):
-        """Return how many parts the model has, by their name."""
-        return {}
-
-
-# -- efcml ------------------------------------------------------------------------------------
 
 
 class Efcml(Peer):
@@ -63,15 +46,9 @@ class Efcml(Peer):
 
     def __init__(self, p, K, n_initial, model="efcml", **parameters):
         super().__init__(p, K, n_initial)
-        from efcml_paper.simple_models import make_model
+        from efcml.rivals import make_model
 
         self.model = make_model(model, **parameters)
-
-    @classmethod
-    def warm(cls, make, X, Y):
-        import efcml
-
-        efcml.warmup()
 
     def fit(self, X, Y):
         self.model.fit(X, Y)
@@ -80,28 +57,39 @@ class Efcml(Peer):
         from efcml import prequential
 
         result = prequential(self.model, X, Y, progress=False)
-        self.rules = int(result.rules[-1])
         self.decided = result.decisions
-        return result.scores, result.seconds
-
-    def made_of(self):
-        return {"rules": self.rules} if self.rules else {"planes": self.K}
+        return result.scores
 
 
-class EfcmlRows(Peer):
-    """RiverEFCML: dictionaries in and out, one call per row."""
+class River(Peer):
+    """A multi-label classifier of river: dictionaries in and out."""
 
-    library = "efcml"
-    warm = Efcml.warm
+    library = "river"
 
-    def __init__(self, p, K, n_initial):
+    def __init__(self, p, K, n_initial, kind):
         super().__init__(p, K, n_initial)
-        from efcml.compat.river import RiverEFCML
+        with extra_for("river's models"):
+            from river import forest, linear_model, multioutput, neighbors, preprocessing, tree
 
-        self.model = RiverEFCML(warmup_rows=n_initial)
+        per_label, scaled = multioutput.PerOutputClassifier, preprocessing.StandardScaler()
+        search = neighbors.LazySearch(window_size=1000)
+        self.model = {
+            "logistic": lambda: scaled | per_label(linear_model.LogisticRegression()),
+            "chain": lambda: (
+                scaled | multioutput.ClassifierChain(linear_model.LogisticRegression())
+            ),
+            "tree": lambda: per_label(tree.HoeffdingTreeClassifier()),
+            "forest": lambda: per_label(forest.ARFClassifier(n_models=10, seed=1)),
+            "neighbours": lambda: scaled | per_label(neighbors.KNNClassifier(10, engine=search)),
+        }[kind]()
 
     def convert(self, X, Y):
-        return to_dictionaries(X, Y)
+        """Return rows as dictionaries; the names of features sort as their columns do."""
+        names = [f"x{j:04d}" for j in range(X.shape[1])]
+        return [
+            (dict(zip(names, x, strict=True)), dict(enumerate(y)))
+            for x, y in zip(X.tolist(), (Y == 1.0).tolist(), strict=True)
+        ]
 
     def score(self, x):
         return self.model.predict_proba_one(x)
@@ -111,95 +99,6 @@ class EfcmlRows(Peer):
 
     def read(self, answer):
         return [answer.get(c, {}).get(True, 0.0) for c in range(self.K)]
-
-    def made_of(self):
-        return {"rules": self.model.n_rules}
-
-
-# -- river ------------------------------------------------------------------------------------
-
-
-def to_dictionaries(X, Y):
-    """Return rows as pairs of dictionaries; a chain puts labels among the features.
-
-    The names of features sort as their columns do.
-    """
-    names = [f"x{j:04d}" for j in range(X.shape[1])]
-    return [
-        (dict(zip(names, x, strict=True)), dict(enumerate(y)))
-        for x, y in zip(X.tolist(), (Y == 1.0).tolist(), strict=True)
-    ]
-
-
-class River(EfcmlRows):
-    """A multi-label classifier of river."""
-
-    library = "river"
-    warm = Peer.warm
-
-    def __init__(self, p, K, n_initial, kind):
-        Peer.__init__(self, p, K, n_initial)
-        with extra_for("river's models"):
-            from river import (
-                forest,
-                linear_model,
-                multioutput,
-                naive_bayes,
-                neighbors,
-                preprocessing,
-                tree,
-            )
-
-        per_label = multioutput.PerOutputClassifier
-        scaled = preprocessing.StandardScaler()
-        self.model, self.parts = {
-            "logistic": lambda: (scaled | per_label(linear_model.LogisticRegression()), "planes"),
-            "chain": lambda: (
-                scaled | multioutput.ClassifierChain(linear_model.LogisticRegression()),
-                "planes",
-            ),
-            "bayes": lambda: (per_label(naive_bayes.GaussianNB()), "models"),
-            "tree": lambda: (per_label(tree.HoeffdingTreeClassifier()), "trees"),
-            "forest": lambda: (per_label(forest.ARFClassifier(n_models=10, seed=1)), "trees"),
-            "neighbours": lambda: (
-                scaled
-                | per_label(
-                    neighbors.KNNClassifier(10, engine=neighbors.LazySearch(window_size=1000))
-                ),
-                "memories",
-            ),
-        }[kind]()
-
-    def made_of(self):
-        if self.parts != "trees":
-            return {self.parts: self.K}
-        trees = self.model.values()
-        if not hasattr(self.model.classifier, "n_leaves"):
-            return {"trees": sum(len(forest) for forest in trees)}
-        return {"trees": self.K, "leaves": sum(tree.n_leaves for tree in trees)}
-
-
-class RiverISoup(River):
-    """The multi-target tree of river; its answers are numbers."""
-
-    def __init__(self, p, K, n_initial):
-        Peer.__init__(self, p, K, n_initial)
-        with extra_for("iSOUP"):
-            from river import tree
-
-        self.model = tree.ISOUPTreeRegressor()
-
-    def score(self, x):
-        return self.model.predict_one(x)
-
-    def read(self, answer):
-        return [answer.get(c, 0.0) for c in range(self.K)]
-
-    def made_of(self):
-        return {"trees": 1, "leaves": self.model.n_leaves}
-
-
-# -- scikit-learn -------------------------------------------------------------------------------
 
 
 class PartialFit(Peer):
@@ -244,28 +143,6 @@ class SgdLoop(PartialFit):
     def read(self, answer):
         return [part[0] + 0.5 for part in answer]
 
-    def made_of(self):
-        return {"planes": self.K}
-
-
-class SgdMultiOutput(SgdLoop):
-    """The same, held together by MultiOutputClassifier."""
-
-    def start(self):
-        from sklearn.linear_model import SGDClassifier
-        from sklearn.multioutput import MultiOutputClassifier
-
-        self.model = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
-
-    def answer(self, x):
-        return self.model.predict_proba(x)
-
-    def update(self, x, y):
-        self.model.partial_fit(x, y, classes=[np.array([0, 1])] * self.K)
-
-    def read(self, answer):
-        return [part[0, 1] for part in answer]
-
 
 class Mlp(PartialFit):
     """One network for all labels."""
@@ -284,5 +161,78 @@ class Mlp(PartialFit):
     def read(self, answer):
         return answer[0]
 
-    def made_of(self):
-        return {"hidden units": 100}
+
+class Moa(Peer):
+    """One MOA classifier per label, from the jar inside capymoa."""
+
+    library = "capymoa"
+
+    def __init__(self, p, K, n_initial, kind):
+        super().__init__(p, K, n_initial)
+        with extra_for("MOA"):
+            from capymoa import classifier
+            from capymoa.stream import Schema
+
+        names = [f"x{j}" for j in range(p)]
+        schema = Schema.from_custom([*names, "y"], "y", {"y": ["0", "1"]})
+        make = {
+            "forest": lambda: classifier.AdaptiveRandomForestClassifier(schema, ensemble_size=10),
+            "neighbours": lambda: classifier.KNN(schema, k=10, window_size=1000),
+        }[kind]
+        self.header = schema.get_moa_header()
+        self.models = [make().moa_learner for _ in range(K)]
+
+    def convert(self, X, Y):
+        import jpype
+        from com.yahoo.labs.samoa.instances import DenseInstance
+
+        def instance(values):
+            one = DenseInstance(1.0, jpype.JArray(jpype.JDouble)(values))
+            one.setDataset(self.header)
+            return one
+
+        rows = [
+            [instance([*x, value]) for value in y]
+            for x, y in zip(X.tolist(), Y.tolist(), strict=True)
+        ]
+        return [(row, row) for row in rows]
+
+    def score(self, x):
+        pairs = zip(self.models, x, strict=True)
+        return [model.getVotesForInstance(one) for model, one in pairs]
+
+    def learn(self, x, y):
+        for model, one in zip(self.models, y, strict=True):
+            model.trainOnInstance(one)
+
+    def read(self, answer):
+        votes = [[*map(float, part), 0.0, 0.0][:2] for part in answer]
+        return [yes / (no + yes) if no + yes > 0.0 else 0.0 for no, yes in votes]
+
+
+class NoChange(Peer):
+    """Answers with the labels of the row before; with none at the very first."""
+
+    def __init__(self, p, K, n_initial):
+        super().__init__(p, K, n_initial)
+        self.last = np.zeros(K)
+
+    def score(self, x):
+        return self.last
+
+    def learn(self, x, y):
+        self.last = y
+
+
+class Frequencies(Peer):
+    """Answers with the share of rows so far that had a label."""
+
+    def __init__(self, p, K, n_initial):
+        super().__init__(p, K, n_initial)
+        self.ones, self.rows = np.zeros(K), 0
+
+    def score(self, x):
+        return self.ones / max(self.rows, 1)
+
+    def learn(self, x, y):
+        self.ones, self.rows = self.ones + y, self.rows + 1

@@ -7,10 +7,11 @@ answers the first with no label.
 
 Usage: ``python experiments/benchmarks/peer_scores.py --out FILE [--sets NAME ...] [--models NAME
 ...] [--protocols NAME ...] [--seconds N] [--python LIBRARY=PATH ...]``. Every cell (set, protocol,
-model) is a process of its own, run by the interpreter of its library (as in peers.py), and is
-written as soon as it is done; a second call runs what is missing. Cells of our models carry the
-method, and are run again when it has changed. A cell that took too long, or whose library is
-missing, is kept with the reason and tried again when ``--again`` is given.
+model) is a process of its own, run by the interpreter that is named for its library, here or in the
+variable EFCML_PEERS, since libraries may exclude each other. It is written as soon as it is done; a
+second call runs what is missing. Cells of our models carry the method, and are run again when it
+has changed. A cell that took too long, or whose library is missing, is kept with the reason and
+tried again when ``--again`` is given.
 """
 
 import argparse
@@ -20,60 +21,53 @@ import platform
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
-from peer_baselines import Frequencies, NoChange
-from peer_interpreters import ONE_THREAD, add_pythons, pythons_of
-from peer_libraries import Efcml, PartialFit
-from peer_models import MODELS as TIMED
-from peer_models import version_of
+from peer_libraries import Efcml, Frequencies, Mlp, Moa, NoChange, PartialFit, River, SgdLoop
 
+import efcml
 from efcml import datasets, measures
 from efcml.support.files import replacing
 
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ROOT = Path(__file__).resolve().parents[2]
 MEASURES = ("pa", "ap", "micro_f1", "macro_f1", "example_f1", "subset_accuracy")
 PROTOCOLS = {"initial": "initial part first", "nothing": "from nothing"}
 LARGE, CUT = "mediamill", "mediamill-cut"
 CUT_ROWS = 2000, 1000  # fitted, streamed
 SETS = ("emotions", "birds", "water-quality", "yeast", LARGE, CUT)
-SHARED = (
-    "efcml",
-    "efcml-rules",
-    "efcml-fourier",
-    "efcml-ovr",
-    "efcml-chain",
-    "river-logistic",
-    "river-chain",
-    "river-tree",
-    "river-forest",
-    "river-neighbours",
-    "sklearn-sgd",
-    "sklearn-mlp",
-    "moa-forest",
-    "moa-neighbours",
-)
-DECIDED = {
-    f"efcml-{word}": (f'efcml, `decision="{word}"`', Efcml, {"decision": word})
-    for word in ("f1", "subset")
-}
-BASELINES = {
+MODELS = {  # name: title, class, keywords
+    "efcml": ("efcml", Efcml, {}),
+    "efcml-rules": ("efcml, `cases=0`", Efcml, {"cases": 0}),
+    "efcml-ovr": ("efcml, one versus rest", Efcml, {"model": "ovr"}),
+    "efcml-chain": ("efcml, chain", Efcml, {"model": "chain"}),
+    "river-logistic": ("river, logistic regression per label", River, {"kind": "logistic"}),
+    "river-chain": ("river, chain of logistic regressions", River, {"kind": "chain"}),
+    "river-tree": ("river, Hoeffding tree per label", River, {"kind": "tree"}),
+    "river-forest": ("river, forest per label (ARF 10)", River, {"kind": "forest"}),
+    "river-neighbours": ("river, 10 neighbours per label", River, {"kind": "neighbours"}),
+    "sklearn-sgd": ("scikit-learn, SGD per label", SgdLoop, {}),
+    "sklearn-mlp": ("scikit-learn, MLP", Mlp, {}),
+    "moa-forest": ("MOA, forest per label (ARF 10)", Moa, {"kind": "forest"}),
+    "moa-neighbours": ("MOA, 10 neighbours per label", Moa, {"kind": "neighbours"}),
+    "efcml-f1": ('efcml, `decision="f1"`', Efcml, {"decision": "f1"}),
+    "efcml-subset": ('efcml, `decision="subset"`', Efcml, {"decision": "subset"}),
     "no-change": ("no change (labels of the row before)", NoChange, {}),
     "frequencies": ("label frequencies", Frequencies, {}),
 }
-MODELS = {name: TIMED[name] for name in SHARED} | DECIDED | BASELINES
-SEEDS = {"efcml-fourier": 0, "river-forest": 1, "sklearn-sgd": 0, "sklearn-mlp": 0, "moa-forest": 1}
+SEEDS = {"river-forest": 1, "sklearn-sgd": 0, "sklearn-mlp": 0, "moa-forest": 1}
 QUICK = (  # taken to be, for 43907 rows of 101 labels; the others see the cut only
     "efcml",
     "efcml-rules",
-    "efcml-fourier",
     "efcml-f1",
     "efcml-subset",
     "river-logistic",
     "river-chain",
     "sklearn-mlp",
-    *BASELINES,
+    "no-change",
+    "frequencies",
 )
 SECONDS = 900.0  # of a cell
 
@@ -95,9 +89,14 @@ def answer(model, X, Y, n_initial):
     elif isinstance(model, PartialFit):
         model.fit(X[:1], Y[:1])
         before, n_initial = [np.zeros(Y.shape[1])], 1
-    scores = np.vstack([*before, model.run(X[n_initial:], Y[n_initial:])[0]])
+    scores = np.vstack([*before, model.run(X[n_initial:], Y[n_initial:])])
     decided = scores >= 0.5 if model.decided is None else model.decided
     return scores, np.asarray(decided, dtype=float)
+
+
+def version_of(library):
+    """Return the version of a library; efcml may be run without being installed."""
+    return efcml.__version__ if library == "efcml" else metadata.version(library)
 
 
 def evaluate(Y, scores, decided):
@@ -241,9 +240,10 @@ def main(arguments=None):
     parser.add_argument("--protocols", nargs="+", default=list(PROTOCOLS), choices=PROTOCOLS)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of each cell")
     parser.add_argument("--again", action="store_true", help="try what was left out once more")
-    add_pythons(parser)
+    parser.add_argument("--python", action="append", default=[], metavar="LIBRARY=PATH")
     chosen = parser.parse_args(arguments)
-    run_missing(chosen.out, chosen, pythons_of(chosen))
+    words = [*os.environ.get("EFCML_PEERS", "").split(), *chosen.python]
+    run_missing(chosen.out, chosen, dict(word.split("=", 1) for word in words))
     return 0
 
 

@@ -12,11 +12,11 @@ ceases in mid-stream, and a rare label with a feature of its own.
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 
 import numpy as np
-from inside import append, read
 
 from efcml import EFCMLClassifier, datasets, prequential
 from efcml.model import relevance
@@ -26,6 +26,17 @@ SETS = ("emotions", "water-quality", "yeast", "birds")
 STREAMS = ("drifting-clusters", "drifting-clusters-2d", "abrupt-drift", "local-drift")
 ADDED = ("nothing", "noise", "weekday", "heavy noise", "slow noise")
 PARTS = ("off", "axes", "no renewal", "auto")  # of what is built; "axes": planes, cases use all
+
+
+def append(path, records):
+    """Add records to a results file."""
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
+def read(path):
+    """Return the records of a results file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def add_columns(X, kind, rng):

@@ -13,8 +13,6 @@ NAMES = {
     "static": "static",
     "rules": "rules alone",
     "rfwls": "least squares only",
-    "rls": "one global plane",
-    "frequencies": "label frequencies",
 }
 COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
 RIVALS = ("ovr", "chain")  # a rule base for each label
@@ -130,11 +128,9 @@ def default_and_tuned(plan, name, models, orders, limits):
 
 
 def large(plan, name, experiment):
-    """Return the same on mediamill, where rivals are not tuned, and two simple models."""
+    """Return the same on mediamill, where rivals are not tuned."""
     limits, ours = plan.scale.large_limits, ("efcml", "rules", "rfwls", "static")
     lines = default_and_tuned(plan, name, ours, (0,), limits)
-    for model in ("rls", "frequencies"):
-        lines[NAMES[model]] = plan.line(name, model, limits=limits)
     own = {"limits": limits} | plan.scale.large_rival_parameters
     return lines | {NAMES[model]: plan.line(name, model, **own) for model in RIVALS}
 

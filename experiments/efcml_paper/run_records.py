@@ -36,7 +36,7 @@ class Records:
         """Tell whether there is a record of a run, made by this method from these data."""
         record = self.of(run)
         today = record is not None and record["method"] == provenance.method()
-        return today and record["data"] == run.source.fingerprint
+        return today and record["data"] == run.data
 
     def add(self, records):
         """Keep records, on disk too; none leave the file alone."""

@@ -1,14 +1,18 @@
 """One run, described so that everybody who needs it finds the same one."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from efcml import datasets
-from efcml.studies.variants import StudyData
+from efcml import datasets, rivals
+from efcml.studies.provenance import digest
 
+MODELS = rivals.MODELS | {
+    "rules": rivals.Rival("EFC-ML, rules alone", rivals.CLASSIFIER, {"cases": 0})
+}
+make_model = partial(rivals.make_model, models=MODELS)
 SMALL_SHARE = 10  # a small start is one part in ten of all rows
 INSIDE_SHARE = 0.8  # of the initial part is fitted where its rest is the stream
 
@@ -39,7 +43,7 @@ class Run:
     """
 
     dataset: str
-    model: str = "efcml"  # a name of efcml_paper.simple_models.MODELS
+    model: str = "efcml"  # a name of MODELS
     parameters: tuple[tuple[str, object], ...] = ()  # that differ from the model's defaults
     start: str = "published"
     order: int = 0
@@ -50,17 +54,8 @@ class Run:
     @property
     def key(self):
         """A text that tells runs apart, the same in every process."""
-        return self._words(f"{self.start}, order {self.order}")
-
-    @property
-    def cell(self):
-        """Names of data set and model, and the order, of this run in a study."""
-        rows = self.dataset, self.source.fingerprint, self.start, *self.limits
-        return ", ".join(map(str, rows)), self._words(self.start), self.shuffle
-
-    def _words(self, start):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters)
-        parts = [self.dataset, f"{self.model}({settings})", start]
+        parts = [self.dataset, f"{self.model}({settings})", f"{self.start}, order {self.order}"]
         if self.asking is not None:
             words = "+".join(self.asking.criteria)
             parts.append(f"{self.asking.budget:g} of {self.asking.unit} by {words}")
@@ -83,8 +78,13 @@ class Run:
 
     @property
     def source(self):
-        """Its data set, with all rows."""
+        """Its data set, with all rows, in the order of the file."""
         return load_data(self.dataset, self.order - self.shuffle)
+
+    @property
+    def data(self):
+        """A short text that stands for all rows."""
+        return key_of(self.dataset, self.order - self.shuffle)
 
     def in_order(self, order):
         """Return the same run in another order."""
@@ -92,7 +92,7 @@ class Run:
 
     def rows(self):
         """Return the rows that are fitted and streamed as a data set, in the order of the file."""
-        ds, (initial, stream) = self.source.dataset, self.limits
+        ds, (initial, stream) = self.source, self.limits
         middle = len(ds) // SMALL_SHARE if self.start == "small" else ds.n_initial
         first, last = max(0, middle - (initial or middle)), len(ds)
         if self.start == "inside":
@@ -119,9 +119,16 @@ def is_built_in(dataset):
 
 @cache
 def load_data(name, seed=0):
-    """Return a data set as studies have it; the seed matters to built-in streams only."""
+    """Return a data set; the seed matters to built-in streams only."""
     made = {"seed": seed} if is_built_in(name) else {}
-    return StudyData(name, datasets.load(name, **made))
+    return datasets.load(name, **made)
+
+
+@cache
+def key_of(name, seed=0):
+    """Return a short text that stands for the rows of a data set."""
+    ds = load_data(name, seed)
+    return digest(ds.X, ds.Y)[:12]
 
 
 def order_of(run, n_rows):

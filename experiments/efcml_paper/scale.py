@@ -5,7 +5,7 @@ What was cut for want of time is named here and nowhere else, with the reason.
 
 from dataclasses import dataclass, field
 
-from efcml.tuning import PAPER_GRID, Grid
+from efcml.tuning import PAPER_GRID
 
 SETS = ("birds", "emotions", "water-quality", "yeast")  # in the order of the paper's figures
 WIDE_SETS = ("birds", "yeast")  # those of the small sets with more than a hundred features
@@ -25,7 +25,7 @@ class Scale:
     alone_orders: tuple[int, ...] = (0, 1, 2)
     judged: bool = True  # whether there are verdicts: not on cut streams
     limits: Limits = (None, None)
-    grid: Grid = PAPER_GRID
+    grid: dict = field(default_factory=lambda: PAPER_GRID)
     folds: int = 5
     # One-versus-rest and the chain: all labels share one setting, chosen on one split of the
     # initial part. Their full grid in five folds would take days.
@@ -36,8 +36,12 @@ class Scale:
     rival_alphas: tuple[float, ...] = (0.0, 0.05)
     rival_parameters: dict = field(default_factory=dict)
     # Mediamill: the full grid on 30993 rows would take days.
-    large_grid: Grid = Grid(
-        vigilance=(0.3, 0.5, 0.7), alpha=(0.0, 0.01, 0.1), beta=(0.0, 0.1, 1.0, 10.0)
+    large_grid: dict = field(
+        default_factory=lambda: {
+            "vigilance": [0.3, 0.5, 0.7],
+            "alpha": [0.0, 0.01, 0.1],
+            "beta": [0.0, 0.1, 1.0, 10.0],
+        }
     )
     large_grid_rows: int = 2000
     large_limits: Limits = (None, None)
@@ -58,13 +62,13 @@ QUICK = Scale(
     more_orders=(0,),
     judged=False,
     limits=(80, 60),
-    grid=Grid(vigilance=(0.3, 0.6), alpha=(0.0, 0.05), beta=(0.0, 0.1, 1.0)),
+    grid={"vigilance": [0.3, 0.6], "alpha": [0.0, 0.05], "beta": [0.0, 0.1, 1.0]},
     folds=2,
     rival_vigilances=(0.3, 0.6),
     wide_rival_vigilances=(0.3, 0.6),
     rival_alphas=(0.0,),
     rival_parameters={"max_rules": 3, "prior": 10.0},  # its choice for every label takes longest
-    large_grid=Grid(vigilance=0.5, alpha=(0.0, 0.05), beta=(0.0, 0.1)),
+    large_grid={"vigilance": [0.5], "alpha": [0.0, 0.05], "beta": [0.0, 0.1]},
     large_grid_rows=100,
     large_limits=(200, 100),
     speed_sets=SETS,

@@ -8,6 +8,9 @@ chosen; rivals are chosen by runs (`plan`).
 
 import hashlib
 import json
+import math
+
+import numpy as np
 
 import efcml
 from efcml.studies import provenance
@@ -29,8 +32,8 @@ def tune_sets(sets, scale, folder, workers, *, say=print):
         grid = scale.large_grid if large else scale.grid
         run = make_run(name, limits=(scale.large_grid_rows, None) if large else scale.limits)
         # What stands for a search: method, data, rows and grid.
-        facts = [SEARCH, provenance.method(), run.source.fingerprint, run.key, scale.folds]
-        text = json.dumps([*facts, grid.axes])
+        facts = [SEARCH, provenance.method(), run.data, run.key, scale.folds]
+        text = json.dumps([*facts, grid])
         task = hashlib.sha256(text.encode()).hexdigest()[:12]
         if choices.get(name, {}).get("fingerprint") == task:
             continue
@@ -45,33 +48,28 @@ def tune_sets(sets, scale, folder, workers, *, say=print):
 def search(run, grid, folds, workers, checkpoint, say):
     """Search a grid on the initial part of a run and return what is kept of it."""
     X, Y = run.rows().initial
-    name, n, size = run.dataset, len(X), len(grid)
+    name, n, size = run.dataset, len(X), math.prod(map(len, grid.values()))
     say(f"tuning on {n} initial rows of {name}: {size} points, {folds} folds")
     make_folder(checkpoint.parent)
     progress = None if is_watched() else say  # in a log, a line now and then
     options = {"grid": grid, "folds": folds, "checkpoint": checkpoint, "progress": progress}
     result = tune(X, Y, **options, **workers)
     say(f"  {name}: {result!r}")
-    inside = [row for row in result.rows() if is_in(grid, row)]
-    points = sorted(inside, key=lambda row: (-row["pa"], -(row["ap"] or 0.0)))
-    values = {name: points[0][name] for name in grid.axes}
+    # The default is tried, too, and may be another point than those of the grid.
+    inside = [row for row in result.rows if all(row[key] in grid[key] for key in grid)]
+    points = sorted(inside, key=lambda row: (-row["pa"], -np.nan_to_num(row["ap"])))
     return {
         "version": efcml.__version__,
         "method": provenance.method(),
         "rows": n,
         "folds": folds,
         "points": size,
-        "parameters": result.params | values,
+        "parameters": {name: points[0][name] for name in grid},
         "pa": points[0]["pa"],
         "ap": points[0]["ap"],
-        "tied": len(result.tied),
+        "tied": sum(row["tied"] for row in result.rows),
         "best": points[:SHOWN],
     }
-
-
-def is_in(grid, row):
-    """Tell whether a grid has a point: the default is tried, too, and may be another one."""
-    return all(row[name] in values for name, values in grid.axes.items())
 
 
 def read_choices(folder):

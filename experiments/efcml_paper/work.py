@@ -4,12 +4,13 @@ import shutil
 
 import numpy as np
 
-from efcml import ActiveLearner, Study, measures
-from efcml.studies import Variant
+from efcml import ActiveLearner, measures
+from efcml.studies import runs as studies
+from efcml.studies.runs import RunCache, Table
+from efcml.studies.workers import RunsInterrupted, complete
 from efcml.support.progress import is_watched
 from efcml_paper.run_records import pack, pack_shares
-from efcml_paper.runs import order_of
-from efcml_paper.simple_models import MODELS, make_model
+from efcml_paper.runs import MODELS, make_model, order_of
 
 CURVE_POINTS = 200  # of the number of rules along the stream
 RAN_AWAY = "DivergenceWarning"  # begins what is told of a rule that ran away
@@ -36,38 +37,43 @@ def run_missing(runs, records, workers, *, say=print, progress=None):
 
 
 def run_study(runs, records, workers, progress=None):
-    """Do runs as a study; keep the records of all that were done, also after an interruption."""
-    cells = {run.cell: run for run in runs}
+    """Do runs; keep the records of all that were done, also after an interruption."""
     folder = records.path.parents[1] / "checkpoints" / "runs"
-    study = Study(
-        {run.cell[1]: variant_of(run) for run in runs},
-        {run.cell[0]: run.rows() for run in runs},
-        orders=sorted({run.cell[2] for run in runs}),
-        folder=folder,
-        only=lambda *cell: cell in cells,
-    )
+    cache, tables = RunCache(folder), {}
+    planned = {run: as_studied(run, tables) for run in runs}
+    where = {"jobs": 1, "dask": None} | workers
     try:
-        study.run(**workers, progress=progress)
-    except KeyboardInterrupt as interrupt:
-        told = str(interrupt).replace("run() goes", "the same command goes")
-        raise KeyboardInterrupt(told) from None
+        complete(cache, list(planned.values()), "study", **where, progress=progress)
+    except RunsInterrupted as interrupt:
+        raise KeyboardInterrupt(f"{interrupt}; the same command goes on from there") from None
     finally:
-        done = [cell for cell in cells if study.runs[cell] in study.cache]
-        records.add(record_of(cells[cell], study) for cell in done)
+        done = [run for run in runs if planned[run] in cache]
+        records.add(
+            record_of(run, cache.result(planned[run]), cache.facts(planned[run])) for run in done
+        )
         shutil.rmtree(folder)
 
 
-def variant_of(run):
-    """Return the model of a run and how it gets its labels."""
-    asks = run.asking and ActiveLearner(*run.asking)
-    model = make_model(run.model, **dict(run.parameters))
-    return Variant(model, active=asks, learn=MODELS[run.model].learn)
+def as_studied(run, tables):
+    """Return a run as studies do it; ``tables`` are those of other runs, with known content."""
+    rows = run.dataset, run.order - run.shuffle, run.start, run.limits
+    ds = run.rows()
+    table = tables.setdefault(rows, Table(ds.X, ds.Y))
+    stream = ds.n_initial + order_of(run, len(ds) - ds.n_initial)
+    return studies.Run(
+        run.key,
+        make_model(run.model, **dict(run.parameters)),
+        table,
+        slice(ds.n_initial),
+        stream,
+        active=run.asking and ActiveLearner(*run.asking),
+        seed=run.shuffle,
+        learn=MODELS[run.model].learn,
+    )
 
 
-def record_of(run, study):
-    """Return the record of a run that a study did, ready for JSON."""
-    rows, line, order = run.cell
-    result, facts = study.result(line, rows, order), study.facts(line, rows, order)
+def record_of(run, result, facts):
+    """Return the record of a run that was done, ready for JSON."""
     n_rows, n_labels = result.Y.shape
     shares = np.empty((2, n_rows))
     shares[:, order_of(run, n_rows)] = (
@@ -103,7 +109,7 @@ def identity(run, facts):
         "seed": run.order,
         "asking": run.asking and run.asking._asdict(),
         "parameters": dict(run.parameters),
-        "data": run.source.fingerprint,
+        "data": run.data,
     } | {name: facts[name] for name in ("versions", "method", "machine")}
 
 

@@ -2,19 +2,20 @@
 
 import zlib
 from functools import cache
+from itertools import product
 
 import numpy as np
 
 from efcml import datasets
 from efcml.studies import provenance
-from efcml.tuning import Grid, TuningResult
+from efcml.tuning import TuningResult
 from efcml_paper import runs
 from efcml_paper.run_records import pack, pack_shares
 from efcml_paper.scale import Scale
 from efcml_paper.work import curve_points, identity
 
 N_ROWS, N_INITIAL, N_FEATURES, N_LABELS = 40, 20, 2, 3
-TINY_GRID = Grid(vigilance=0.5, alpha=0.0, beta=(0.0, 0.1))
+TINY_GRID = {"vigilance": [0.5], "alpha": [0.0], "beta": [0.0, 0.1]}
 TINY = Scale(
     orders=(0, 1),
     more_orders=(0, 1),
@@ -31,7 +32,7 @@ TINY = Scale(
     large_limits=(None, 15),
     large_speed_limits=(10, 5),
 )
-VERSIONS = cache(provenance.versions)
+MADE = cache(provenance.made_by)
 
 
 def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL, **sizes):
@@ -47,9 +48,8 @@ def tiny_set(name, *, seed=0, n=N_ROWS, n_initial=N_INITIAL, **sizes):
 def use_tiny_sets(monkeypatch, *, method="m1"):
     """Let all data sets be tiny, and the method not be found out by learning."""
     monkeypatch.setattr(datasets, "load", tiny_set)
-    runs.load_data.cache_clear()
+    runs.load_data.cache_clear(), runs.key_of.cache_clear()
     monkeypatch.setattr(provenance, "method", lambda: method)
-    monkeypatch.setattr(provenance, "versions", VERSIONS)
 
 
 def made_up(run):
@@ -58,9 +58,7 @@ def made_up(run):
     rng = np.random.default_rng(zlib.crc32(run.key.encode()))
     right, ap = rng.integers(0, N_LABELS + 1, n_rows), rng.random(n_rows)
     ap[-1] = np.nan
-    names = ("versions", "method", "machine")
-    facts = {name: getattr(provenance, name)() for name in names}
-    return identity(run, facts) | {
+    return identity(run, MADE() | {"method": provenance.method()}) | {
         "labels": N_LABELS,
         "pa": right.mean() / N_LABELS,
         "ap": float(np.nanmean(ap)),
@@ -87,5 +85,6 @@ def keep_made_up(runs, records, workers, progress=None):
 def search_nothing(X, Y, *, grid, **rest):
     """Stand in for `efcml.tuning.tune`."""
     scores = {"pa": 0.8, "ap": 0.7, "rules": 3.0, "gain": 0.0, "low": 0.0, "high": 0.0}
-    table = tuple(point | scores | {"tied": True} for point in reversed(grid.points))
-    return TuningResult(tuple(grid.axes), "pa", {"max_rules": 40}, table)
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    rows = tuple(point | scores | {"tied": True} for point in reversed(points))
+    return TuningResult(tuple(grid), "pa", rows)
