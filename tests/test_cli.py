@@ -20,7 +20,6 @@ import efcml
 from efcml.cli import main, predict
 from efcml.cli.shared import format_table
 from efcml.datasets import published as catalog
-from efcml.studies import page as study_page
 from efcml.studies import runs as study_runs
 from efcml.support.statistics import squash
 from efcml.tables import reading
@@ -239,7 +238,7 @@ def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The arguments of a small study; no figures, which take longest."""
-    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
+    monkeypatch.setattr("efcml.Study._pictures", lambda *given: {})
     monkeypatch.chdir(tmp_path)
     given = ["study", str(write_csv(tmp_path)), "--labels", "2", "--initial", "24", *QUICK]
     return [*given, "--jobs", "1", "--orders", "2"]

@@ -368,6 +368,21 @@ class Study:
     def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
         measures, found = listed(measures), self._found(measures)
+        summary = {
+            "title": self.title,
+            "runs": len(self.runs),
+            "done": self.done,
+            "orders": list(self.orders),
+            "seed": self.seed,
+            "models": {name: variant.settings() for name, variant in self.variants.items()},
+            "data": {name: one.table().key[:12] for name, one in self.sets.items()},
+            "notes": self.notes(measures),
+        }
+        tables = self.table(measures), found, self.readable(measures)
+        return page.write_study(folder, summary, *tables, self._pictures(measures, found))
+
+    def _pictures(self, measures: Names, found: pd.DataFrame | None) -> dict[str, tuple[Any, str]]:
+        """Return all figures by name, with captions; none that a notebook would show."""
         drawn: dict[str, tuple[Any, str]] = {}
         for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
             figure = plots.new_figure()
@@ -380,18 +395,7 @@ class Study:
                 page.draw_intervals(found, name, ax)
                 what = f"{page.title(name)} minus {self.models[0]}, in points"
                 drawn[f"differences_{name}"] = ax.figure, what
-        summary = {
-            "title": self.title,
-            "runs": len(self.runs),
-            "done": self.done,
-            "orders": list(self.orders),
-            "seed": self.seed,
-            "models": {name: variant.settings() for name, variant in self.variants.items()},
-            "data": {name: one.table().key[:12] for name, one in self.sets.items()},
-            "notes": self.notes(measures),
-        }
-        tables = self.table(measures), found, self.readable(measures)
-        return page.write_study(folder, summary, *tables, drawn)
+        return drawn
 
     @property
     def title(self) -> str:
