@@ -311,7 +311,7 @@ def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monk
     small = ["--vigilance", "0.5,0.9", "--alpha", "0", "--beta", "0", "--folds", "2"]
     assert main(["tune", "tab.tsv", *how[:4], *small, "--jobs", "1"]) == 0
     assert "EFCMLClassifier(vigilance=" in capsys.readouterr().out
-    monkeypatch.setattr("efcml.studies.page.draw_all", lambda *given: {})
+    monkeypatch.setattr("efcml.Study._pictures", lambda *given: {})
     orders = ["--vary", "beta=0,1", "--orders", "1", "--jobs", "1", "--out", "study"]
     assert main(["study", "windows.csv", *how, *orders]) == 0
     assert "2 of 2 runs done" in capsys.readouterr().out

@@ -24,7 +24,6 @@ from efcml.model.rulebase import RuleBase
 from efcml.studies import runs as runs_module
 from efcml.support import guard
 from efcml.support.guard import blas_pools, interrupts_held, one_blas_thread
-from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
 
@@ -56,9 +55,7 @@ ACTIVE += [(lambda active: active.tell(make_face(), X[0]),)]
 THINGS = {
     "learner": (lambda: Learner(make_params(), 2, 2).fit(X, Y), LEARNER),
     "one by one": (lambda: OneVsRestEFC().fit(X, Y).learner_, LEARNER),
-    "least squares": (lambda: GlobalRLS().fit(X, Y).learner_, LEARNER),
-    "frequencies": (lambda: LabelFrequencies().fit(X, Y).learner_, LEARNER),
-    "face": (lambda: LabelFrequencies().fit(X, Y), FACE),
+    "face": (make_face, FACE),
     "inside of a face": (make_face, INNER),
     "river": (make_river, RIVER),
     "active": (ActiveLearner, ACTIVE),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from efcml.studies import Study
     from efcml.support.aliases import Facts
-    from efcml.tuning import Grid, TuningResult
+    from efcml.tuning import TuningResult
 
 SEARCHED = ("vigilance", "alpha", "beta")
 SHOWN = 10  # points in the table
@@ -73,43 +73,43 @@ def tune(options: Namespace) -> None:
         "rows": ds.n_initial,
         "folds": options.folds,
         "measure": result.measure,
-        "points": len(result.table),
+        "points": len(result.rows),
         "default": result.default,
         "top": result.top,
-        "tied": len(result.tied),
+        "tied": sum(row["tied"] for row in result.rows),
         "chosen": result.chosen,
         "version": __version__,
     }
     if options.out:
         with replacing(options.out) as file:
-            file.write(f"{to_text(choice | {'all': result.rows()})}\n".encode())
+            file.write(f"{to_text(choice | {'all': result.table.to_dict('records')})}\n".encode())
     print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
-def read_grid(options: Namespace) -> Grid:
+def read_grid(options: Namespace) -> dict[str, list[float]]:
     """Return the grid that is named, with the values that the arguments replace."""
-    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
+    from efcml.tuning import PAPER_GRID, SHORT_GRID
 
-    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid].axes)
+    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid])
     for name in SEARCHED:
         text = getattr(options, name)
         try:
             if text is not None:
-                axes[name] = tuple(float(part) for part in text.split(","))
+                axes[name] = [float(part) for part in text.split(",")]
         except ValueError:
             raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
-    return Grid(**axes)
+    return axes
 
 
 def describe(result: TuningResult, choice: Facts) -> list[str]:
     """Return the lines for a terminal: the best points, the default, and what follows."""
-    rows = result.rows()
+    rows = result.table.to_dict("records")
     default = [row for row in rows[SHOWN:] if result.default.items() <= row.items()]
     measured = list(dict.fromkeys([result.measure, "pa", "ap"]))
     lines = [
         [
             *(f"{row[name]:g}" for name in result.names),
-            *("-" if row[name] is None else f"{row[name]:.4f}" for name in measured),
+            *(f"{row[name]:.4f}" for name in measured),
             f"{row['rules']:.1f}",
             f"{row['gain']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]",
             "yes" if row["tied"] else "no",
@@ -118,7 +118,7 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
     ]
     titles = [name.upper() if len(name) == 2 else name for name in measured]
     header = [*result.names, *titles, "rules", "gain on the default", "tied with the best"]
-    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
+    call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     return [
         f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
         f" {choice['rows']} rows, the best {min(len(rows), SHOWN)}:",
