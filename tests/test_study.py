@@ -91,6 +91,13 @@ class Constant:
         return np.full((len(X), 3), self.answer)
 
 
+class OwnSize(Constant):
+    """Answers for five labels."""
+
+    def predict(self, X):
+        return np.zeros((len(X), 5))
+
+
 class Broken:
     """Cannot learn."""
 
@@ -135,7 +142,6 @@ def test_a_table_has_means_over_the_orders(study):
         seconds = np.mean([one.seconds_per_sample for one in results])
         assert table.loc[(data, name), "ms_per_sample"] == pytest.approx(1e3 * seconds)
     assert table["asked"].tolist() == [1.0, 1.0, 0.0] * 2
-    assert (table["orders"] == 3).all()
 
 
 def test_differences_are_those_of_the_table(study):
@@ -284,7 +290,7 @@ def test_what_is_there_counts_by_its_content_alone(tmp_path, monkeypatch):
     changed = make(tmp_path)
     assert changed.done == 0
     provenance.code_of.cache_clear()
-    with pytest.raises(ValueError, match="nothing has been run yet"):
+    with pytest.raises(ValueError, match="0 of 6 runs done: call study.run"):
         changed.table()
 
 
@@ -379,10 +385,10 @@ def test_interrupted_and_taken_up(monkeypatch):
     with pytest.raises(RunsInterrupted, match=r"^after 4 of 6 runs; run\(\) goes on from there$"):
         study.run()
     assert study.done == 4
-    assert study.table("pa").loc[("small", "b"), "orders"] == 1
+    with pytest.raises(ValueError, match="4 of 6 runs done: call study.run"):
+        study.table()
     monkeypatch.setattr(runs, "stream", stream)
     assert same(study.run(), make().run())
-    assert study.table("pa").loc[("small", "b"), "orders"] == 3
 
 
 @pytest.mark.long
@@ -523,9 +529,9 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
     told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
     assert told[1] == "No difference could be shown: every interval has 0 in it."
-    assert told[-1] == "And 2 more like these."
+    assert len(told) == 2 + 14
     ds = datasets.load("drifting-clusters", n=60, n_initial=40)
-    drifting = {n: Study({"a": Constant()}, data=ds, orders=n).notes("pa") for n in (1, 2)}
+    drifting = {n: Study({"a": OwnSize()}, ds, orders=n).run().notes("pa") for n in (1, 2)}
     assert drifting[1] == []
     assert "drifting-clusters drifts, and a shuffle destroys the drift" in drifting[2][-1]
 
@@ -613,7 +619,7 @@ def test_pages_and_files(tmp_path):
     lines = pd.read_csv(tmp_path / "out" / "differences.csv")
     assert lines.loc[0, ["difference", "low", "high"]].tolist() == [-1.0] * 3
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["runs"], summary["done"], summary["orders"]) == (4, 4, [0, 1])
+    assert (summary["runs"], summary["orders"]) == (4, [0, 1])
     study.write(tmp_path / "ap", "ap")
     summary = json.loads((tmp_path / "ap" / "summary.json").read_text())
     assert summary["table"][0]["ap"] is None and summary["differences"][0]["low"] is None
@@ -672,11 +678,11 @@ def test_bad_studies(changes, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda one: one.table(), "nothing has been run yet"),
-        (lambda one: one.differences("b"), "are not run yet on small: call study.run()"),
+        (lambda one: one.table(), "0 of 6 runs done: call study.run() first"),
+        (lambda one: one.differences("b"), "0 of 6 runs done: call study.run() first"),
         (lambda one: one.differences("b", comparisons=0), "comparisons must be a whole number >="),
         (lambda one: Study(GOOD, small_set()).differences(), "a single model has no differences"),
-        (lambda one: one.plot("pa"), "nothing has been run yet on small"),
+        (lambda one: one.plot("pa"), "0 of 6 runs done: call study.run() first"),
         (lambda one: one.plot("accuracy"), "there is no measure 'accuracy'"),
         (lambda one: one.result("c"), "there is no model 'c': choose from a, b"),
         (lambda one: one.result("a", "big"), "there is no data set 'big': choose from small"),

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Facts, PathLike
 
 HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
-MOST_SENTENCES = 12  # of one kind
-MOST_NAMED = 6  # things of one kind in a sentence
+MOST_NAMED = 6  # differences in a sentence
 SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
@@ -56,12 +55,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
 
 
-def first_few(sentences: list[str]) -> list[str]:
-    """Return some sentences, and how many are left out."""
-    left = len(sentences) - MOST_SENTENCES
-    return sentences if left <= 0 else [*sentences[:MOST_SENTENCES], f"And {left} more like these."]
-
-
 def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -> list[str]:
     """Say what the intervals are, which differences are surely not 0, and who hardly differs."""
     number = found.attrs["comparisons"]
@@ -78,39 +71,17 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
             if names:
                 shown.append(f"{model} {side} it in {' and '.join(names)} on {data}")
         largest, share = line["scores"]
-        if largest == share == 0:
-            words = "nothing at all: every score is the same to the last bit"
-            hardly.append(f"On {data}, {model} changed {words}.")
-        elif largest < HARDLY:
+        if largest < HARDLY:
             decisions = f"{100 * share:.2g} % of the decisions" if share else "no decision"
-            hardly.append(
-                f"On {data}, {model} changed no score by more than {largest:.1g}, and {decisions}."
-            )
-    if not shown:
-        verdict = "No difference could be shown: every interval has 0 in it."
-    else:
-        left = len(shown) - MOST_NAMED
-        named = "; ".join(shown[:MOST_NAMED] + ([f"{left} more"] if left > 0 else []))
+            changed = f"no score by more than {largest:.1g}, and {decisions}"
+            if largest == share == 0:
+                changed = "nothing at all: every score is the same to the last bit"
+            hardly.append(f"On {data}, {model} changed {changed}.")
+    verdict, left = "No difference could be shown: every interval has 0 in it.", shown[MOST_NAMED:]
+    if shown:
+        named = "; ".join(shown[:MOST_NAMED] + ([f"{len(left)} more"] if left else []))
         verdict = f"Shown: {named}. All other intervals have 0 in them."
-    return [what, verdict, *first_few(hardly)]
-
-
-def about_warnings(told: Mapping[tuple[str, str], Sequence[Sequence[str]]]) -> list[str]:
-    """Say which runs warned of something, and of what: by data set and model, of every order."""
-    sentences = []
-    for (data, model), lines in told.items():
-        warned = [one[0] for one in lines if one]
-        if warned:
-            many = f"{len(warned)} of {len(lines)} runs"
-            sentences.append(f"{many} of {model} on {data} warned: {warned[0]}")
-    return first_few(sentences)
-
-
-def about_drift(names: Sequence[str]) -> list[str]:
-    """Say that a shuffle destroys what these streams are about."""
-    advice = "use orders=1, or give a built-in stream by its name."
-    words = f"{', '.join(names)} drifts, and a shuffle destroys the drift: {advice}"
-    return [words] if names else []
+    return [what, verdict, *hardly]
 
 
 # -- pictures and files -----------------------------------------------------------------------
@@ -157,45 +128,38 @@ def write_study(
     make_folder(folder)
     made, differences = made_by(), pd.DataFrame()
     if found is not None:
-        about = {"to": found.attrs["to"], "comparisons": found.attrs["comparisons"]}
+        about = {name: found.attrs[name] for name in ("to", "comparisons")}
         parts = {
             name: found[name].assign(**about)
-            for name in found.columns.levels[0]
+            for name in found.columns.unique(0)
             if name != "scores"
         }
         differences = pd.concat(parts, names=["measure"]).reset_index()
-    summary |= made | {"table": table.reset_index().to_dict("records")}
-    summary |= {"differences": differences.to_dict("records")}
-    orders, versions = counted(len(summary["orders"]), "order"), made["versions"].items()
+    frames = {"table": table.reset_index(), "differences": differences}
+    summary |= made | {name: frame.to_dict("records") for name, frame in frames.items()}
     settings = pd.DataFrame(summary["models"]).map(str)
     differs = (settings.nunique(axis=1) > 1) | (settings.index == "class")
     models = settings[differs].T.rename_axis("model").reset_index()
+    numbers = as_table("study", summary["title"], readable.reset_index(), 2)
+    versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
+    pictures = [picture(figure, name, f"{what}.") for name, (figure, what) in drawn.items()]
+    sections = [
+        Section("table", "Table", [numbers, *summary["notes"]]),
+        Section("figures", "Figures", pictures),
+        Section(
+            "variants", "What differs between the models", [as_table("settings", "", models, 1)]
+        ),
+        Section(
+            "method", "How the numbers were made", [*MADE, f"Method {made['method']}; {versions}."]
+        ),
+    ]
     with whole_files(folder) as place:
-        table.to_csv(place / "table.csv", lineterminator="\n")
-        if found is not None:
-            differences.to_csv(place / "differences.csv", index=False, lineterminator="\n")
+        for name, frame in frames.items():
+            if len(frame):
+                frame.to_csv(place / f"{name}.csv", index=False, lineterminator="\n")
         (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
         for name, (figure, _) in drawn.items():
             plots.save_figure(figure, place / name)
-        numbers = as_table("study", summary["title"], readable.reset_index(), 2)
-        code = f"Method {made['method']}; {', '.join(' '.join(pair) for pair in versions)}."
-        sections = [
-            Section("table", "Table", [numbers, *summary["notes"]]),
-            Section(
-                "figures",
-                "Figures",
-                [
-                    picture(figure, name, f"{what}; {orders}.")
-                    for name, (figure, what) in drawn.items()
-                ],
-            ),
-            Section(
-                "variants",
-                "Models",
-                [as_table("settings", "What differs between the models", models, 1)],
-            ),
-            Section("method", "How the numbers were made", [*MADE, code]),
-        ]
         heading = f"{', '.join(summary['data'])}: {', '.join(summary['models'])}"
         write_page(place / "report.html", heading, sections)
         return sorted(file.name for file in Path(place).iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -148,13 +148,11 @@ class Study:
         data, model = choose(data, self.data, "data set"), choose(model, self.models, "model")
         return self.cache.result(self.runs[data, model, order])
 
-    def orders_of(self, data: str, *models: str) -> tuple[int, ...]:
-        """Return the orders in which all these models have been run."""
-        return tuple(
-            order
-            for order in self.orders
-            if all(self.runs[data, model, order] in self.cache for model in models)
-        )
+    def _results(self, model: str, data: str) -> list[PrequentialResult]:
+        """Return the results of all orders."""
+        if self.done < len(self.runs):
+            raise ValueError(f"{self.title}: call study.run() first.")
+        return [self.result(model, data, order) for order in self.orders]
 
     # -- numbers ----------------------------------------------------------------------------
 
@@ -164,17 +162,9 @@ class Study:
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
         of labels that was asked, and the number of orders.
         """
-        cells = {cell: self.orders_of(*cell) for cell in product(self.data, self.models)}
-        names = listed(measures)
-        lines = {
-            cell: self._once(self._line, *cell, orders, names)
-            for cell, orders in cells.items()
-            if orders
-        }
-        if not lines:
-            raise ValueError("nothing has been run yet: call study.run() first.")
-        index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
-        return WholeFrame(list(lines.values()), index)
+        names, cells = listed(measures), [*product(self.data, self.models)]
+        lines = [self._once(self._line, *cell, names) for cell in cells]
+        return WholeFrame(lines, pd.MultiIndex.from_tuples(cells, names=["data", "model"]))
 
     def differences(
         self,
@@ -206,63 +196,53 @@ class Study:
         usual = (len(self.models) - 1) * len(self.data) * len(measures)
         number = usual if comparisons is None else comparisons
         check_whole("comparisons", number, least=1)
-        lines: dict[tuple[str, str], list[float]] = {}
+        lines = []
         for pair in pairs:
-            orders = self.orders_of(*pair, to)
-            if orders:
-                lines[pair] = []
-                for measure in measures:
-                    lines[pair] += self._once(self._interval, *pair, to, orders, measure, number)
-                lines[pair] += self._once(self._change, *pair, to, orders)
-        if not lines:
-            data, name = pairs[0]
-            raise ValueError(f"{name!r} and {to!r} are not run yet on {data}: call study.run().")
+            found = [self._once(self._interval, *pair, to, name, number) for name in measures]
+            lines.append([*chain(*found), *self._once(self._change, *pair, to)])
         columns = [*product(measures, Interval._fields), *product(["scores"], CHANGES)]
-        index = pd.MultiIndex.from_tuples(lines, names=["data", "model"])
+        index = pd.MultiIndex.from_tuples(pairs, names=["data", "model"])
         index = index if model is None else index.droplevel("model")
-        found = WholeFrame(list(lines.values()), index, pd.MultiIndex.from_tuples(columns))
-        found.attrs = {"to": to, "comparisons": number, "level": LEVEL}
-        return found
+        table = WholeFrame(lines, index, pd.MultiIndex.from_tuples(columns))
+        table.attrs = {"to": to, "comparisons": number, "level": LEVEL}
+        return table
 
     def _once(self, make: Callable[..., Any], *given: Any) -> Any:
-        """Return what was made of some orders, from what is known if there is nothing new."""
+        """Return what was made of all orders, from what is known if it was asked for before."""
         key = make.__name__, *given
         if key not in self._known:
             self._known[key] = make(*given)
         return self._known[key]
 
-    def _by_sample(
-        self, values: Callable[[PrequentialResult], Floats], data: str, model: str, orders: Any
-    ) -> Floats:
-        """Return values of a model, (orders, samples, ...), in the order of the file."""
-        runs = [self.runs[data, model, order] for order in orders]
-        both = [(values(self.cache.result(run)), np.argsort(run.stream_rows)) for run in runs]
-        return np.stack([found[rows] for found, rows in both])
-
-    def _line(self, data: str, model: str, orders: tuple[int, ...], names: Names) -> Facts:
+    def _line(self, data: str, model: str, names: Sequence[str]) -> Facts:
         """Return a line of the table: means over the orders."""
-        results = [self.result(model, data, order) for order in orders]
-        values = {name: [one.measure(name) for one in results] for name in names}
+        results = self._results(model, data)
+        values: dict[str, list[Any]] = {n: [one.measure(n) for one in results] for n in names}
         values["rules"] = [one.rules[-1] for one in results]
         values["ms_per_sample"] = [1e3 * one.seconds_per_sample for one in results]
         values["asked"] = [one.queried.mean() for one in results]
-        means = {name: float(np.mean(found)) for name, found in values.items()}
-        return means | {"orders": len(orders)}
+        return {name: float(np.mean(found)) for name, found in values.items()}
 
-    def _interval(
-        self, data: str, model: str, to: str, orders: tuple[int, ...], measure: str, number: int
-    ) -> Interval:
-        first, second = (
-            self._by_sample(lambda one: one.tallies(measure), data, name, orders)
-            for name in (to, model)
-        )
+    def _by_sample(
+        self, data: str, models: Sequence[str], values: Callable[[PrequentialResult], Floats]
+    ) -> list[Floats]:
+        """Return values of models, (orders, samples, ...), in the order of the file."""
+        tables = []
+        for model in models:
+            rows = [np.argsort(self.runs[data, model, o].stream_rows) for o in self.orders]
+            found = zip(self._results(model, data), rows, strict=True)
+            tables.append(np.stack([values(result)[order] for result, order in found]))
+        return tables
+
+    def _interval(self, data: str, model: str, to: str, measure: str, number: int) -> Interval:
+        first, second = self._by_sample(data, [to, model], lambda one: one.tallies(measure))
         block = self.sets[data].block
         return paired_difference(first, second, find(measure).value_of, block, number)
 
-    def _change(self, data: str, model: str, to: str, orders: tuple[int, ...]) -> list[float]:
-        first, second = (self._by_sample(answers, data, name, orders) for name in (to, model))
-        gaps = np.abs(first - second)
-        return [float(gaps[:, :, 0].max(initial=0.0)), float(gaps[:, :, 1].mean())]
+    def _change(self, data: str, model: str, to: str) -> list[float]:
+        both = self._by_sample(data, [to, model], lambda r: np.stack([r.scores, r.decisions], 1))
+        gaps = np.abs(both[0] - both[1])
+        return [float(gaps[:, :, 0].max()), float(gaps[:, :, 1].mean())]
 
     # -- pictures ---------------------------------------------------------------------------
 
@@ -309,17 +289,13 @@ class Study:
         """Draw some models along one data set."""
         ds, curves = self.sets[data].dataset, {}
         for model in models:
-            results = [self.result(model, data, order) for order in self.orders_of(data, model)]
-            if not results:
-                continue
+            results = self._results(model, data)
             if measure == "rules":
                 values, first = np.array([one.rules for one in results], dtype=float), 0
             else:
                 values = np.array([one.trend(measure, window=window) for one in results])
                 first = min(window or 1 + int(FIRST * values.shape[1]), values.shape[1]) - 1
             curves[model] = np.arange(len(ds) - values.shape[1], len(ds))[first:], values[:, first:]
-        if not curves:
-            raise ValueError(f"nothing has been run yet on {data}: call study.run() first.")
         marks = None
         if self.sets[data].redrawn or len(self.orders) == 1:  # in the order of the file
             marks = find_marks(ds, ds.n_initial, len(ds) - ds.n_initial)
@@ -345,25 +321,27 @@ class Study:
     # -- words ------------------------------------------------------------------------------
 
     def _found(self, measures: Names) -> pd.DataFrame | None:
-        """Return the differences to the first model, None as long as there are none."""
-        others = product(self.data, self.models[1:])
-        done = any(self.orders_of(*pair, self.models[0]) for pair in others)
-        return self.differences(measures=measures) if done else None
+        """Return the differences to the first model, None if there is no other one."""
+        return self.differences(measures=measures) if len(self.models) > 1 else None
 
     def notes(self, measures: Names = USUAL) -> list[str]:
         """Return sentences on what the differences mean, and on what a reader should know."""
         measures, found, several = listed(measures), self._found(measures), len(self.orders) > 1
-        told = {
-            cell: [self.cache.facts(self.runs[*cell, o])["warnings"] for o in self.orders_of(*cell)]
-            for cell in product(self.data, self.models)
-        }
-        drifting = [k for k, one in self.sets.items() if one.dataset.marks and not one.redrawn]
         over = "samples and orders" if several else "samples, of one order only"
-        return [
-            *([] if found is None else page.about_differences(found, measures, over)),
-            *page.about_warnings(told),
-            *(page.about_drift(drifting) if several else []),
-        ]
+        sentences = [] if found is None else page.about_differences(found, measures, over)
+        for data, model in product(self.data, self.models):
+            told = [self.cache.facts(self.runs[data, model, o])["warnings"] for o in self.orders]
+            warned = [one[0] for one in told if one]
+            if warned:
+                many = f"{len(warned)} of {len(told)} runs"
+                sentences.append(f"{many} of {model} on {data} warned: {warned[0]}")
+        drifting = [k for k, one in self.sets.items() if one.dataset.marks and not one.redrawn]
+        if several and drifting:
+            sentences.append(
+                f"{', '.join(drifting)} drifts, and a shuffle destroys the drift: use orders=1, or"
+                " give a built-in stream by its name."
+            )
+        return sentences
 
     def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
@@ -371,7 +349,6 @@ class Study:
         summary = {
             "title": self.title,
             "runs": len(self.runs),
-            "done": self.done,
             "orders": list(self.orders),
             "seed": self.seed,
             "models": {name: variant.settings() for name, variant in self.variants.items()},
@@ -417,7 +394,7 @@ class Study:
 
     def to_text(self, measures: Names = USUAL) -> str:
         """Return table and notes as text."""
-        if not self.done:
+        if self.done < len(self.runs):
             return f"{self.title}; study.run() does them."
         table = self.readable(measures).to_string()
         return "\n".join([self.title, table, *self.notes(measures)])
@@ -426,15 +403,10 @@ class Study:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        if not self.done:
+        if self.done < len(self.runs):
             return f"<p>{escape(self.to_text())}</p>"
         table = self.readable().to_html(border=0, index_names=False)
         return f"<p>{escape(self.title)}</p>{table}<p>{'<br>'.join(map(escape, self.notes()))}</p>"
-
-
-def answers(result: PrequentialResult) -> Floats:
-    """Return scores and decisions of a run, of shape (n, 2, K)."""
-    return np.stack([result.scores, result.decisions], axis=1)
 
 
 def listed(names: Names) -> tuple[str, ...]:
