@@ -97,9 +97,6 @@ def prequential(
         run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
         with progress_bar(len(run.Y), "prequential", show=progress) as bar:
             run.go(after_block=bar.update)
-    learner: Any = getattr(last, "learner_", None)
-    if hasattr(learner, "warn_of_clipping"):  # once for each model
-        learner.warn_of_clipping(run.trace.clipped, len(run.Y))
     run.trace.seconds += spent
     return run.result()
 
@@ -127,7 +124,6 @@ class StreamPass:
             queried=self.queried[done],
             events=tuple(self.trace.events),
             seconds=self.trace.seconds,
-            clipped=self.trace.clipped,
             decisions=decisions,
             probabilities=probabilities,
         )
@@ -182,9 +178,6 @@ def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     """Note what a learner says of rows that it never learns."""
     answer_rows(learner, X[block], trace, block)
     trace.rules[block] = learner.n_rules
-    scaler = getattr(learner, "scaler", None)
-    if scaler is not None:  # one for all labels
-        trace.add_clipped(scaler.count_clipped(X[block]))
 
 
 def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:

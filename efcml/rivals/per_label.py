@@ -140,9 +140,6 @@ class PerLabelLearner(Guarded):
     def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
         trace.rules[:] = sum(part.rules for part in parts)
-        counts = [part.clipped[: self.n_features] for part in parts if part.clipped is not None]
-        if counts:  # each has a scale of its own; a mean, so that blocks add up to the whole
-            trace.add_clipped(np.mean(counts, axis=0))
         events = []
         for label, part in zip(self.order.tolist(), parts, strict=True):
             trace.scores[:, label] = part.scores[:, 0]

@@ -158,7 +158,7 @@ def tune(
         tallies.append(np.concatenate([one.tallies(measure) for one in results]))
     diverged = sum(line["diverged"] for line in lines)
     if diverged:
-        from efcml.model.warnings_of import DivergenceWarning
+        from efcml.model.params import DivergenceWarning
 
         text = f"rules ran away in {diverged} of {len(every)} fits; the column diverged says where."
         warnings.warn(text, DivergenceWarning, stacklevel=2)
