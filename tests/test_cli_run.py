@@ -69,7 +69,6 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
         **{
             "rules": clf.n_rules_,
             "queried_share": 1 - 1 / 56,
-            "clipped": int(result.clipped.sum()),
         },
         **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": [GAPS]},
         **{"left_out": []},

@@ -75,7 +75,6 @@ def run(options: Namespace) -> None:
         needs = "--budget" if options.budget is not None else f"--model {options.model}"
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
-    from efcml.model.warnings_of import warn_of_clipping
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -94,7 +93,6 @@ def run(options: Namespace) -> None:
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     with stopping_later() as stop:
         stream.go_on(stop)
-        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.is_set() and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         finish(options, ds, stream, folder, rows[ds.n_initial :][: stream.done])
@@ -225,7 +223,6 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "rules": int(result.rules[-1]),
         **result.event_counts,
         "queried_share": float(given),
-        "clipped": None if result.clipped is None else int(result.clipped.sum()),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,

@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
-UNUSED_SEED = (
-    SEED,
-    "Accepted for the sake of tools that set it. The method draws no random numbers.",
-)
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -488,7 +484,8 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
-    random_state: Any = other(*UNUSED_SEED, default=None)
+    random_state: Any = other(SEED, default=None)
+    """Accepted for the sake of tools that set it. The method draws no random numbers."""
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:

@@ -43,9 +43,6 @@ class PrequentialResult:
         per label the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
-    clipped : array of shape (p,), or None
-        How many values of each feature lay so far outside of the model's scale that they were
-        clipped. None for models that do not count, as those from elsewhere.
     decisions : array of shape (n, K) of bool
         What the model decided before the row was learned, as its ``decision`` asks for. Measures of
         decisions go by them.
@@ -59,7 +56,6 @@ class PrequentialResult:
     queried: Bools
     events: tuple[tuple[int, str, int], ...]
     seconds: float
-    clipped: Floats | None = None
     decisions: Bools = None  # type: ignore[assignment]  # if not given, what scores imply
     probabilities: Floats = None  # type: ignore[assignment]
 
