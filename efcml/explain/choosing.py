@@ -112,55 +112,27 @@ class Exchange:
         self.gap[:, columns] = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class SparsePlanes:
-    """Planes over few features: the best that can be said with them inside the rule."""
+def thin_out(slopes: Floats, covariance: Floats, allowed: Bools, most: int) -> Floats:
+    """Return planes over at most ``most`` features, the best that can be said with so few in a rule.
 
-    blocks: tuple[int, ...]  # the things that are kept, the most telling one first
-    slopes: Floats  # (K, p), over scaled features, 0 but in the columns that are kept
-    kept: float  # share of the variance of all answers within the rule; 1 is all
-
-
-def thin_out(
-    slopes: Floats, covariance: Floats, blocks: Sequence[Sequence[int]], most: int
-) -> SparsePlanes:
-    """Return planes over at most ``most`` blocks of columns; at the center they answer as before.
-
-    Blocks are taken one by one, each the one that explains most of what is left of the answers
-    ``slopes @ x``, for rows x of this covariance. What the blocks that are left out say along with
-    those that are kept is part of their new slopes.
+    Features are taken one by one, each the one that explains most of what is left of the answers
+    ``slopes @ x``, for rows x of this covariance. What the features that are left out say along
+    with those that are kept is part of their new slopes.
     """
     cross, left = slopes @ covariance, covariance.copy()
-    total = float(np.einsum("kp,kp->", cross, slopes))
-    thin, chosen, gained = np.zeros_like(slopes), list[int](), 0.0
-    if total <= NOTHING:
-        return SparsePlanes((), thin, 1.0)
-    while len(chosen) < min(most, len(blocks)) and gained < ENOUGH_KEPT * total:
-        gains = explained(cross, left, blocks)
-        gains[chosen] = 0.0
+    total, gained = float((cross * slopes).sum()), 0.0
+    thin, chosen = np.zeros_like(slopes), list[int]()
+    while len(chosen) < min(most, len(left)) and gained < ENOUGH_KEPT * total:
+        variances = np.diagonal(left)
+        gains = (cross**2).sum(axis=0) / np.where(variances > NOTHING, variances, np.inf)
+        gains[~allowed] = gains[chosen] = 0.0
         best = int(gains.argmax())
         if gains[best] <= NOTHING * total:
             break
         chosen.append(best)
         gained += float(gains[best])
-        columns = list(blocks[best])
-        step = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True) @ left[columns]
-        cross, left = cross - cross[:, columns] @ step, left - left[:, columns] @ step
-    columns = [column for block in chosen for column in blocks[block]]
-    inverse = np.linalg.pinv(covariance[np.ix_(columns, columns)], hermitian=True)
-    thin[:, columns] = slopes @ covariance[:, columns] @ inverse
-    return SparsePlanes(tuple(chosen), thin, min(gained / total, 1.0))
-
-
-def explained(cross: Floats, left: Floats, blocks: Sequence[Sequence[int]]) -> Floats:
-    """Return how much of the variance of all answers each block explains."""
-    variances = np.diagonal(left)
-    known = variances > NOTHING
-    single = np.where(known, (cross**2).sum(axis=0) / np.where(known, variances, 1.0), 0.0)
-    gains = single[[block[0] for block in blocks]]
-    for i, block in enumerate(blocks):
-        if len(block) > 1:
-            columns = list(block)
-            inverse = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True)
-            gains[i] = np.einsum("ki,ij,kj->", cross[:, columns], inverse, cross[:, columns])
-    return gains
+        step = left[best] / left[best, best]
+        cross, left = cross - np.outer(cross[:, best], step), left - np.outer(left[best], step)
+    inverse = np.linalg.pinv(covariance[np.ix_(chosen, chosen)], hermitian=True)
+    thin[:, chosen] = slopes @ covariance[:, chosen] @ inverse
+    return thin

@@ -27,21 +27,13 @@ FREQUENT = 0.15  # ... that is frequent elsewhere
 
 
 class Term(NamedTuple):
-    """One condition of a rule: the feature, its level in words, center and width of the rule.
-
-    For flags and groups the value is the share of rows for which the words are true, and the width
-    is NaN.
-    """
+    """One condition of a rule: a feature, and what is said of it."""
 
     feature: str
-    term: str
-    value: float
-    sigma: float
+    words: str
 
     def __str__(self) -> str:
-        if math.isnan(self.sigma):
-            return f"{self.feature} is {self.term} ({percent(self.value)})"
-        return f"{self.feature} is {self.term} ({with_spread(self.value, self.sigma)})"
+        return f"{self.feature} is {self.words}"
 
 
 class Tendency(NamedTuple):
@@ -58,32 +50,20 @@ class Tendency(NamedTuple):
         return f"{self.label} {short(self.answer)} ({sure}, usual {short(self.usual)})"
 
 
-class Push(NamedTuple):
-    """What a feature adds to the score of a label."""
-
-    feature: str
-    effect: float
-
-    def __str__(self) -> str:
-        return f"{self.feature} {signed(self.effect)}"
-
-
 def level(z: float, width: float) -> str:
     """Return the word for a center ``z`` and a width, in standard deviations of the feature."""
     word = LEVELS[bisect_right(CUTS, z)]
     return f"narrowly {word}" if word == "medium" and width <= NARROW else word
 
 
-def flag_term(name: str, share: float) -> Term:
-    """Return the condition of a column of 0 and 1 that is 1 in a share of the rows."""
-    share = min(max(share, 0.0), 1.0)
+def flag_words(share: float) -> str:
+    """Return what is said of a column of 0 and 1 that is 1 in a share of the rows."""
     word, true = ("yes", share) if share >= 0.5 else ("no", 1.0 - share)
-    return Term(name, word if true >= PLAIN else f"mostly {word}", true, math.nan)
+    return f"{word if true >= PLAIN else f'mostly {word}'} ({percent(true)})"
 
 
-def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) -> Term:
-    """Return the condition of a group, by the share of rows that each value has."""
-    shares = np.clip(shares, 0.0, 1.0)
+def group_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
+    """Return what is said of a group, by the share of rows that each value has."""
     order = np.argsort(-shares, kind="stable")
     sums = np.cumsum(shares[order])
     needed = 1 + int((sums < ENOUGH).sum())
@@ -91,11 +71,10 @@ def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) 
     absent = shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT
     if needed > min(MOST_VALUES, len(values) - 1) or (needed > 2 and absent):
         if absent:
-            return Term(name, f"not {values[missing]}", float(1.0 - shares[missing]), math.nan)
-        best = int(order[0])
-        return Term(name, f"often {values[best]}", float(shares[best]), math.nan)
+            return f"not {values[missing]} ({percent(1.0 - shares[missing])})"
+        return f"often {values[order[0]]} ({percent(shares[order[0]])})"
     words = " or ".join(values[i] for i in order[:needed])
-    return Term(name, words, float(min(sums[needed - 1], 1.0)), math.nan)
+    return f"{words} ({percent(min(sums[needed - 1], 1.0))})"
 
 
 def distinctness(z: Floats, width: Floats) -> Floats:

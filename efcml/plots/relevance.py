@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.plots import style
-from efcml.plots.style import COLORS, GREY, PALE, SMALL, as_array, names_for, styled
+from efcml.plots.style import COLORS, GREY, PALE, SMALL, names_for, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,10 +43,10 @@ def draw_relevance(
     >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
     (['size', 'age'], 'most telling 2 of 3 features')
     """
-    strength = as_array(strength, None, name="strength")
+    strength = np.asarray(strength, dtype=float)
     p = len(strength)
     names = names_for(feature_names, p, "x")
-    kept = strength > 0.0 if kept is None else as_array(kept, p or None, name="kept") > 0.0
+    kept = strength > 0.0 if kept is None else np.asarray(kept) > 0.0
     shown = np.argsort(-strength, kind="stable")[:most]
     ax = style.own_axes(6.0, 1.0 + BAR * max(len(shown), 3)) if ax is None else ax
     style.clear_frame(ax).grid(visible=False, axis="y")
@@ -91,9 +91,8 @@ def draw_relevance_course(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['new', 'old', 'as much as chance']
     """
-    course = as_array(course, None, None, name="course")
-    rows = as_array(rows, len(course) or None, name="rows")
-    names = names_for(feature_names if course.size else None, course.shape[1], "x")
+    course = np.asarray(course, dtype=float)
+    names = names_for(feature_names, course.shape[1], "x")
     shown = np.argsort(-course.max(axis=0, initial=0.0), kind="stable")[:most]
     ax = style.clear_frame(style.own_axes() if ax is None else ax)
     for j, look in zip(shown, style.line_looks(len(shown)), strict=True):

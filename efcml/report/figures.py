@@ -23,18 +23,14 @@ if TYPE_CHECKING:
     from efcml.plots.style import Marks
     from efcml.support.aliases import Floats, Ints, TableLike
 
-FIGURES = (  # of a run
-    *("trends", "rules", "memberships", "cards", "importance", "relevance", "reliability"),
-    "spending",
-)
+# Of a run.
+FIGURES = ("trends", "rules", "memberships", "importance", "relevance", "reliability", "spending")
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
-ROWS_AT_ONCE = 10_000  # whose activations are in memory
-MOST_CURVES, MOST_CARDS, MOST_STRIPS = 7, 3, 20  # rules that are drawn
+MOST_CURVES, MOST_STRIPS = 7, 20  # rules that are drawn
 MOST_BARS = 25  # features
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
-CARD_HEIGHT, LINE, LABEL = 0.7, 0.17, 0.23  # inches: of a card without words, of a line, a label
 
 
 def draw_run(
@@ -53,20 +49,21 @@ def draw_run(
     rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
-    "memberships", "cards", "importance", "relevance", "reliability" and "spending".
+    "memberships", "importance", "relevance", "reliability" and "spending".
     """
-    steps, model = split(classifier)
-    marks = find_marks(dataset, first_row, len(result.Y))
+    model, marks = model_of(classifier), find_marks(dataset, first_row, len(result.Y))
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
-        winners = winners_of(steps, model, X) if rules and X is not None else None
+        winners = winners_of(classifier, X) if rules and X is not None else None
         figures["rules"] = draw_rules(result, model, rules, winners, first_row, marks)
     if rules:
-        figures |= draw_reading(rules)
-        labels = rules.label_names if dataset is None else dataset.label_names
-        axes = plots.new_axes(WIDTH, 5.6)
-        plots.draw_importance(rules.importance(), rules.feature_names, labels, ax=axes)
+        drawn = rules[:MOST_CURVES].memberships()
+        if drawn["feature_names"]:
+            axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
+            figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
+        names = rules.feature_names, rules.label_names if dataset is None else dataset.label_names
+        axes = plots.draw_importance(rules.importance(), *names, ax=plots.new_axes(WIDTH, 5.6))
         figures["importance"] = axes.figure
         at, course = model.learner_.relevance.course
         if len(at):
@@ -87,6 +84,20 @@ def draw_run(
     return figures
 
 
+def model_of(classifier: Any) -> Any:
+    """Return a classifier, or the last step of a pipeline."""
+    return classifier[-1] if hasattr(classifier, "steps") else classifier
+
+
+def winners_of(classifier: Any, X: Any) -> Ints:
+    """Return the rule that decides each row of a run, which may have got its names after it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if hasattr(classifier, "steps"):
+            X, classifier = classifier[:-1].transform(X), classifier[-1]
+        return classifier.activations(X).argmax(axis=1)
+
+
 def draw_relevance(model: Any, at: Any, course: Any, names: Any) -> Figure:
     """Draw what features tell of the labels, now and along the stream."""
     height = 0.8 + 0.2 * min(max(len(names), 3), MOST_BARS)
@@ -96,27 +107,6 @@ def draw_relevance(model: Any, at: Any, course: Any, names: Any) -> Figure:
     plots.draw_relevance(course[-1], names, kept=kept, ax=above, most=MOST_BARS)
     plots.draw_relevance_course(at, course, names, ax=below)
     return figure
-
-
-def split(classifier: Any) -> tuple[list[Any], Any]:
-    """Return the steps of a pipeline before its model, and the model."""
-    steps = [step for _, step in getattr(classifier, "steps", ())]
-    before = [step for step in steps[:-1] if step is not None and step != "passthrough"]
-    return before, (steps or [classifier])[-1]
-
-
-def winners_of(steps: list[Any], model: Any, X: Any) -> Ints:
-    """Return the rule that decides each row of a run, which may have got its names after it."""
-    for step in steps:
-        X = step.transform(X)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        parts = [
-            model.activations(X[begin : begin + ROWS_AT_ONCE]).argmax(axis=1)
-            for begin in range(0, max(n, 1), ROWS_AT_ONCE)
-        ]
-    return np.concatenate(parts)
 
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
@@ -174,37 +164,13 @@ def draw_rules(
     figure = plots.new_figure(WIDTH, sum(heights))
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     look: Any = {"first_row": first_row, "marks": marks, "cap": cap}
-    plots.draw_rule_counts(result.rules, result.events, ax=axes[0], **look)
+    plots.draw_rule_counts(result, ax=axes[0], **look)
     if winners is not None:
         names = [f"rule {rule.uid}" for rule in rules]
         plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
         axes[0].set_xlabel("")
         axes[1].set_ylim(strips - 0.5, -0.5)
     return figure
-
-
-def draw_reading(rules: RuleList) -> dict[str, Figure]:
-    """Return membership functions and cards of the rules that decide most."""
-    figures: dict[str, Any] = {}
-    drawn = rules[:MOST_CURVES].memberships()
-    if drawn["feature_names"]:
-        axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
-        figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
-    first = sorted(rules, key=lambda rule: -rule.decides)[:MOST_CARDS]
-    cards = [rule.card() for rule in rules if rule in first]
-    heights = [
-        CARD_HEIGHT + LINE * (1 + len(card["conditions"])) + LABEL * len(card["label_names"])
-        for card in cards
-    ]
-    figures["cards"] = plots.new_figure(WIDTH, sum(heights))
-    panels = figures["cards"].subplots(len(cards), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for ax, card in zip(panels, cards, strict=True):
-        plots.draw_rule_card(**card, ax=ax)
-        if ax is not panels[0]:
-            ax.get_legend().remove()
-        if ax is not panels[-1]:
-            ax.set_xlabel("")
-    return figures
 
 
 def choose_window(n_rows: int) -> int:

@@ -224,7 +224,6 @@ def write_page(out, stream, run, summary, figures):
         classifier=run.classifier,
         figures=own | {CAPTIONS[name][0]: figures[name] for name in CAPTIONS},
         captions=dict(CAPTIONS.values()),
-        rules=run.classifier.rules_,
     )
 
 

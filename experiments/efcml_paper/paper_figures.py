@@ -67,12 +67,12 @@ def curves_of(findings, lines, names, measure, *, mean=False):
     return curves
 
 
-def draw_panels(panels, ylabel, title, *, height=HEIGHT, draw=plots.draw_trends, **options):
+def draw_panels(panels, ylabel, title, *, height=HEIGHT):
     """Return a figure with one panel per set, two beside each other."""
     figure = plots.new_figure(WIDTH, height)
     axes = figure.subplots(-(-len(panels) // 2), 2, squeeze=False)
     for ax, (name, curves) in zip(axes.flat, panels.items(), strict=True):
-        draw(curves, ax=ax, **options)
+        plots.draw_trends(curves, ax=ax)
         ax.set_ylabel(ylabel)
         ax.set_title(name, fontsize=style.SMALL + 2)
     figure.suptitle(title, fontsize=12)
@@ -98,8 +98,10 @@ def draw_rules(experiment, findings):
         for dataset, own in findings.lines(experiment).items()
     }
     title = "Number of rules along the stream, tuned, file order"
-    options = {"height": 4.0, "draw": plots.draw_rule_counts, "log": True}
-    yield experiment, draw_panels(panels, "rules, all labels together", title, **options)
+    figure = draw_panels(panels, "rules, all labels together", title, height=4.0)
+    for ax in figure.axes:
+        ax.set_yscale("log")
+    yield experiment, figure
 
 
 def draw_ablation(experiment, findings):
