@@ -87,11 +87,6 @@ class Background:
         """Names of all things of which no column matters."""
         return [thing.name for thing in self.columns.variables if thing not in self.variables]
 
-    @property
-    def usual_center(self) -> Floats:
-        """Means of the features in the units of the data (p,)."""
-        return self.offset + self.unit * self.feature_means
-
 
 def left_out_words(names: Sequence[str]) -> str:
     """Return which things are in no condition of any rule, in words; empty if there are none."""

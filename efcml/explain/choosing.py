@@ -47,7 +47,10 @@ class Landscape:
         apart, and what tells only those apart that are told apart already adds nothing. The share
         that is lost with all chosen blocks is returned, too.
         """
-        rivals = [Exchange(self, rule, o, blocks) for o in range(len(self.centers)) if o != rule]
+        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
+        shape = (self.centers.shape[1], len(blocks))
+        inside = csr_array((np.ones(len(pairs)), tuple(zip(*pairs, strict=True))), shape)
+        rivals = [Exchange(self, rule, o, inside) for o in range(len(self.centers)) if o != rule]
         others = np.delete(self.shares, rule)
         # Half by their rows, half alike: a small rival counts enough that no two rules end with
         # the same condition.
@@ -65,33 +68,28 @@ class Landscape:
             first, last = first or gain, float(lost[best])
             chosen.append(best)
             for rival in rivals:
-                rival.take(best)
+                rival.take(best, list(blocks[best]))
         return chosen, last
 
 
 class Exchange:
     """The lead of a rule over a rival, at rows of the rule with some blocks of rows of the rival.
 
-    The lead is the rival's squared distance and log volume minus the rule's.
+    The lead is the rival's squared distance and log volume minus the rule's. ``inside`` (p, blocks)
+    is 1 where a column is in a block.
     """
 
-    def __init__(
-        self, land: Landscape, rule: int, rival: int, blocks: Sequence[Sequence[int]]
-    ) -> None:
+    def __init__(self, land: Landscape, rule: int, rival: int, inside: csr_array) -> None:
         rows, partners = land.samples[rule], land.samples[rival]
-        self.blocks = blocks
-        self.gap = np.resize(partners, rows.shape) - rows
         own, other = rows - land.centers[rule], rows - land.centers[rival]
-        self.pull = other @ land.precisions[rival] - own @ land.precisions[rule]  # half the slope
-        self.curve = land.precisions[rival] - land.precisions[rule]
-        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
-        ones, shape = np.ones(len(pairs)), (len(self.curve), len(blocks))
-        self.inside = csr_array((ones, tuple(zip(*pairs, strict=True))), shape)
-        self.inner = (self.inside @ self.inside.T).multiply(self.curve).tocsr()  # within blocks
-        distances = (other @ land.precisions[rival] * other).sum(axis=1)
-        distances -= (own @ land.precisions[rule] * own).sum(axis=1)
-        self.lead = distances + land.log_volumes[rival] - land.log_volumes[rule]
-        self.left = self.lead.copy()
+        near, far = own @ land.precisions[rule], other @ land.precisions[rival]
+        self.gap = np.resize(partners, rows.shape) - rows
+        self.pull, self.curve = far - near, land.precisions[rival] - land.precisions[rule]
+        self.inside = inside
+        self.inner = (inside @ inside.T).multiply(self.curve).tocsr()  # within blocks
+        self.lead = (far * other).sum(axis=1) - (near * own).sum(axis=1)
+        self.lead += land.log_volumes[rival] - land.log_volumes[rule]
+        self.left = self.lead
 
     def changes(self) -> Floats:
         """Return what exchanging each block would add to the lead (rows, blocks)."""
@@ -100,20 +98,18 @@ class Exchange:
     def lost(self) -> Floats:
         """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
         floor = SMALL_LEAD * max(float(self.lead.mean()), LEAST_LOSS)
-        whole = np.maximum(self.lead, floor)[:, None]
-        left = self.left[:, None] + self.changes()
-        return np.clip((self.lead[:, None] - left) / whole, 0.0, 1.0).mean(axis=0)
+        lost = self.lead[:, None] - self.left[:, None] - self.changes()
+        return np.clip(lost / np.maximum(self.lead, floor)[:, None], 0.0, 1.0).mean(axis=0)
 
-    def take(self, block: int) -> None:
+    def take(self, block: int, columns: list[int]) -> None:
         """Exchange a block for good."""
         self.left = self.left + self.changes()[:, block]
-        columns = list(self.blocks[block])
         self.pull += self.gap[:, columns] @ self.curve[columns]
         self.gap[:, columns] = 0.0
 
 
 def thin_out(slopes: Floats, covariance: Floats, allowed: Bools, most: int) -> Floats:
-    """Return planes over at most ``most`` features, the best that can be said with so few in a rule.
+    """Return planes over at most ``most`` features, the best that can be said with so few.
 
     Features are taken one by one, each the one that explains most of what is left of the answers
     ``slopes @ x``, for rows x of this covariance. What the features that are left out say along

@@ -48,10 +48,9 @@ class Explanation:
     clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     score: Floats  # (K,), ``decision_function`` plus 0.5, given what is known
     # (K,), 0 or 1 for each label, as `predict` says; for a 1-D target 1 is the last class. And
-    # what is decided in the same way by the scores of the strongest rule, and of all rules.
+    # what is decided in the same way by the scores of the strongest rule alone.
     decision: Ints
     decision_alone: Ints
-    decision_of_rules: Ints
     kind: str  # the parameter ``decision``; "hamming" before there are rules
     thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
     known: Floats  # (K,), labels that were given; NaN for the others
@@ -101,19 +100,17 @@ class Explanation:
         """
         import pandas
 
-        names, parts = (TYPICAL, *self.feature_names), []
+        first = {SIMILAR: self.by_cases} if len(self.rules) else {TYPICAL: self.base}
+        known = {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
+        parts = {(NO_RULE, name): v for name, v in (first | {**self.afterwards} | known).items()}
         for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
-            values = zip(names, (typical, *own.T), strict=True)
-            parts += [(rule.uid, name, added) for name, added in values]
-        first = (SIMILAR, self.by_cases) if parts else (TYPICAL, self.base)
-        known = [(f"{KNOWING} {name}", added) for name, added in self.by_known.items()]
-        parts += [(NO_RULE, *pair) for pair in (first, *self.afterwards.items(), *known)]
-        lines = [
-            (uid, label, name, value)
-            for uid, name, values in parts
-            for label, value in zip(self.label_names, values.tolist(), strict=True)
-        ]
-        return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
+            pairs = zip((TYPICAL, *self.feature_names), (typical, *own.T), strict=True)
+            parts |= {(rule.uid, name): added for name, added in pairs}
+        frame = pandas.DataFrame(parts, index=list(self.label_names)).T
+        long = frame.rename_axis(["rule", "feature"]).melt(
+            var_name="label", value_name="contribution", ignore_index=False
+        )
+        return long.reset_index()[["rule", "label", "feature", "contribution"]]
 
     @property
     def title(self) -> str:
@@ -207,12 +204,8 @@ class Explanation:
                 if row != OLDER and likeness < THE_SAME:
                     named.setdefault(row, f"row {row} ({say.percent(likeness)})")
             similar = ", ".join([*named.values()][:MOST_CASES])
-            notes.append(
-                "all rules without remembered rows decide "
-                f"{self._compare(self.decision_of_rules)}; these move "
-                f"{self._largest(self.by_cases)[1]}"
-                + f"; the most similar: {similar}" * bool(similar)
-            )
+            moves = f"remembered rows move {self._largest(self.by_cases)[1]}"
+            notes.append(moves + f"; the most similar: {similar}" * bool(similar))
         return notes
 
     def _compare(self, decided: Ints) -> str:
@@ -302,7 +295,7 @@ def explain_row(
         x=x[0].copy(),
         taken=taken[0].copy(),
         clipped=np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
-        **decide(learner, score, alone, blended if rules else score, known, background.label_names),
+        **decide(learner, score, alone, known, background.label_names),
         rules=RuleList(rules, background),
         activation=psi,
         typical=typical,
@@ -318,19 +311,18 @@ def decide(
     learner: Learner,
     score: Floats,
     alone: Floats,
-    rules: Floats,
     known: Floats | None,
     names: Sequence[str],
 ) -> dict[str, Any]:
     """Return what a learner makes of a row with this ``score`` (K,), by fields of `Explanation`.
 
-    ``alone`` and ``rules`` are what the strongest rule and all rules say of it; ``known`` has the
-    shape (1, K). What each known label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is
-    linear in the gaps between truth and score, so a gap of 1 of each known label, and of 0 of the
-    others, gives the columns. Before there are rules a known label tells of itself alone.
+    ``alone`` is what the strongest rule says of it; ``known`` has the shape (1, K). What each known
+    label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is linear in the gaps between truth
+    and score, so a gap of 1 of each known label, and of 0 of the others, gives the columns. Before
+    there are rules a known label tells of itself alone.
     """
-    scores, layer = np.stack([score, alone, rules]), learner.labels
-    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 3, axis=0))
+    scores, layer = np.stack([score, alone]), learner.labels
+    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 2, axis=0))
     given = np.full(len(score), np.nan) if known is None else known[0]
     places = np.flatnonzero(~np.isnan(given))
     gaps = np.full((len(places), len(given)), np.nan)
@@ -338,13 +330,12 @@ def decide(
     columns = np.nan_to_num(gaps)
     if layer is not None:
         columns, _ = layer.condition(np.zeros_like(gaps), gaps)
-    decision, by_strongest, by_rules = answer.decisions.astype(int)
-    lacked = zip(places, columns, strict=True)
+    decision, by_strongest = answer.decisions.astype(int)
+    lacked = zip(places.tolist(), columns, strict=True)
     return {
         "score": answer.scores[0],
         "decision": decision,
         "decision_alone": by_strongest,
-        "decision_of_rules": by_rules,
         "kind": "hamming" if layer is None else learner.params.decision,
         "thresholds": np.full(len(score), 0.5) if layer is None else layer.thresholds(),
         "known": given,

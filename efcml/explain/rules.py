@@ -60,7 +60,6 @@ class Rule:
     decides: float  # and their share of the last rows
     covers_all: bool  # the background: it decides nearly all rows
     weight: float  # sum of its activation: how many rows its planes come from
-    share: float  # of the weights of all rules
     mean: Floats  # (p,), of late, of a flag the share of yes; the center where these rows are few
     scaled_center: Floats  # (p,)
     scaled_covariance: Floats  # (p, p)
@@ -123,8 +122,8 @@ class Rule:
         if thing.kind == "flag":
             return say.Term(thing.name, say.flag_words(float(shares[0])))
         if thing.kind == "group":
-            usual = self.background.usual_center[columns]
-            return say.Term(thing.name, say.group_words(thing.values, shares, usual))
+            usual = self.background.offset + self.background.unit * self.background.feature_means
+            return say.Term(thing.name, say.group_words(thing.values, shares, usual[columns]))
         spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
         return say.Term(thing.name, f"{say.level(z[j], width[j])} ({spread})")
 
@@ -252,37 +251,15 @@ class RuleList(Sequence[Rule]):
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
 
-    def memberships(self, most: int = 6) -> dict[str, Any]:
-        """Return what `efcml.plots.draw_memberships` draws, by the names of its arguments.
-
-        At most so many columns: those that the rules name in their IF parts. They count by what the
-        rules decide that name them, the first terms more than later ones.
-        """
-        places = {thing.name: thing.columns for thing in self.background.variables}
-        counts, n = np.zeros(len(self.feature_names)), len(self)
-        for rule in self:
-            for place, term in enumerate(rule.terms):
-                counts[list(places[term.feature])] += (rule.decides + 1e-9) / (1.0 + place)
-        order = np.argsort(-counts, kind="stable")[:most]
-        columns = order[counts[order] > 0.0]
-        shares = np.reshape([np.clip(rule.mean[columns], 0.0, 1.0) for rule in self], (n, -1))
-        return {
-            "shares": np.where(self.background.columns.flags[columns], shares, np.nan),
-            "positions": np.reshape([rule.position[0][columns] for rule in self], (n, -1)),
-            "widths": np.reshape([rule.position[1][columns] for rule in self], (n, -1)),
-            "feature_names": [self.feature_names[column] for column in columns],
-            "rule_names": [f"rule {rule.uid}" for rule in self],
-        }
-
     def importance(self) -> Floats:
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 
-        Rules count by their share of the activation.
+        Rules count by the rows that they have learned from.
         """
         total = np.zeros((len(self.feature_names), len(self.label_names)))
         for rule in self:
-            total += rule.share * np.abs(rule.effects.T)
-        return total / (sum(rule.share for rule in self) or 1.0)
+            total += rule.weight * np.abs(rule.effects.T)
+        return total / (sum(rule.weight for rule in self) or 1.0)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with what the sentences say, one line per rule.
@@ -327,8 +304,7 @@ class RuleList(Sequence[Rule]):
         """Return all rules as HTML."""
         return say.as_html(self.blocks())
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
 
 @one_at_a_time
@@ -425,7 +401,7 @@ def read_all(
         landscape=Landscape(centers, covariances, precisions, volumes, decides, samples),
         relevant=np.isin(np.arange(p), rules.features.numbers),
     )
-    made, planes, total = [], rules.whole_planes(), rules.weight.sum() or 1.0
+    made, planes = [], rules.whole_planes()
     for r, some in enumerate(own):
         mean, labels, counted = centers[r], label_shares[r], weights[r].copy()
         if some.sum() >= FEW_ROWS:
@@ -441,7 +417,6 @@ def read_all(
             decides=float(decides[r]),
             covers_all=bool(decides[r] >= NEARLY_ALL_ROWS),
             weight=float(rules.weight[r]),
-            share=float(rules.weight[r] / total),
             mean=scaler.mean + scaler.scale * mean,
             scaled_center=centers[r],
             scaled_covariance=covariances[r],

@@ -23,10 +23,8 @@ class Trust:
     rows: int  # that were looked at
     learned: bool  # whether these are the last that the model has learned
     strongest: float  # share of decisions that the strongest rule of the row would take alone
-    sparse: float  # the same, if its planes had five features
     rules: float  # share of decisions that all rules would take without the cases
     correction: float  # how far cases, and what errors taught after them, move a score
-    effective: float  # effective number of rules per row, median
 
     @property
     def block(self) -> Block:
@@ -35,10 +33,9 @@ class Trust:
         rows = f"the last {rows} that it has learned" if self.learned else rows
         sentences = [
             f"by {rows}: {share(self.strongest)} of all decisions are those of the strongest rule "
-            f"alone, {share(self.sparse)} if its planes had only five features",
-            f"{share(self.rules)} are those of all rules; cases and what errors taught turn the "
-            f"rest, and move a score by {short(self.correction)} on average",
-            f"half of the rows are decided by at most {self.effective:.1f} effective rules",
+            f"alone, {share(self.rules)} those of all rules",
+            "cases and what errors taught turn the rest, and move a score by "
+            f"{short(self.correction)} on average",
         ]
         return Block("how far to trust the reading", [(1, sentence) for sentence in sentences])
 
@@ -67,19 +64,15 @@ def measure_trust(
     scores, filled = learner.score_scaled(rows), learner.fill(rows)
     psi = learner.rules.activations(filled)
     winner = psi.argmax(axis=1)
-    blended, alone, thin = (np.zeros_like(scores) for _ in range(3))
+    blended, alone = np.zeros_like(scores), np.zeros_like(scores)
     for r, rule in enumerate(rules):
         heights = filled @ rule.slopes.T + rule.scaled_weights[:, -1]
         blended += psi[:, [r]] * heights
-        own = winner == r
-        alone[own] = heights[own]
-        thin[own] = rule.answer + (filled[own] - rule.scaled_center) @ rule.sparse.T
+        alone[winner == r] = heights[winner == r]
     # All are decided as the model decides, by its thresholds or as whole sets.
     decided = learner.answer_scores(scores).decisions
-    strongest, sparse, together = (
+    strongest, together = (
         float((learner.answer_scores(part).decisions == decided).mean())
-        for part in (alone, thin, blended)
+        for part in (alone, blended)
     )
-    correction = float(np.abs(scores - blended).mean())
-    effective = float(np.median(count_effective(psi)))
-    return Trust(len(rows), learned, strongest, sparse, together, correction, effective)
+    return Trust(len(rows), learned, strongest, together, float(np.abs(scores - blended).mean()))

@@ -22,7 +22,7 @@ NARROW = 0.5  # a rule of at most this width, in standard deviations of the feat
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
-NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
+NONE_OF_IT = 0.05  # share below which a rule has none of a value ...
 FREQUENT = 0.15  # ... that is frequent elsewhere
 
 

@@ -5,9 +5,9 @@ Axes. A notebook shows such a figure when its cell ends. Elsewhere matplotlib's 
 alone: nothing is shown and no default is changed.
 """
 
-from efcml.plots.cells import draw_importance, draw_label_correlation
+from efcml.plots.cells import draw_importance, draw_label_shares
 from efcml.plots.relevance import draw_relevance, draw_relevance_course
-from efcml.plots.rules import draw_ellipses, draw_memberships
+from efcml.plots.rules import draw_ellipses
 from efcml.plots.stream import (
     draw_differences,
     draw_reliability,
@@ -22,8 +22,7 @@ __all__ = [
     "draw_differences",
     "draw_ellipses",
     "draw_importance",
-    "draw_label_correlation",
-    "draw_memberships",
+    "draw_label_shares",
     "draw_relevance",
     "draw_relevance_course",
     "draw_reliability",

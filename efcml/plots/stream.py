@@ -28,7 +28,6 @@ EVENTS = {
 }
 MOST_BINS = 300  # stretches of rows of a strip
 BAND = 0.24  # inches of a strip
-LARGEST, SMALLEST = 90.0, 8.0  # areas of marks, in square points
 STEP, GAP = 0.3, 1.1  # inches per difference and around them
 LONGEST = 40  # letters of the name of a difference
 
@@ -184,8 +183,8 @@ def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Ax
     """Draw the share of true labels over the predicted probability, with the diagonal.
 
     Right probabilities lie on the diagonal, but for chance: a bar is the 95 % interval (Wilson) of
-    the share. Marks are the larger, the more labels a bin has. ``curves`` has, by the name of the
-    model, what `efcml.measures.reliability` gives; empty bins are left out.
+    the share. ``curves`` has, by the name of the model, what `efcml.measures.reliability` gives;
+    empty bins are left out.
     """
     ax = clear_frame(ax, 5.4, 4.2, grid="both")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", zorder=1)
@@ -193,11 +192,9 @@ def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Ax
     for (name, curve), look in zip(curves.items(), line_looks(len(curves)), strict=True):
         table = np.asarray(curve, dtype=float)
         predicted, observed, counts = table[:, table[2] > 0]
-        color, share = look["color"], np.minimum(2.0 * counts / counts.sum(), 1.0)
-        ax.vlines(predicted, *wilson(observed, counts), color=color, linewidth=1.2, clip_on=False)
-        ax.plot(predicted, observed, label=plain(name), **look)
-        sizes = SMALLEST + (LARGEST - SMALLEST) * share
-        ax.scatter(predicted, observed, s=sizes, color=color, zorder=3, clip_on=False)
+        ends: Any = wilson(observed, counts)
+        ax.vlines(predicted, *ends, color=look["color"], linewidth=1.2, clip_on=False)
+        ax.plot(predicted, observed, marker="o", label=plain(name), clip_on=False, **look)
     ax.set(xlabel="predicted probability", ylabel="share of true labels")
     if len(curves) > 1:
         style.legend_beside(ax)

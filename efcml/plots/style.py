@@ -163,7 +163,6 @@ def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, colo
     ax.axhline(0.0, color=GREY, linewidth=0.7)
 
 
-@styled
 def save_figure(
     figure: Figure, path: PathLike, kinds: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
@@ -174,5 +173,11 @@ def save_figure(
     """
     files = [Path(f"{path}.{kind}") for kind in kinds]
     for file, kind in zip(files, kinds, strict=True):
-        figure.savefig(file, metadata=UNDATED.get(kind))
+        write_figure(figure, file, kind)
     return files
+
+
+@styled
+def write_figure(figure: Figure, file: Any, kind: str) -> None:
+    """Write a figure in one format to a path, or to a file that is open."""
+    figure.savefig(file, format=kind, metadata=UNDATED.get(kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Floats, Ints, TableLike
 
 # Of a run.
-FIGURES = ("trends", "rules", "memberships", "importance", "relevance", "reliability", "spending")
+FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
 WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
 LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
-MOST_CURVES, MOST_STRIPS = 7, 20  # rules that are drawn
+MOST_STRIPS = 20  # rules that are drawn
 MOST_BARS = 25  # features
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
@@ -49,7 +49,7 @@ def draw_run(
     rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
-    "memberships", "importance", "relevance", "reliability" and "spending".
+    "labels", "importance", "relevance", "reliability" and "spending".
     """
     model, marks = model_of(classifier), find_marks(dataset, first_row, len(result.Y))
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
@@ -58,16 +58,13 @@ def draw_run(
         winners = winners_of(classifier, X) if rules and X is not None else None
         figures["rules"] = draw_rules(result, model, rules, winners, first_row, marks)
     if rules:
-        drawn = rules[:MOST_CURVES].memberships()
-        if drawn["feature_names"]:
-            axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
-            figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
-        names = rules.feature_names, rules.label_names if dataset is None else dataset.label_names
-        axes = plots.draw_importance(rules.importance(), *names, ax=plots.new_axes(WIDTH, 5.6))
+        labels = rules.label_names if dataset is None else dataset.label_names
+        figures["labels"] = draw_labels(rules, labels)
+        axes = plots.new_axes(WIDTH, 1.8 + BAND * min(len(rules.feature_names), 15))
+        plots.draw_importance(rules.importance(), rules.feature_names, labels, ax=axes)
         figures["importance"] = axes.figure
-        at, course = model.learner_.relevance.course
-        if len(at):
-            figures["relevance"] = draw_relevance(model, at, course, rules.feature_names)
+        if len(model.learner_.relevance.course[0]):
+            figures["relevance"] = draw_relevance(model, rules.feature_names)
     # Others bend the ends of their scores; so does a model of a 1-D target.
     layered = getattr(getattr(model, "learner_", None), "layered", False)
     if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
@@ -98,14 +95,26 @@ def winners_of(classifier: Any, X: Any) -> Ints:
         return classifier.activations(X).argmax(axis=1)
 
 
-def draw_relevance(model: Any, at: Any, course: Any, names: Any) -> Figure:
+def draw_labels(rules: RuleList, label_names: Sequence[str]) -> Figure:
+    """Draw the share of each label in the rules that decide most, and the usual ones below."""
+    some = rules[:MOST_STRIPS]
+    shares = [rule.label_shares for rule in some] + [rules.background.label_means]
+    names = [f"rule {rule.uid} ({100 * rule.decides:.0f} % of rows)" for rule in some]
+    figure = plots.new_figure(WIDTH, 1.8 + BAND * len(shares))
+    plots.draw_label_shares(shares, [*names, "usual"], label_names, ax=figure.subplots())
+    return figure
+
+
+def draw_relevance(model: Any, names: Sequence[str]) -> Figure:
     """Draw what features tell of the labels, now and along the stream."""
-    height = 0.8 + 0.2 * min(max(len(names), 3), MOST_BARS)
-    figure = plots.new_figure(WIDTH, height + 2.6)
-    above, below = figure.subplots(2, height_ratios=[height, 2.2])
+    at, course = model.learner_.relevance.course
+    heights = [0.8 + 0.2 * min(max(len(names), 3), MOST_BARS), 2.6][: min(len(at), 2)]
+    figure = plots.new_figure(WIDTH, sum(heights))
+    axes = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     kept = model.feature_relevance_ > 0.0
-    plots.draw_relevance(course[-1], names, kept=kept, ax=above, most=MOST_BARS)
-    plots.draw_relevance_course(at, course, names, ax=below)
+    plots.draw_relevance(course[-1], names, kept=kept, ax=axes[0], most=MOST_BARS)
+    if len(at) > 1:
+        plots.draw_relevance_course(at, course, names, ax=axes[1])
     return figure
 
 

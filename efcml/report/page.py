@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, PackageLoader
 
 from efcml import __version__
-from efcml.plots import style
+from efcml.plots.style import write_figure
 from efcml.support.files import replacing
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def picture(figure: Figure | Path, name: str, caption: str = "", alternative: st
         drawing = figure.read_bytes()
     else:
         file = BytesIO()
-        with style.styled:
-            figure.savefig(file, format="svg", metadata=style.UNDATED["svg"])
+        write_figure(figure, file, "svg")
         drawing = file.getvalue()
     source = f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
     return Picture(name, caption, alternative or caption, source)

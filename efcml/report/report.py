@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
+    from efcml.report.page import Section
     from efcml.support.aliases import Facts, PathLike, TableLike
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
-COMPARED = {"pa": "PA", "ap": "AP", "rules": "rules", "births": "births", "splits": "splits"}
-COMPARED |= {"merges": "merges", "ms_per_sample": "ms/row"}
 RULES_PER_LABEL = 3  # of a model with a rule base for each label
 
 
@@ -43,7 +42,7 @@ def write_report(
     dataset: Dataset | None = None,
     X: TableLike | None = None,
     figures: Mapping[str, Figure | Path] | None = None,
-    captions: Mapping[str, str] | None = None,
+    sections: Sequence[Section] = (),
 ) -> Path:
     """Write one self-contained HTML page about a run.
 
@@ -57,8 +56,7 @@ def write_report(
         As it is after the run.
     summary : dict, optional
         Further facts, such as ``summary.json`` has them. Every number, word and truth value in it
-        is shown. "models", a dict of such dicts, is a table to compare with, and "findings" are
-        sentences.
+        is shown.
     active : ActiveLearner, optional
         The one that asked for the labels of the run.
     dataset : Dataset, optional
@@ -66,11 +64,13 @@ def write_report(
     X : array-like of shape (n, p), optional
         The rows of the run: then it is also drawn which rule decides each row.
     figures : dict of str to Figure, or to the path of an SVG file, optional
-        Those of `draw_run` if not given; ``captions`` has the captions of further ones.
+        Those of `draw_run` if not given.
+    sections : sequence of Section, optional
+        Further parts of the page, after the summary; see `efcml.report.page`.
     """
     if not len(result.Y):
         raise ValueError("the run has no rows: there is nothing to report.")
-    model, Y, captions = model_of(classifier), result.Y, captions or {}
+    model, Y = model_of(classifier), result.Y
     facts = summarise(result, classifier, active, dataset) | dict(summary or {})
     if figures is None:
         first_row = 0 if dataset is None else dataset.n_initial
@@ -80,13 +80,15 @@ def write_report(
     rules = getattr(model, "rules_", None)
     if isinstance(rules, dict):
         rules = {label: own[:RULES_PER_LABEL] for label, own in rules.items()}
-    columns = dataset.table.columns if dataset and dataset.table else ()
+    table = dataset.table if dataset else None
+    columns = [] if table is None else [[one.name, one.said] for one in table.columns]
     versions = {"efcml": facts["version"], "Python": platform.python_version()}
     versions |= {package: version(package) for package in PACKAGES}
     parameters, changed = list_parameters(facts["parameters"], classifier)
     return write_page(
         path,
         f"{name} on {facts['dataset']}" if facts.get("dataset") else name,
+        sections,
         template="report.html.j2",
         s=facts,
         n=len(Y),
@@ -94,16 +96,10 @@ def write_report(
         active=active,
         dataset=dataset,
         constant={name: MEASURES[name](Y, constant_scores(Y)) for name in ("pa", "ap")},
-        models=compare(facts.get("models", {})),
-        pictures=[picture(one, key, captions.get(key, "")) for key, one in figures.items()],
+        pictures=[picture(one, key) for key, one in figures.items()],
         labels=list_labels(result, model, dataset),
         rules=rules,
-        columns=Table(
-            "columns-table",
-            "What became of each column",
-            ["column", "it is"],
-            [[one.name, one.said] for one in columns],
-        ),
+        columns=Table("columns-table", "What became of each column", ["column", "it is"], columns),
         numbers=list_numbers(facts | {"model": name}),
         parameters=parameters,
         changed=changed,
@@ -135,15 +131,6 @@ def summarise(
         "parameters": classifier.get_params() if hasattr(classifier, "get_params") else {},
         "version": __version__,
     }
-
-
-def compare(models: Mapping[str, Facts]) -> Table:
-    """Return the facts of several models, one line each."""
-    lines = [
-        [one.get("name", key), *(shown(one[fact], fact) for fact in COMPARED)]
-        for key, one in models.items()
-    ]
-    return Table("models", "All models on the same rows", ["model", *COMPARED.values()], lines)
 
 
 def list_labels(result: PrequentialResult, model: Any, dataset: Dataset | None) -> Table:
@@ -185,7 +172,8 @@ def list_numbers(summary: Facts) -> Table:
 def list_parameters(parameters: Mapping[str, Any], classifier: Any) -> tuple[Table, int]:
     """Return the parameters, those that are not at their defaults first; and how many these are."""
     known = signature(type(classifier)).parameters
-    changed, usual = [], []
+    changed: list[list[str]] = []
+    usual: list[list[str]] = []
     for name, value in parameters.items():
         default = known[name].default if name in known else None
         same = name in known and repr(value) == repr(default)
