@@ -317,4 +317,4 @@ def test_a_rule_in_the_middle_says_what_sets_it_apart_or_that_nothing_does(two, 
     own = {"scaled_center": centers[0], "mean": centers[0], "scaled_covariance": same[0]}
     rule = replace(two[0], background=background, scaled_weights=np.zeros((2, p + 1)), **own)
     assert rule.sentence().startswith(words)
-    assert [term.words[:6] for term in rule.terms] == ["medium"] * (2 if p == 2 else 0)
+    assert len(rule.terms) == (2 if p == 2 else 0) == sum("is medium" in t for t in rule.terms)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MOST_TERMS = 4
 SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
 HARDLY_APART = 0.05  # terms that take less are not worth a sentence
-VISIBLE = 0.1  # of the distinctness; where a rule lies as all rows do, its place says nothing
+NONE_OF_IT = 0.05  # share of rows; a flag that fewer have, or lack, moves nothing in a rule
+LESS_WIDE = 2 / 3  # of the usual; the middle of a wider rule says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between the share of a label in a rule and the usual one
@@ -94,7 +95,7 @@ class Rule:
         return thin_out(self.slopes, self.scaled_covariance, usual.relevant, MOST_FEATURES)
 
     @cached_property
-    def terms(self) -> list[say.Term]:
+    def terms(self) -> list[str]:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
@@ -104,35 +105,36 @@ class Rule:
         land, things = self.background.landscape, self.background.variables
         if land is None or self.covers_all:
             return []
-        blocks, distinct = [thing.columns for thing in things], say.distinctness(*self.position)
-        visible = np.array([distinct[list(block)].max() for block in blocks])
-        allowed = visible >= min(VISIBLE, visible.max())
+        blocks, (z, width) = [thing.columns for thing in things], self.position
+        low, high = CUTS[1:3]  # between them it is in the middle
+        visible = (z < low) | (z >= high) | (width <= LESS_WIDE)
+        allowed = np.array([visible[list(block)].any() for block in blocks])
         chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
-        z, width = self.position
-        middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > say.NARROW)
+        middle = (low <= z) & (z < high) & (width > say.NARROW)
         unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
         plain = len(chosen) - int(unusual[chosen].sum())
         if lost < SET_APART and (plain > 1 or plain == len(chosen)):
             chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
-    def _term(self, thing: Variable) -> say.Term:
+    def _term(self, thing: Variable) -> str:
         columns, (z, width) = list(thing.columns), self.position
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
-            return say.Term(thing.name, say.flag_words(float(shares[0])))
-        if thing.kind == "group":
-            usual = self.background.offset + self.background.unit * self.background.feature_means
-            return say.Term(thing.name, say.group_words(thing.values, shares, usual[columns]))
-        spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
-        return say.Term(thing.name, f"{say.level(z[j], width[j])} ({spread})")
+            words = say.flag_words(float(shares[0]))
+        elif thing.kind == "group":
+            words = say.group_words(thing.values, shares)
+        else:
+            spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
+            words = f"{say.level(z[j], width[j])} ({spread})"
+        return f"{thing.name} is {words}"
 
     @property
     def antecedent(self) -> str:
         """The IF part, without the word."""
         if self.covers_all:
             return "otherwise" if self.background.n_rules > 1 else "always"
-        return " AND ".join(map(str, self.terms)) or "nothing simple sets it apart"
+        return " AND ".join(self.terms) or "nothing simple sets it apart"
 
     @property
     def condition(self) -> str:
@@ -140,8 +142,8 @@ class Rule:
         return f"IF {self.antecedent}" if self.terms else self.antecedent.upper()
 
     @property
-    def label_tendencies(self) -> list[say.Tendency]:
-        """Labels whose share in the rows of late is not the usual one, at most 5.
+    def label_tendencies(self) -> list[str]:
+        """Labels whose share in the rows of late is not the usual one, at most 5, in words.
 
         Not the answer at the center: rules are formed by features and labels together, so the
         labels there can be rarer, or more frequent, than where the rule decides.
@@ -150,20 +152,19 @@ class Rule:
         gap = np.nan_to_num(np.abs(answer - usual))
         low, high = wilson(answer, self.label_rows)
         unlike = (gap >= LEAST_GAP) & ((usual < low) | (usual > high))
+        order, names = np.argsort(-gap, kind="stable"), self.background.label_names
         return [
-            say.Tendency(
-                self.background.label_names[k], *(float(v[k]) for v in (answer, usual, low, high))
-            )
-            for k in np.argsort(-gap, kind="stable")
-            if unlike[k]
-        ][:MOST_TENDENCIES]
+            f"{names[k]} {say.short(answer[k])} ({say.short(low[k])} to {say.short(high[k])}, "
+            f"usual {say.short(usual[k])})"
+            for k in order[unlike[order]][:MOST_TENDENCIES]
+        ]
 
     @property
     def consequent(self) -> str:
         """The THEN part, without the word."""
         if self.label_rows.max() < FEW_ROWS:
             return "too few rows to tell"
-        words = ", ".join(map(str, self.label_tendencies)) or "labels as usual"
+        words = ", ".join(self.label_tendencies) or "labels as usual"
         return words if self.decided >= FEW_ROWS else f"{words}, but hardly any row of late"
 
     def sentence(self) -> str:
@@ -179,7 +180,7 @@ class Rule:
         """
         usual, names = self.background, self.background.columns.names
         flags, shares = usual.columns.flags, self.mean
-        varies = ~flags | ((shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT))
+        varies = ~flags | ((shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT))
         pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
         sentences, sizes = [], np.abs(pushes)
         for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:

@@ -62,12 +62,9 @@ def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[s
 
 
 def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
-    r"""Turn the marks of a data set into rows and bands for the pictures.
+    """Turn the marks of a data set into rows and bands for the pictures.
 
-    Examples
-    --------
-    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt_1": 90})
-    {'gradual\ndrift': (30, 40), 'abrupt 1\ndrift': 90}
+    Those of "gradual_start" and "gradual_end" are a band.
     """
     named: dict[str, int | tuple[int, int]] = {}
     for name, row in marks.items():

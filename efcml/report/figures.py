@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.explain import RuleList
     from efcml.plots.style import Marks
-    from efcml.support.aliases import Floats, Ints, TableLike
+    from efcml.support.aliases import Floats, TableLike
 
 # Of a run.
 FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
-WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
-LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
+LEAST_WINDOW = 50  # rows that the line of the last rows averages over, if there are so many
 MOST_STRIPS = 20  # rules that are drawn
 MOST_BARS = 25  # features
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
@@ -55,8 +54,7 @@ def draw_run(
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
-        winners = winners_of(classifier, X) if rules and X is not None else None
-        figures["rules"] = draw_rules(result, model, rules, winners, first_row, marks)
+        figures["rules"] = draw_rules(result, classifier, X if rules else None, first_row, marks)
     if rules:
         labels = rules.label_names if dataset is None else dataset.label_names
         figures["labels"] = draw_labels(rules, labels)
@@ -86,15 +84,6 @@ def model_of(classifier: Any) -> Any:
     return classifier[-1] if hasattr(classifier, "steps") else classifier
 
 
-def winners_of(classifier: Any, X: Any) -> Ints:
-    """Return the rule that decides each row of a run, which may have got its names after it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        if hasattr(classifier, "steps"):
-            X, classifier = classifier[:-1].transform(X), classifier[-1]
-        return classifier.activations(X).argmax(axis=1)
-
-
 def draw_labels(rules: RuleList, label_names: Sequence[str]) -> Figure:
     """Draw the share of each label in the rules that decide most, and the usual ones below."""
     some = rules[:MOST_STRIPS]
@@ -120,8 +109,8 @@ def draw_relevance(model: Any, names: Sequence[str]) -> Figure:
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
     """Return a figure of both measures so far, lately, and for an answer that never changes."""
-    Y, constant = result.Y, constant_scores(result.Y)
-    rows, window = first_row + np.arange(len(Y)), choose_window(len(Y))
+    Y, constant, n = result.Y, constant_scores(result.Y), len(result.Y)
+    rows, window = first_row + np.arange(n), max(n // 12, min(LEAST_WINDOW, n // 4), 1)
     full = slice(window - 1, None)  # from the first row with a whole window
     begun = slice(window // 5, None)  # means of very few rows would stretch the axis
     panels = {
@@ -158,33 +147,28 @@ def draw_panels(
 
 
 def draw_rules(
-    result: PrequentialResult,
-    model: Any,
-    rules: RuleList,
-    winners: Ints | None,
-    first_row: int,
-    marks: Marks | None,
+    result: PrequentialResult, classifier: Any, X: Any, first_row: int, marks: Marks | None
 ) -> Figure:
-    """Return the number of rules and, if known, which rule at the end decides each row."""
+    """Return the number of rules and, for rows ``X``, which rule at the end decides each."""
+    model = model_of(classifier)
     # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
     cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
-    strips = min(len(rules), MOST_STRIPS)
-    heights = [COUNT_HEIGHT] if winners is None else [COUNT_HEIGHT, 0.7 + BAND * strips]
+    strips = 0 if X is None else min(model.n_rules_, MOST_STRIPS)
+    heights = [COUNT_HEIGHT, 0.7 + BAND * strips][: 1 + (strips > 0)]
     figure = plots.new_figure(WIDTH, sum(heights))
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    look: Any = {"first_row": first_row, "marks": marks, "cap": cap}
-    plots.draw_rule_counts(result, ax=axes[0], **look)
-    if winners is not None:
-        names = [f"rule {rule.uid}" for rule in rules]
+    plots.draw_rule_counts(result, ax=axes[0], first_row=first_row, marks=marks, cap=cap)
+    if strips:
+        if model is not classifier:
+            X = classifier[:-1].transform(X)
+        with warnings.catch_warnings():  # a model may have got its names after the run
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            winners = model.activations(X).argmax(axis=1)
+        names = [f"rule {rule.uid}" for rule in model.rules_]
         plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
         axes[0].set_xlabel("")
         axes[1].set_ylim(strips - 0.5, -0.5)
     return figure
-
-
-def choose_window(n_rows: int) -> int:
-    """Return how many rows the line of the last rows averages over."""
-    return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
 
 
 def constant_scores(Y: Floats) -> Floats:

@@ -177,7 +177,6 @@ def list_parameters(parameters: Mapping[str, Any], classifier: Any) -> tuple[Tab
     for name, value in parameters.items():
         default = known[name].default if name in known else None
         same = name in known and repr(value) == repr(default)
-        line = [name, shown(value), "" if same else shown(default)]
-        (usual if same else changed).append(line)
+        (usual if same else changed).append([name, shown(value), shown(default)])
     head = ["parameter", "value", "default"]
     return Table("parameters", "All parameters", head, changed + usual), len(changed)
