@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 QUICK_ROWS = 300  # of the initial part and of the stream
 # What a decision or probabilities are to be good at, beside PA and AP.
 MEASURED = ("macro_f1", "subset_accuracy", "log_loss", "calibration_error")
-RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
 def add_commands(commands: Any) -> None:
@@ -230,7 +229,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "seed": options.seed,
         "shuffled": options.shuffle,
         "quick": options.quick,
-        "left_out": [] if background is None else [thing.name for thing in background.left_out],
+        "left_out": [] if background is None else background.left_out,
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
@@ -260,9 +259,7 @@ def write_pages(
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    result, rules, drawings, files = run.result(), run.model.rules_, {}, ["report.html"]
-    if isinstance(rules, dict):
-        rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
+    result, drawings, files = run.result(), {}, ["report.html"]
     with whole_files(folder) as place:
         if figures:
             from efcml.plots import save_figure
@@ -281,7 +278,6 @@ def write_pages(
             active=run.active,
             dataset=ds,
             figures=drawings,
-            rules=rules,
         )
     for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
         (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show

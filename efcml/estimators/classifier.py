@@ -580,7 +580,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         return explain_row(self.learner_, row, None, names, columns, given)
 
     def _rules_html(self) -> str:
-        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
+        return self.rules_[:RULES_SHOWN].to_html() if hasattr(self, "learner_") else ""
 
     # scikit-learn shows its estimators with one or the other, depending on the program.
     def _repr_html_inner(self) -> str:

@@ -161,9 +161,11 @@ class PrequentialResult:
                 words = 'what is drawn is chosen by measure="pa", or another name'
                 raise TypeError(f"{name} must be the result of a run; {words}; got {other!r:.40}.")
         runs = {"this run": self} | others
+        if measure == "rules" and not others:
+            return plots.draw_rule_counts(self, ax=ax)
         if measure == "rules":
-            counts = {name: run.rules for name, run in runs.items()} if others else self
-            return plots.draw_rule_counts(counts, ax=ax)
+            counts = {name: run.rules for name, run in runs.items()}
+            return plots.draw_trends(counts, ax=ax, ylabel="rules")
         span = "up to this row" if window is None else f"last {window} rows"
         lines = {measures.find(name).title: (self, name) for name in USUAL}
         if measure is not None or others:
