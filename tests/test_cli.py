@@ -20,7 +20,6 @@ import efcml
 from efcml.cli import main, predict
 from efcml.cli.shared import format_table
 from efcml.datasets import published as catalog
-from efcml.studies import page as study_page
 from efcml.studies import runs as study_runs
 from efcml.support.statistics import squash
 from efcml.tables import reading
@@ -239,7 +238,7 @@ def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The arguments of a small study; no figures, which take longest."""
-    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
+    monkeypatch.setattr("efcml.Study._pictures", lambda *given: {})
     monkeypatch.chdir(tmp_path)
     given = ["study", str(write_csv(tmp_path)), "--labels", "2", "--initial", "24", *QUICK]
     return [*given, "--jobs", "1", "--orders", "2"]
@@ -255,7 +254,7 @@ def test_a_study_writes_a_table_and_is_not_run_again(study, tmp_path, capsys, mo
     assert len(list((tmp_path / "out" / "records").glob("*.npz"))) == 4
     monkeypatch.setattr("efcml.studies.workers.do_run", None)
     summary = json.loads(said([*arguments, "--json"], capsys)[0])
-    assert (summary["runs"], summary["done"]) == (4, 4)
+    assert summary["runs"] == 4
     assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]
 
 
@@ -377,17 +376,18 @@ def test_rows_are_explained(models, tmp_path, capsys):
 
 
 def test_reproduce_hands_its_arguments_to_a_session(tmp_path, capsys, monkeypatch):
-    from efcml_paper import scale, session
+    from efcml_paper import session
 
     seen = []
-    monkeypatch.setattr(session.Session, "run", lambda self, ids: seen.append((self, ids)))
+    monkeypatch.setattr(session, "reproduce", lambda *given, **more: seen.append((given, more)))
     monkeypatch.chdir(tmp_path)
-    text, _ = said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)
-    assert "left out of a quick run of all: al-mediamill, mediamill" in text
+    said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)
     assert said(["reproduce", "speed", "--out", "x"], capsys)[0].startswith("speed; everything")
-    told = [(run.scale, run.workers["jobs"], str(run.folder)) for run, _ in seen]
-    assert told == [(scale.QUICK, 2, "reproduced-quick"), (scale.FULL, -1, "x")]
-    assert "mediamill" not in seen[0][1] and seen[1][1] == ("speed",)
+    assert [(str(given[1]), more["quick"], more["jobs"]) for given, more in seen] == [
+        ("reproduced-quick", True, 2),
+        ("x", False, -1),
+    ]
+    assert "mediamill" not in seen[0][0][0] and seen[1][0][0] == ("speed",)
 
 
 def test_rows_are_read_in_chunks_with_the_same_answers(models, monkeypatch, capsys, tmp_path):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -304,26 +304,12 @@ class ActiveLearner:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
         What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
-        single labels are. If something breaks off, learner and active learner are left as after
-        the last whole block.
+        single labels are. An interrupt leaves learner and active learner as after a whole block.
         """
-        learner = find_learner(model)
-
-        def run(block: slice) -> float:
-            state, length = self.state, len(self.log)
-            begin = time.perf_counter()
-            try:
-                self._run_block(model, X, Y, block, trace, queried)
-            except BaseException:
-                self.state = state
-                del self.log[length:]
-                raise
-            return time.perf_counter() - begin
-
-        in_blocks(len(X), run, trace, after_block, learner=learner)
+        in_blocks(len(X), partial(self._run_block, model, X, Y, trace, queried), trace, after_block)
 
     def _run_block(
-        self, model: Any, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
+        self, model: Any, X: Floats, Y: Floats, trace: Trace, queried: Bools, block: slice
     ) -> None:
         learner, at = find_learner(model), block.start
         while at < block.stop:
@@ -331,7 +317,6 @@ class ActiveLearner:
             at, looked = at + len(decided), slice(at, at + len(decided))
             question = self._question(model, decided[-1], X[looked][-1:])
             trace.take_answer(learner.answer_scores(np.array([row[3] for row in decided])), looked)
-            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
             trace.rules[looked] = learner.n_rules
             learner.pass_rows(len(decided) - bool(question))
             self._count(question)
@@ -340,7 +325,6 @@ class ActiveLearner:
                 queried[row] = question.labels if queried.ndim == 2 else True
                 learner.learn(X[row], np.where(question.labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
-                part.clipped = None  # counted above
                 trace.take_events(part, row.start)
 
     def _count(self, question: Question) -> None:

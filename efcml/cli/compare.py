@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from functools import partial
+from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from efcml.studies import Study
     from efcml.support.aliases import Facts
-    from efcml.tuning import Grid, TuningResult
+    from efcml.tuning import TuningResult
 
 SEARCHED = ("vigilance", "alpha", "beta")
 SHOWN = 10  # points in the table
@@ -72,43 +73,43 @@ def tune(options: Namespace) -> None:
         "rows": ds.n_initial,
         "folds": options.folds,
         "measure": result.measure,
-        "points": len(result.table),
+        "points": len(result.rows),
         "default": result.default,
         "top": result.top,
-        "tied": len(result.tied),
+        "tied": sum(row["tied"] for row in result.rows),
         "chosen": result.chosen,
         "version": __version__,
     }
     if options.out:
         with replacing(options.out) as file:
-            file.write(f"{to_text(choice | {'all': result.rows()})}\n".encode())
+            file.write(f"{to_text(choice | {'all': result.table.to_dict('records')})}\n".encode())
     print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
 
 
-def read_grid(options: Namespace) -> Grid:
+def read_grid(options: Namespace) -> dict[str, list[float]]:
     """Return the grid that is named, with the values that the arguments replace."""
-    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
+    from efcml.tuning import PAPER_GRID, SHORT_GRID
 
-    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid].axes)
+    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid])
     for name in SEARCHED:
         text = getattr(options, name)
         try:
             if text is not None:
-                axes[name] = tuple(float(part) for part in text.split(","))
+                axes[name] = [float(part) for part in text.split(",")]
         except ValueError:
             raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
-    return Grid(**axes)
+    return axes
 
 
 def describe(result: TuningResult, choice: Facts) -> list[str]:
     """Return the lines for a terminal: the best points, the default, and what follows."""
-    rows = result.rows()
+    rows = result.table.to_dict("records")
     default = [row for row in rows[SHOWN:] if result.default.items() <= row.items()]
     measured = list(dict.fromkeys([result.measure, "pa", "ap"]))
     lines = [
         [
             *(f"{row[name]:g}" for name in result.names),
-            *("-" if row[name] is None else f"{row[name]:.4f}" for name in measured),
+            *(f"{row[name]:.4f}" for name in measured),
             f"{row['rules']:.1f}",
             f"{row['gain']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]",
             "yes" if row["tied"] else "no",
@@ -117,7 +118,7 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
     ]
     titles = [name.upper() if len(name) == 2 else name for name in measured]
     header = [*result.names, *titles, "rules", "gain on the default", "tied with the best"]
-    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
+    call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     return [
         f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
         f" {choice['rows']} rows, the best {min(len(rows), SHOWN)}:",
@@ -242,26 +243,23 @@ def add_reproduce(commands: Any) -> None:
 
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
-    from efcml.studies.workers import in_words
-    from efcml_paper.plan import IDS, choose_ids
-    from efcml_paper.scale import FULL, QUICK
-
-    begin = time.perf_counter()
-    scale = QUICK if options.quick else FULL
-    ids = choose_ids(options.id, scale)
-    where = shared.read_backend(options)
-    from efcml_paper.session import Session  # not before: these take seconds to import
-
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
+    where = shared.read_backend(options)
+    if find_spec("efcml_paper") is None:  # not installed from a checkout; it may be run in one
+        sys.path.insert(0, str(Path("experiments").absolute()))
+    try:
+        from efcml_paper import session
+    except ImportError:
+        raise ValueError(
+            "the experiments of the paper come with the sources of efcml, not with the package:"
+            " run this command in the folder of the sources."
+        ) from None
+    ids = session.choose_ids(options.id, options.quick)
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
     if options.quick:
-        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
-    left_out = [name for name in IDS if name not in ids]
-    if options.id == "all" and left_out:
-        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
-    Session(folder, scale, where, say).run(ids)
-    say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")
+        say("quick: streams are cut, so pictures are there and numbers mean little")
+    session.reproduce(ids, folder, quick=options.quick, say=say, **where)
 
 
 # -- datasets -------------------------------------------------------------------------------

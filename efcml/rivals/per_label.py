@@ -134,9 +134,6 @@ class PerLabelLearner(Guarded):
         if trace is not None:
             trace.rules[:] = sum(part.rules for part in parts)
             trace.events.sort(key=lambda event: event[0])
-            counts = [part.clipped[: self.n_features] for part in parts if part.clipped is not None]
-            if counts:  # each has a scale of its own; a mean, so that blocks add up to the whole
-                trace.add_clipped(np.mean(counts, axis=0))
 
     @one_at_a_time
     def score(self, X: "Floats") -> "Floats":
