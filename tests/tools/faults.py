@@ -158,7 +158,7 @@ events-of-a-resumed-run cli/stream.py
 predictions-misnumbered cli/run.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
 orders-sorted-backwards studies/study.py
-    np.argsort(self.runs[data, model, o].stream_rows) => self.runs[data, model, o].stream_rows.argsort().argsort()
+    np.argsort(run.stream_rows) => run.stream_rows.argsort().argsort()
 orders-share-a-model studies/runs.py
     return deepcopy(model), *others => return model, *others
 winner-among-ties tuning/search.py
