@@ -98,8 +98,7 @@ def test_features_under_a_mask_are_missing(masked_rows):
     same = EFCMLClassifier(**QUICK).fit(gapped, Y)
     assert_identical(state_of(clf.learner_), state_of(same.learner_))
     expected = clf.decision_function(gapped)
-    for table in (masked, list(masked)):
-        np.testing.assert_array_equal(clf.decision_function(table), expected)
+    np.testing.assert_array_equal(clf.decision_function(masked), expected)
     assert str(clf.explain(masked[3])) == str(clf.explain(gapped[3]))
     assert clf.predict(np.ma.array(X)).shape == Y.shape  # nothing is hidden
 

@@ -121,7 +121,7 @@ def test_runs_are_those_of_prequential(study):
         arriving = rng.permutation(len(X)) if order else np.arange(len(X))
         wanted = prequential(clf, X[arriving], Y[arriving])
         found = study.result("default", "small", order)
-        for name in ("scores", "Y", "rules", "decisions", "probabilities", "queried", "clipped"):
+        for name in ("scores", "Y", "rules", "decisions", "probabilities", "queried"):
             assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
         assert found.events == wanted.events
     static = study.result("static", "small", 0)

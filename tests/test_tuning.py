@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from efcml import EFCMLClassifier, prequential
 from efcml.measures import MEASURES
-from efcml.model.warnings_of import DivergenceWarning
+from efcml.model.params import DivergenceWarning
 from efcml.studies import runs as runs_module
 from efcml.studies.workers import RunsInterrupted
 from efcml.tuning import PAPER_GRID, SHORT_GRID, TuningResult, tune

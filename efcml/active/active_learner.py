@@ -380,7 +380,6 @@ class ActiveLearner:
             at, looked = at + len(decided), slice(at, at + len(decided))
             scores = np.array([row[-1] for row in decided])
             trace.take_answer(learner.answer_scores(scores), looked)
-            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
             trace.rules[looked] = learner.n_rules
             learner.pass_rows(len(decided) - bool(reasons))
             if reasons:
@@ -388,7 +387,6 @@ class ActiveLearner:
                 queried[row] = labels if queried.ndim == 2 else True
                 learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
-                part.clipped = None  # counted above
                 trace.take_events(part, row.start)
                 self._note(reasons, labels, thresholds)
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 QUICK_ROWS = 300  # of the initial part and of the stream
 # What a decision or probabilities are to be good at, beside PA and AP.
 MEASURED = ("macro_f1", "subset_accuracy", "log_loss", "calibration_error")
-RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
 def add_commands(commands: Any) -> None:
@@ -75,7 +74,6 @@ def run(options: Namespace) -> None:
         needs = "--budget" if options.budget is not None else f"--model {options.model}"
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
-    from efcml.model.warnings_of import warn_of_clipping
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -94,7 +92,6 @@ def run(options: Namespace) -> None:
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     with stopping_later() as stop:
         stream.go_on(stop)
-        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.is_set() and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         finish(options, ds, stream, folder, rows[ds.n_initial :][: stream.done])
@@ -225,7 +222,6 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "rules": int(result.rules[-1]),
         **result.event_counts,
         "queried_share": float(given),
-        "clipped": None if result.clipped is None else int(result.clipped.sum()),
         "ms_per_sample": 1e3 * result.seconds_per_sample,
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,
@@ -233,7 +229,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "seed": options.seed,
         "shuffled": options.shuffle,
         "quick": options.quick,
-        "left_out": [] if background is None else [thing.name for thing in background.left_out],
+        "left_out": [] if background is None else background.left_out,
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
@@ -263,9 +259,7 @@ def write_pages(
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    result, rules, drawings, files = run.result(), run.model.rules_, {}, ["report.html"]
-    if isinstance(rules, dict):
-        rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
+    result, drawings, files = run.result(), {}, ["report.html"]
     with whole_files(folder) as place:
         if figures:
             from efcml.plots import save_figure
@@ -284,7 +278,6 @@ def write_pages(
             active=run.active,
             dataset=ds,
             figures=drawings,
-            rules=rules,
         )
     for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
         (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show

@@ -104,8 +104,6 @@ class StreamRun:
             name: np.concatenate([getattr(first, name), getattr(then, name)]) for name in BY_ROW
         }
         joined["events"] = (*first.events, *((n + row, *event) for row, *event in then.events))
-        if first.clipped is not None and then.clipped is not None:
-            joined["clipped"] = first.clipped + then.clipped
         return replace(then, Y=self.Y[: self.done], seconds=first.seconds + then.seconds, **joined)
 
     def write(self) -> None:
@@ -117,7 +115,6 @@ class StreamRun:
         events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
         arrays: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
         arrays["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
-        arrays["clipped"] = np.zeros(0) if result.clipped is None else result.clipped
         arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
         arrays["model"] = to_bytes(self.model)
         if self.active is not None:
@@ -156,7 +153,6 @@ class StreamRun:
                 Y=self.Y[: self.done],
                 events=tuple(events),
                 seconds=facts["seconds"],
-                clipped=arrays["clipped"] if len(arrays["clipped"]) else None,
                 **record,
             )
             self.model = from_bytes(arrays["model"])

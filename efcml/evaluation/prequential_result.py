@@ -43,9 +43,6 @@ class PrequentialResult:
         per label the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
-    clipped : array of shape (p,), or None
-        How many values of each feature lay so far outside of the model's scale that they were
-        clipped. None for models that do not count, as those from elsewhere.
     decisions : array of shape (n, K) of bool
         What the model decided before the row was learned, as its ``decision`` asks for. Measures of
         decisions go by them.
@@ -59,7 +56,6 @@ class PrequentialResult:
     queried: Bools
     events: tuple[tuple[int, str, int], ...]
     seconds: float
-    clipped: Floats | None = None
     decisions: Bools = None  # type: ignore[assignment]  # if not given, what scores imply
     probabilities: Floats = None  # type: ignore[assignment]
 
@@ -165,9 +161,11 @@ class PrequentialResult:
                 words = 'what is drawn is chosen by measure="pa", or another name'
                 raise TypeError(f"{name} must be the result of a run; {words}; got {other!r:.40}.")
         runs = {"this run": self} | others
+        if measure == "rules" and not others:
+            return plots.draw_rule_counts(self, ax=ax)
         if measure == "rules":
-            counts = {name: run.rules for name, run in runs.items()} if others else self
-            return plots.draw_rule_counts(counts, ax=ax)
+            counts = {name: run.rules for name, run in runs.items()}
+            return plots.draw_trends(counts, ax=ax, ylabel="rules")
         span = "up to this row" if window is None else f"last {window} rows"
         lines = {measures.find(name).title: (self, name) for name in USUAL}
         if measure is not None or others:

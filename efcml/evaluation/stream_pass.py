@@ -91,9 +91,6 @@ def prequential(
         run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
         with progress_bar(len(run.Y), "prequential", show=progress) as bar:
             run.go(after_block=bar.update)
-    learner: Any = getattr(last, "learner_", None)
-    if hasattr(learner, "warn_of_clipping"):  # once for each model
-        learner.warn_of_clipping(run.trace.clipped, len(run.Y))
     run.trace.seconds += spent
     return run.result()
 
@@ -121,7 +118,6 @@ class StreamPass:
             queried=self.queried[done],
             events=tuple(self.trace.events),
             seconds=self.trace.seconds,
-            clipped=self.trace.clipped,
             decisions=decisions,
             probabilities=probabilities,
         )
@@ -176,9 +172,6 @@ def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     """Note what a learner says of rows that it never learns."""
     trace.take_answer(learner.answer(X[block]), block)
     trace.rules[block] = learner.n_rules
-    scaler = getattr(learner, "scaler", None)
-    if scaler is not None:  # one for all labels
-        trace.add_clipped(scaler.count_clipped(X[block]))
 
 
 def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:

@@ -167,8 +167,8 @@ def write_study(
 
 def as_table(name: str, caption: str, frame: pd.DataFrame, n_names: int) -> Table:
     """Return a table of words for the page; those after the names stay in one line."""
-    lines = {}
-    for line in frame.itertuples(index=False, name=None):
-        words = [word.replace(" ", "\u00a0") for word in line[n_names:]]
-        lines["/".join(line[:n_names])] = [*line[:n_names], *words]
+    lines = [
+        [*line[:n_names], *(word.replace(" ", "\u00a0") for word in line[n_names:])]
+        for line in frame.itertuples(index=False, name=None)
+    ]
     return Table(name, caption, list(frame), lines)
