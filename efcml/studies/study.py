@@ -153,7 +153,7 @@ class Study:
             runs = list(self.runs.values())
             complete(self.cache, runs, "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
-            raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
+            raise RunsInterrupted(f"{interrupt}; another call goes on from there") from None
         return self
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "none", "null", "?", "-", "--", "<na>"))
 YES_NO = (
@@ -19,7 +19,7 @@ THOUSANDS = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII),
 }
-LISTED, IN_ONE_LINE = 10, 3  # problems that are told
+LISTED = 10  # problems that are told
 
 
 def is_gap(text: str) -> bool:
@@ -64,29 +64,8 @@ def in_words(names: Iterable[object], length: int = 200) -> str:
     return short(", ".join(map(str, names)), length)
 
 
-class TableProblems(ValueError):
-    """A table that cannot be taken, with all reasons.
-
-    Its text is one line, as that of every error; ``lines`` has a line for each problem.
-    """
-
-    def __init__(self, where: str, problems: Iterable[str]) -> None:
-        self.where, self.problems = where, tuple(problems)
-        super().__init__(where, self.problems)  # so that it can be pickled
-
-    @property
-    def lines(self) -> list[str]:
-        """The one problem; or how many there are, then the first of them and what is left out."""
-        n = len(self.problems)
-        if n == 1:
-            return [str(self)]
-        more = [f"and {n - LISTED} more"] if n > LISTED else []
-        return [f"{self.where}: {n} things to correct", *self.problems[:LISTED], *more]
-
-    def __str__(self) -> str:
-        if len(self.problems) == 1:
-            placed = re.match(r"(line|row) \d", self.problems[0])
-            return f"{self.where}{', ' if placed else ': '}{self.problems[0]}"
-        head, *told = self.lines
-        more = "; ..." if len(told) > IN_ONE_LINE else ""
-        return f"{head}: {'; '.join(told[:IN_ONE_LINE])}{more}"
+def table_error(where: str, problems: Sequence[str]) -> ValueError:
+    """Return the error that tells, in one line, all problems of a table."""
+    placed, n = re.match("(line|row) [0-9]", problems[0]), len(problems)
+    told = [*problems[:LISTED], *([f"and {n - LISTED} more"] if n > LISTED else [])]
+    return ValueError(f"{where}{', ' if placed else ': '}{'; '.join(told)}")
