@@ -413,7 +413,9 @@ def test_interrupted_and_taken_up(monkeypatch):
         return stream(*given)
 
     monkeypatch.setattr(runs, "stream", interrupt)
-    with pytest.raises(RunsInterrupted, match=r"^after 4 of 6 runs; another call goes on from there$"):
+    with pytest.raises(
+        RunsInterrupted, match=r"^after 4 of 6 runs; another call goes on from there$"
+    ):
         study.run()
     assert study.done == 4
     assert study.table("pa").loc[("small", "b"), "orders"] == 1

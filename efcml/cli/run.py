@@ -81,9 +81,9 @@ def run(options: Namespace) -> None:
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
+    asker, learn = make_asker(options), MODELS[options.model].learn
     make_folder(folder)
-    learn = MODELS[options.model].learn
-    stream = StreamRun(model, make_asker(options), ds, learn, options.checkpoint)
+    stream = StreamRun(model, asker, ds, learn, options.checkpoint)
     with progress_bar(1, "preparing", unit="step"):
         taken_up = stream.take_up()
         # Without an initial part the model holds the first rows until they are enough.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -113,14 +114,14 @@ def load(name: str, **options: Any) -> Dataset:
     about, p = f"{record.title}; {record.source}", record.p
     if more:
         test, xml = more
-        ds = from_arff(first, xml, test=test, name=known, n_initial=n_initial, description=about)
+        ds = from_arff(first, xml, test=test, name=known, n_initial=0, description=about)
     else:
         names, values = read_whole(record, first)
         Y = values[:, p:] > 0  # some labels are amounts
-        ds = Dataset(known, values[:, :p], Y, n_initial, names[:p], names[p:], about)
+        ds = Dataset(known, values[:, :p], Y, 0, names[:p], names[p:], about)
     if (len(ds), ds.X.shape[1], ds.Y.shape[1]) != (record.n, p, record.K):
         raise ValueError(f"{folder} has another {known}: delete its files; {record.how_to_get}")
-    return ds
+    return replace(ds, n_initial=n_initial)
 
 
 def read_whole(record: Published, path: Path) -> tuple[list[str], Floats]:
