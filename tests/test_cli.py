@@ -355,17 +355,17 @@ def test_rows_are_explained(models, tmp_path, capsys):
 
 
 def test_reproduce_hands_its_arguments_to_a_session(tmp_path, capsys, monkeypatch):
-    from efcml_paper import scale, session
+    from efcml_paper import session
 
     seen = []
-    monkeypatch.setattr(session.Session, "run", lambda self, ids: seen.append((self, ids)))
+    monkeypatch.setattr(session, "reproduce", lambda *given, **how: seen.append((given, how)))
     monkeypatch.chdir(tmp_path)
-    text, _ = said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)
-    assert "left out of a quick run of all: al-mediamill, mediamill" in text
+    assert "cut, so" in said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)[0]
     assert said(["reproduce", "speed", "--out", "x"], capsys)[0].startswith("speed; everything")
-    told = [(run.scale, run.workers["jobs"], str(run.folder)) for run, _ in seen]
-    assert told == [(scale.QUICK, 2, "reproduced-quick"), (scale.FULL, -1, "x")]
-    assert "mediamill" not in seen[0][1] and seen[1][1] == ("speed",)
+    (_, folder), quick = seen[0]
+    assert (str(folder), quick["quick"], quick["jobs"]) == ("reproduced-quick", True, 2)
+    (ids, folder), full = seen[1]
+    assert ([*ids], str(folder), full["quick"], full["jobs"]) == (["speed"], "x", False, -1)
 
 
 def test_rows_are_read_in_chunks_with_the_same_answers(models, monkeypatch, capsys, tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
+from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,23 +160,23 @@ def add_reproduce(commands: Any) -> None:
 
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
-    from efcml_paper.plan import IDS, choose_ids
-    from efcml_paper.scale import FULL, QUICK
-
-    scale = QUICK if options.quick else FULL
-    ids = choose_ids(options.id, scale)
-    where = shared.read_backend(options)
-    from efcml_paper.session import Session  # not before: these take seconds to import
-
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
+    where = shared.read_backend(options)
+    if find_spec("efcml_paper") is None:  # not installed from a checkout; it may be run in one
+        sys.path.insert(0, str(Path("experiments").absolute()))
+    try:
+        from efcml_paper import session
+    except ImportError:
+        raise ValueError(
+            "the experiments of the paper come with the sources of efcml, not with the package:"
+            " run this command in the folder of the sources."
+        ) from None
+    ids = session.choose_ids(options.id, options.quick)
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
     if options.quick:
-        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
-    left_out = [name for name in IDS if name not in ids]
-    if options.id == "all" and left_out:
-        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
-    Session(folder, scale, where, say).run(ids)
+        say("quick: streams are cut, so pictures are there and numbers mean little")
+    session.reproduce(ids, folder, quick=options.quick, say=say, **where)
 
 
 # -- datasets -------------------------------------------------------------------------------
