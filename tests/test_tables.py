@@ -275,7 +275,7 @@ LIES = {
     "a day less": lambda facts: column_of(facts, "played").update(parts=["days", "month"]),
     "another kind": lambda facts: column_of(facts, "tempo").update(kind="wish"),
     "a label among features": lambda facts: facts["columns"].append(facts["labels"][0]),
-    "twice": lambda facts: facts["columns"].append(column_of(facts, "unit")),
+    "a feature among labels": lambda facts: facts["labels"].append(column_of(facts, "genre")),
     "no columns": lambda facts: facts.pop("columns"),
     "another fact": lambda facts: column_of(facts, "tempo").update(more=1),
 }

@@ -126,7 +126,7 @@ def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats |
     import numpy as np
 
     from efcml.tables import reading
-    from efcml.tables.words import in_words, short
+    from efcml.tables.fields import in_words, short
 
     names, given, encoder = label_names(model), options.known, None
     for name in given:

@@ -160,7 +160,7 @@ def from_csv(
     name: str | None = None,
     n_initial: int | None = None,
 ) -> Dataset:
-    r"""Read a CSV or TSV file with a header row, or a Parquet file, in chunks.
+    """Read a CSV or TSV file with a header row, or a Parquet file, in chunks.
 
     A file of numbers is taken as it is. In any other, dates, words, and yes and no become features,
     and columns that say nothing are left out; ``ds.table`` has what became of each column
@@ -183,21 +183,10 @@ def from_csv(
         That of the file without its ending if not given.
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "songs.csv"
-    ...     _ = path.write_text("tempo,loud,happy,calm\n120,0.5,1,0\n80,0.25,,1\n")
-    ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
-    >>> songs
-    Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
     """
     from efcml.tables import reading
     from efcml.tables.encoder import TableEncoder, find_labels
-    from efcml.tables.words import in_words
+    from efcml.tables.fields import in_words
 
     chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal)
     begun = [*islice(chunks, 4)]  # enough to know how many rows are the initial part

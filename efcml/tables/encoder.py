@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from efcml.tables.fields import ISO, MOSTLY, Fields, find_date_formats
-from efcml.tables.reading import Table, read_table
-from efcml.tables.words import (
+from efcml.tables.fields import (
     FLAGS,
+    ISO,
+    MOSTLY,
     OTHER_SIGN,
     THOUSANDS,
     YES_NO,
+    Fields,
+    find_date_formats,
     in_words,
     plain_word,
     short,
     table_error,
 )
+from efcml.tables.reading import Table, read_table
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, PathLike
@@ -259,14 +262,11 @@ class TableEncoder:
             return Column(**{**kept, **lists})
 
         encoder = cls(*(tuple(map(column, facts[part])) for part in ("columns", "labels")))
-        every, nothing = [*encoder.columns, *encoder.labels], Fields(pd.Series([], dtype=object))
-        for names in ([one.name for one in every], encoder.feature_names):
-            if len(set(names)) < len(names):
-                raise ValueError("a table has two columns of one name")
-        for one in every:  # what is wrong here would give rows of another length than is told
-            is_label = one.kind == LABEL
-            width = 0 if is_label else one.encode(nothing).shape[1]
-            if width != len(one.features) or is_label != (one in encoder.labels):
+        nothing = Fields(pd.Series([], dtype=object))
+        sizes = [*(len(one.features) for one in encoder.columns), *[1] * len(encoder.labels)]
+        # Otherwise rows would have another length than is told, and kernels check no index.
+        for one, size in zip((*encoder.columns, *encoder.labels), sizes, strict=True):
+            if one.encode(nothing).shape[1] != size:
                 raise ValueError(f"the column {short(one.name)} has other features than values")
         return encoder
 

@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from efcml.support.imports import extra_for
-from efcml.tables.fields import MOSTLY, Fields
-from efcml.tables.words import GAPS, OTHER_SIGN, THOUSANDS, is_gap, short, table_error, to_number
+from efcml.tables.fields import (
+    GAPS,
+    MOSTLY,
+    OTHER_SIGN,
+    THOUSANDS,
+    Fields,
+    is_gap,
+    short,
+    table_error,
+    to_number,
+)
 
 if TYPE_CHECKING:
     from efcml.support.aliases import PathLike
