@@ -100,7 +100,6 @@ def test_weights_count_as_rows_in_all_that_is_learned_from_errors(rng):
     assert np.allclose(*rows) and rows[0].tolist() == [700.0] * 3
 
 
-@pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning")
 @pytest.mark.parametrize("where", ["initial", "stream", "both"])
 def test_wild_values_cost_no_more_than_missing_ones(rng, where):
     X = rng.normal(size=(1200, 5))

@@ -21,11 +21,9 @@ import efcml
 from efcml.cli import main
 from efcml.cli.shared import format_table
 from efcml.datasets import published as catalog
-from efcml.studies import page as study_page
 from efcml.studies import runs as study_runs
 from efcml.support.statistics import squash
 from efcml.tables import reading
-from efcml.tuning import TuningResult
 
 PARAMETERS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
 NAMES = ["calm", LABELS[0]]
@@ -191,16 +189,18 @@ def test_tune_prints_what_it_found_and_goes_on_from_a_checkpoint(models, tmp_pat
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "done").iterdir()}
     assert said(arguments, capsys) == (text, notes)
     assert all(path.stat().st_mtime_ns == time for path, time in files.items())
-    result = TuningResult.from_json(said([*arguments, "--json"], capsys)[0])
-    points, lines = result.rows(), text.splitlines()
+    found = json.loads(said([*arguments, "--json"], capsys)[0])
+    points, lines = found["all"], text.splitlines()
     n = len(points)
-    assert (n, len(files)) == (5, 10)
+    assert (n, len(files), found["measure"]) == (5, 10, "pa")
+    assert {name: points[0][name] for name in found["top"]} == found["top"]
     assert lines[0] == f"songs: {n} points, 2 folds of 30 rows, the best {n}:"
     assert lines[1].split() == [*points[0]]
     for line, point in zip(lines[2 : 2 + n], points, strict=True):
         assert line.split() == [f"{v:.4g}" if type(v) is float else f"{v}" for v in point.values()]
-    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
-    assert lines[2 + n :] == ["", f"{result}.", f"EFCMLClassifier({call})"]
+    call = ", ".join(f"{name}={value!r}" for name, value in found["chosen"].items())
+    assert lines[2 + n :: 2] == ["", f"EFCMLClassifier({call})"]
+    assert "cannot be told apart from the best" in lines[-2]
 
 
 def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch):
@@ -223,7 +223,7 @@ def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The arguments of a small study; no figures, which take longest."""
-    monkeypatch.setattr(study_page, "draw_all", lambda *given: {})
+    monkeypatch.setattr("efcml.Study._pictures", lambda *given: {})
     monkeypatch.chdir(tmp_path)
     given = ["study", str(write_csv(tmp_path)), "--labels", "2", "--initial", "24"]
     return [*given, "--jobs", "1", "--orders", "2"]
@@ -240,7 +240,7 @@ def test_a_study_writes_a_table_and_is_not_run_again(study, tmp_path, capsys, mo
     monkeypatch.setattr("efcml.studies.workers.do_run", None)
     assert said(arguments, capsys)[0] == text
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["runs"], summary["done"]) == (4, 4)
+    assert summary["runs"] == 4
     assert [line["measure"] for line in summary["differences"]] == ["pa", "ap"]
 
 
@@ -358,14 +358,15 @@ def test_reproduce_hands_its_arguments_to_a_session(tmp_path, capsys, monkeypatc
     from efcml_paper import session
 
     seen = []
-    monkeypatch.setattr(session, "reproduce", lambda *given, **how: seen.append((given, how)))
+    monkeypatch.setattr(session, "reproduce", lambda *given, **more: seen.append((given, more)))
     monkeypatch.chdir(tmp_path)
-    assert "cut, so" in said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)[0]
+    said(["reproduce", "all", "--quick", "--jobs", "2"], capsys)
     assert said(["reproduce", "speed", "--out", "x"], capsys)[0].startswith("speed; everything")
-    (_, folder), quick = seen[0]
-    assert (str(folder), quick["quick"], quick["jobs"]) == ("reproduced-quick", True, 2)
-    (ids, folder), full = seen[1]
-    assert ([*ids], str(folder), full["quick"], full["jobs"]) == (["speed"], "x", False, -1)
+    assert [(str(given[1]), more["quick"], more["jobs"]) for given, more in seen] == [
+        ("reproduced-quick", True, 2),
+        ("x", False, -1),
+    ]
+    assert "mediamill" not in seen[0][0][0] and seen[1][0][0] == ("speed",)
 
 
 def test_rows_are_read_in_chunks_with_the_same_answers(models, monkeypatch, capsys, tmp_path):

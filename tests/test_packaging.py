@@ -64,6 +64,6 @@ def test_the_demo_writes_its_numbers_and_figures(tmp_path, monkeypatch):
     text = (tmp_path / "report.html").read_text()
     for key, run in runs.items():
         assert summary["models"][key]["pa"] == run.result.pa
-        assert f'data-value="{run.result.pa}"' in text
+        assert f"<td>{run.result.pa:.3f}</td>" in text
     assert all((tmp_path / f"{name}.png").exists() for name in ("trends", "rules", "ellipses"))
     assert runs["static"].numbers()["births"] == 0 and runs["plane"].numbers()["rules"] == 1

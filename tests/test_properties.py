@@ -25,8 +25,7 @@ from efcml.support.checks import check_number
 from efcml.support.declared import printed
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.DivergenceWarning"),
-    pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning"),
+    pytest.mark.filterwarnings("ignore::efcml.model.params.DivergenceWarning"),
 ]
 # Files in tmp_path may be written over by the next example.
 anything = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -13,7 +13,6 @@ W = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
 START = 20
 
 
-@pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning")
 def test_chunks_do_not_matter_while_rows_are_held():
     """A stream moves so far that rows are held until the scale is clear."""
     table = np.tile(X, (8, 1)) + 0.1 * np.random.default_rng(2).normal(size=(8 * len(X), 2))

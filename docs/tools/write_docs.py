@@ -270,6 +270,7 @@ TABLES = {
         "known": partial(plain_table, "known-labels"),
         "speed": partial(plain_table, "speed"),
     },
+    "docs/paper.md": {"verdicts": partial(plain_table, "paper")},
     "docs/api.md": {"state": state_tables},
     "docs/your_own_table.md": {"published": data_set_table},
     "docs/parameters.md": {"parameters": parameter_table},

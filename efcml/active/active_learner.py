@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -364,26 +364,13 @@ class ActiveLearner:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
         What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
-        single labels are. If something breaks off, learner and active learner are left as after
-        the last whole block.
+        single labels are. An interrupt leaves learner and active learner as after a whole block.
         """
-        learner = find_learner(model)
-
-        def run(block: slice) -> float:
-            state, length = replace(self.state), len(self._log)
-            begin = time.perf_counter()
-            try:
-                self._run_block(learner, X, Y, block, trace, queried)
-            except BaseException:
-                self.state = state
-                del self._log[length:]
-                raise
-            return time.perf_counter() - begin
-
-        in_blocks(len(X), run, trace, after_block, learner=learner)
+        run = partial(self._run_block, find_learner(model), X, Y, trace, queried)
+        in_blocks(len(X), run, trace, after_block)
 
     def _run_block(
-        self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
+        self, learner: Learner, X: Floats, Y: Floats, trace: Trace, queried: Bools, block: slice
     ) -> None:
         at = block.start
         while at < block.stop:
@@ -393,7 +380,6 @@ class ActiveLearner:
             at, looked = at + len(decided), slice(at, at + len(decided))
             scores = np.array([row[-1] for row in decided])
             trace.take_answer(learner.answer_scores(scores), looked)
-            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
             trace.rules[looked] = learner.n_rules
             learner.pass_rows(len(decided) - bool(reasons))
             if reasons:
@@ -401,7 +387,6 @@ class ActiveLearner:
                 queried[row] = labels if queried.ndim == 2 else True
                 learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
-                part.clipped = None  # counted above
                 trace.take_events(part, row.start)
                 self._note(reasons, labels, thresholds)
 

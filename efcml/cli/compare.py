@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from efcml.cli import shared
 from efcml.cli.shared import format_table
 from efcml.rivals import MODELS, make_model
+from efcml.support.files import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -52,19 +53,20 @@ def tune(options: Namespace) -> None:
     shared.check_source(options, [options.data])
     where = shared.read_backend(options)
     varied = read_varied(options, ["efcml"])
-    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid  # not before: it takes seconds
+    from efcml.tuning import PAPER_GRID, SHORT_GRID  # not before: it takes seconds
     from efcml.tuning import tune as search
 
-    grid = PAPER_GRID if options.grid == "paper" else SHORT_GRID
-    where |= {"checkpoint": options.checkpoint, "grid": Grid(**varied) if varied else grid}
+    grid = varied or (PAPER_GRID if options.grid == "paper" else SHORT_GRID)
+    where |= {"checkpoint": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
     result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
     if options.json:
-        print(result.to_json())
+        facts = {name: getattr(result, name) for name in ("measure", "default", "top", "chosen")}
+        print(to_text(facts | {"all": result.table.to_dict("records")}))
         return
-    best = result.to_frame()[:SHOWN]
-    points = f"{ds.name}: {len(result.table)} points, {options.folds} folds of {ds.n_initial} rows"
-    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
+    best = result.table[:SHOWN]
+    points = f"{ds.name}: {len(result.rows)} points, {options.folds} folds of {ds.n_initial} rows"
+    call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     print(f"{points}, the best {len(best)}:\n{best.to_string(index=False, float_format='%.4g')}")
     print(f"\n{result}.\nEFCMLClassifier({call})")
 

@@ -77,7 +77,6 @@ def run(options: Namespace) -> None:
         needs = "--budget" if options.budget is not None else f"--model {options.model}"
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
-    from efcml.model.warnings_of import warn_of_clipping
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -94,7 +93,6 @@ def run(options: Namespace) -> None:
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     with stopping_later() as stop:
         stream.go_on(stop)
-        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.is_set() and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
         finish(options, ds, stream, folder, first + ds.n_initial)
@@ -178,11 +176,10 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "n_labels": ds.Y.shape[1],
         "rows_left": len(run.Y) - run.done,
         "interrupted": not run.finished,
-        "clipped": None if result.clipped is None else int(result.clipped.sum()),
         "criteria": None if active is None else ",".join(active.criteria),
         "seed": options.seed,
         "quick": options.quick,
-        "left_out": [] if background is None else [thing.name for thing in background.left_out],
+        "left_out": [] if background is None else background.left_out,
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
     }

@@ -102,8 +102,6 @@ class StreamRun:
             name: np.concatenate([getattr(first, name), getattr(then, name)]) for name in BY_ROW
         }
         joined["events"] = (*first.events, *((n + row, *event) for row, *event in then.events))
-        if first.clipped is not None and then.clipped is not None:
-            joined["clipped"] = first.clipped + then.clipped
         return replace(then, Y=self.Y[: self.done], seconds=first.seconds + then.seconds, **joined)
 
     def write(self) -> None:
@@ -114,8 +112,6 @@ class StreamRun:
         record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
         events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
         record["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
-        if result.clipped is not None:
-            record["clipped"] = result.clipped
         shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
         content = {"about": self.about, "done": self.done, "seconds": result.seconds}
         content |= {"record": shapes}

@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 RULES_SHOWN = 10  # below the parameters, in a notebook
 SEED = "int, RandomState instance or None"
-UNUSED_SEED = (
-    SEED,
-    "Accepted for the sake of tools that set it. The method draws no random numbers.",
-)
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -488,7 +484,8 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
-    random_state: Any = other(*UNUSED_SEED, default=None)
+    random_state: Any = other(SEED, default=None)
+    """Accepted for the sake of tools that set it. The method draws no random numbers."""
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -587,7 +584,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         return explain_row(self.learner_, row, None, names, columns, known)
 
     def _rules_html(self) -> str:
-        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
+        return self.rules_[:RULES_SHOWN].to_html() if hasattr(self, "learner_") else ""
 
     # scikit-learn shows its estimators with one or the other, depending on the program.
     def _repr_html_inner(self) -> str:

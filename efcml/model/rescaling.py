@@ -223,7 +223,7 @@ def decide_scale(learner):
             readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
         reading, stages = read_change(learner, new, readings)
         learner.scaler, learner.stages = new, stages
-        learner.latest = readings[reading].rows(learner.latest[0]), *learner.latest[1:]
+        learner._latest = [(readings[reading].rows(learner.latest[0]), *learner.latest[1:])]
     watch.settle(due, reading)
     return held
 

@@ -60,23 +60,13 @@ class Scaler:
                 mean[[j]], scale[[j]] = standardise(there[:, None])
         return cls(mean, scale, float(clip), spread, np.zeros(p, dtype=bool))
 
-    def transform(self, X: Floats, clipped: Floats | None = None) -> Floats:
-        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing.
-
-        ``clipped`` (p,) is added how many values of each feature lie beyond the clip.
-        """
-        X = X if X.flags.carray else np.array(X, order="C")
-        out, clipped = np.empty(X.shape), np.zeros(X.shape[1]) if clipped is None else clipped
+    def transform(self, X: Floats) -> Floats:
+        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
+        X, out = X if X.flags.carray else np.array(X, order="C"), np.empty(X.shape)
         limits, flags = (self.clip, WILDEST * self.clip), (self.spread, self.ignored)
         with np.errstate(over="ignore"):  # an overflow is infinite, and wild
-            scale_rows(X, self.mean, self.scale, *limits, *flags, clipped, out)
+            scale_rows(X, self.mean, self.scale, *limits, *flags, out)
         return out
-
-    def count_clipped(self, X: Floats) -> Floats:
-        """Return how many values of each feature of some rows lie beyond the clip (p,)."""
-        clipped = np.zeros(X.shape[1])
-        self.transform(X, clipped)
-        return clipped
 
     def state(self) -> Arrays:
         """Return its arrays by name."""

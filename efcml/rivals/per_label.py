@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from efcml.estimators.classifier import SEED, UNUSED_SEED, MultiLabelFace
+from efcml.estimators.classifier import SEED, MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
@@ -140,9 +140,6 @@ class PerLabelLearner(Guarded):
     def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
         """Put the traces of all labels into one."""
         trace.rules[:] = sum(part.rules for part in parts)
-        counts = [part.clipped[: self.n_features] for part in parts if part.clipped is not None]
-        if counts:  # each has a scale of its own; a mean, so that blocks add up to the whole
-            trace.add_clipped(np.mean(counts, axis=0))
         events = []
         for label, part in zip(self.order.tolist(), parts, strict=True):
             trace.scores[:, label] = part.scores[:, 0]
@@ -251,7 +248,8 @@ class OneVsRestEFC(PerLabelFace):
     (40, 5)
     """
 
-    random_state: Any = other(*UNUSED_SEED, default=None)
+    random_state: Any = other(SEED, default=None)
+    """Accepted for the sake of tools that set it. The method draws no random numbers."""
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         return PerLabelLearner(self._params(), n_features, n_labels)
@@ -278,12 +276,11 @@ class ChainEFC(PerLabelFace):
     (40, 5)
     """
 
-    order: Any = other(
-        'None, sequence of int or "random"',
-        "Labels in the order of the chain. None is the order of the columns.",
-        default=None,
-    )
-    random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
+    order: Any = other('None, sequence of int or "random"', default=None)
+    """Labels in the order of the chain. None is the order of the columns."""
+
+    random_state: Any = other(SEED, default=None)
+    """For ``order="random"``."""
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         order = read_order(self.order, n_labels, self.random_state)

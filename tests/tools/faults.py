@@ -137,10 +137,10 @@ one-error-forgives-ties measures/__init__.py
     (worse >= best) => (worse > best)
 unknown-counts-as-said measures/__init__.py
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
-weakest-rules-first explain/learner_rules.py
-    covers_all, -rules[r].decides, => covers_all, rules[r].decides,
-pushes-from-the-mean explain/explaining.py
-    (taken[0] - rule.scaled_center) => (taken[0] - rule.scaled_mean)
+weakest-rules-first explain/rules.py
+    (-learner.rules.weight, -decides, => (-learner.rules.weight, decides,
+pushes-from-the-mean explain/explanation.py
+    (filled[0] - rule.scaled_center) => (filled[0] - rule.position[0])
 drift-a-row-late datasets/streams.py
     return self.row >= row => return self.row > row
 columns-in-file-order tables/encoder.py
@@ -163,8 +163,8 @@ orders-share-a-model studies/runs.py
     twin = copy(model)  # our => return model, *others  # our
 winner-among-ties tuning/search.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
-unknown-counts-in-frequency report/labels.py
-    float(Y[known].mean()) => float(np.nan_to_num(Y).mean())
+unknown-counts-in-frequency report/report.py
+    frequency = ones / rows => frequency = ones / len(Y)
 new-features-were-zero compat/river.py
     gap = np.full(len(new), np.nan) => gap = np.zeros(len(new))
 """
