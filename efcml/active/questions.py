@@ -11,7 +11,7 @@ import numpy as np
 from efcml.estimators.targets import one_row
 from efcml.model.learner import Learner
 from efcml.support.masks import fill_mask
-from efcml.tables.words import FLAGS
+from efcml.tables.fields import FLAGS
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Floats

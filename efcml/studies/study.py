@@ -132,7 +132,7 @@ class Study:
         try:
             complete(self.cache, list(self.runs.values()), "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
-            raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
+            raise RunsInterrupted(f"{interrupt}; another call goes on from there") from None
         return self
 
     @property
