@@ -12,7 +12,6 @@ import pandas as pd
 import efcml
 from efcml import plots
 from efcml.measures import find
-from efcml.report.figures import find_marks
 from efcml.report.page import Section, Table, picture, write_page
 from efcml.studies import provenance
 from efcml.studies.notes import counted, title
@@ -60,9 +59,9 @@ def draw_set(
         curves[model] = np.arange(n - values.shape[1], n)[first:], values[:, first:]
     if not curves:
         raise ValueError(f"nothing has been run yet on {data}: call study.run() first.")
-    marks, begin = None, one.dataset.n_initial
+    marks = None
     if one.redrawn or study.orders == (0,):  # in the order of the file
-        marks = find_marks(one.dataset, begin, n - begin)
+        marks = plots.name_drifts(one.dataset.marks)
     ax = plots.draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)
     if measure == "rules":
         ax.set_ylim(bottom=0.0)
