@@ -318,7 +318,7 @@ def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
         return done[-1]
 
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
-    arguments += ["--folds", "2", "--alpha", "0", "--beta", "0.1", "--vigilance", "0.3,0.9"]
+    arguments += ["--folds", "2", "--vary", "vigilance=0.3,0.9"]
     arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
     with monkeypatch.context() as patch:
         patch.setattr(runs_module, "stream", stopping)

@@ -119,9 +119,7 @@ def main(arguments=None):
     """Execute the notebooks named, or all, and write them back."""
     parser = argparse.ArgumentParser(description="Execute the notebooks in place.")
     parser.add_argument("files", nargs="*", type=Path, help="notebooks; all if none is named")
-    parser.add_argument(
-        "--quick", action="store_true", help="small settings, for a trial: nothing is written"
-    )
+    parser.add_argument("--quick", action="store_true", help="small settings; nothing is written")
     chosen = parser.parse_args(arguments)
     for path in chosen.files or sorted(FOLDER.glob("*.ipynb")):
         begin = time.perf_counter()

@@ -13,7 +13,7 @@ from efcml.estimators.targets import one_row
 from efcml.kernels.linalg import whole
 from efcml.kernels.planes import SLOW
 from efcml.model.learner import Learner
-from efcml.tables.words import FLAGS
+from efcml.tables.fields import FLAGS
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Bools, Facts, Floats

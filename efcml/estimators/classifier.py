@@ -563,5 +563,9 @@ class EFCMLClassifier(MultiLabelFace, FaceParameters):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
         given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
+        return self.explain_checked(row, given)
+
+    def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:
+        """Return the explanation of a row (1, p) and known labels that have been checked."""
         names, columns = names_of_labels(self), self._column_kinds()
-        return reading.explain_row(self.learner_, row, None, names, columns, given)
+        return reading.explain_row(self.learner_, row, None, names, columns, known)

@@ -274,7 +274,6 @@ def draw_rules(run, stream):
         run.result.events,
         first_row=stream.n_initial,
         marks=plots.name_drifts(stream.marks),
-        cap=run.parameters["max_rules"],
         ax=plots.new_axes(height=3.2),
     )
     ax.figure.suptitle(
