@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,34 +27,27 @@ if TYPE_CHECKING:
 
 
 @with_parameters
-class FaceParameters(Parameters):
-    """Those of the method, and what tools of scikit-learn set."""
+class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
+    """A scikit-learn estimator in front of a learner, which trusts its arrays.
+
+    The learner of `_new_learner` has ``fit``, ``learn``, ``answer``, ``copy`` and ``n_rules``.
+    """
 
     random_state: Any = other("int, RandomState instance or None", default=None)
     """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
 
+    def _new_learner(self, n_features: int, n_labels: int) -> Any:
+        """Return an empty learner that has read the parameters."""
+        from efcml.model.learner import Learner  # not above: numba takes a second
 
-class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator):
-    """A scikit-learn estimator in front of a learner, which trusts its arrays.
-
-    A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
-    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``answer``,
-    ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
-    """
-
-    __dict__: dict[str, Any]
-    learner_: Any
-    n_features_in_: int
-    random_state: Any
-    takes_gaps = True  # NaN in X is a missing feature
-    _new_learner: Callable[[int, int], Any]
+        return Learner(self._params(), n_features, n_labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan = self.takes_gaps
+        tags.input_tags.allow_nan = True  # a missing feature
         return tags
 
     def _params(self) -> Params:
@@ -302,7 +294,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator):
 
 
 @with_parameters
-class EFCMLClassifier(MultiLabelFace, FaceParameters):
+class EFCMLClassifier(MultiLabelFace):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -347,11 +339,6 @@ class EFCMLClassifier(MultiLabelFace, FaceParameters):
         proximal steps, with one warning.
         """
         return cls(**(printed(cls) | changes))
-
-    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
-        from efcml.model.learner import Learner  # not above: numba takes a second
-
-        return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------
 
