@@ -111,8 +111,8 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_s
     assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
     clock, written = [0.0], []
 
-    def write(path, header, arrays):
-        written.append(header["content"]["done"])
+    def write(path, content, arrays):
+        written.append(content["done"])
         clock[0] += 0.15
 
     def next_size(size, *given):
@@ -120,7 +120,7 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_less_often_to_a_s
         return size
 
     monkeypatch.setattr(stream.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(stream, "write_archive", write)
+    monkeypatch.setattr(stream, "write", write)
     small_blocks(monkeypatch, 4)
     monkeypatch.setattr(blocks, "next_size", next_size)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0

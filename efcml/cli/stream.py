@@ -22,10 +22,10 @@ from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
-from efcml.saving import expected, nest, pack, pick, read_archive, unpack, write_archive
+from efcml.saving import expected, pack, read, unpack, write
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
-from efcml.support.states import to_plain
+from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
     from threading import Event
@@ -119,8 +119,7 @@ class StreamRun:
         for name in ("model", "active"):
             if getattr(self, name) is not None:
                 content[name], parts[name] = pack(getattr(self, name))
-        header = {"kind": "checkpoint", "content": content}
-        write_archive(self.checkpoint, header, nest(**parts))
+        write(self.checkpoint, content, nest(**parts))
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
@@ -131,8 +130,7 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        header, arrays = read_archive(self.checkpoint, self.expect)
-        content = header["content"]
+        content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
         record, self.done = pick(arrays, "record"), content["done"]
         events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
         whole = {"events": tuple(events), "seconds": content["seconds"], **record}
@@ -142,11 +140,10 @@ class StreamRun:
                 setattr(self, name, unpack(content[name], pick(arrays, name)))
         return True
 
-    def expect(self, header: Facts) -> Shapes:
-        """Return the arrays that a file with this header must have; refuse that of another run."""
-        if header["kind"] != "checkpoint":
+    def expect(self, content: Facts) -> Shapes:
+        """Return the arrays that a file of such content must have; refuse that of another run."""
+        if "about" not in content:
             raise ValueError("it is no checkpoint of a run: delete it or give another file")
-        content = header["content"]
         others = [name for name in self.about if content["about"][name] != self.about[name]]
         if others:
             raise ValueError(
