@@ -259,7 +259,7 @@ def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
 
 def test_a_told_row_is_learned_and_paid_for(rng, interrupt_at):
     initial, rows = random_rows(rng, 20, 2, 2), zip(*random_rows(rng, 30, 2, 2), strict=True)
-    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner.all()
+    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner(1.0, criteria="all")
     interrupt_at(1)
     with pytest.raises(KeyboardInterrupt):
         for x, y in rows:

@@ -19,7 +19,6 @@ from inspect import signature
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -95,30 +94,21 @@ class RunCache:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = Path(folder)
         make_folder(self.folder)
-        self._facts: dict[str, Facts] = {}
 
     def file(self, run: Run) -> Path:
         """Return where the record of a run is, or will be."""
         return self.folder / f"{run.key}.npz"
 
     def __contains__(self, run: Run) -> bool:
-        """Tell whether a record can be used: a power failure may have cut it."""
-        if run.key not in self._facts:
-            try:  # opened here: numpy leaves a file open that is no archive
-                with self.file(run).open("rb") as file, np.load(file) as arrays:
-                    facts = json.loads(arrays["facts"].item())
-            except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
-                return False
-            if facts.get("key") != run.key:
-                return False
-            self._facts[run.key] = facts
-        return True
+        """Tell whether a run was done."""
+        return self.file(run).exists()
 
     def facts(self, run: Run) -> Facts:
         """Return how a run was made: seconds, warnings, method, versions and machine."""
         if run not in self:
             raise ValueError(f"{run.label} is not run yet: call study.run().")
-        return self._facts[run.key]
+        with np.load(self.file(run)) as arrays:
+            return json.loads(arrays["facts"].item())
 
     def result(self, run: Run) -> PrequentialResult:
         """Return what `prequential` gave."""

@@ -14,7 +14,6 @@ from efcml import plots
 from efcml.evaluation.prequential_result import USUAL
 from efcml.measures import MEASURES, find
 from efcml.plots.style import own_axes
-from efcml.report.figures import find_marks
 from efcml.studies import page
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
 from efcml.studies.runs import Run, RunCache
@@ -170,11 +169,12 @@ class Study:
         self,
         model: str | None = None,
         *,
-        to: str | None = None,
         measures: Names = USUAL,
         comparisons: int | None = None,
     ) -> pd.DataFrame:
-        """Return a model minus another, paired by sample, with intervals; a line per data set.
+        """Return a model minus the first one, paired by sample; a line per data set.
+
+        Differences come with intervals.
 
         Measures have three columns each: the difference, and the ends of the 95 % interval,
         corrected (Bonferroni) for the number of comparisons. "scores" has the largest change of any
@@ -182,29 +182,30 @@ class Study:
 
         Parameters
         ----------
-        model, to : str, optional
-            If not given, all models, as lines (data, model), and the first one.
+        model : str, optional
+            If not given, all models, as lines (data, model).
         measures : str or sequence of str
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
-        to, measures = choose(to, self.models, "model"), listed(measures)
-        wanted = self.models if model is None else [choose(model, self.models, "model")]
-        pairs = [*product(self.data, [name for name in wanted if name != to])]
-        if not pairs:
+        first, *others = self.models
+        if not others:
             raise ValueError("a single model has no differences: give at least two.")
-        usual = (len(self.models) - 1) * len(self.data) * len(measures)
+        measures = listed(measures)
+        usual = len(others) * len(self.data) * len(measures)
         number = usual if comparisons is None else comparisons
         check_whole("comparisons", number, least=1)
+        wanted = others if model is None else [choose(model, self.models, "model")]
+        pairs = [*product(self.data, wanted)]
         lines = []
         for pair in pairs:
-            found = [self._once(self._interval, *pair, to, name, number) for name in measures]
-            lines.append([*chain(*found), *self._once(self._change, *pair, to)])
+            found = [self._once(self._interval, *pair, name, number) for name in measures]
+            lines.append([*chain(*found), *self._once(self._change, *pair)])
         columns = [*product(measures, Interval._fields), *product(["scores"], CHANGES)]
         index = pd.MultiIndex.from_tuples(pairs, names=["data", "model"])
         index = index if model is None else index.droplevel("model")
         table = WholeFrame(lines, index, pd.MultiIndex.from_tuples(columns))
-        table.attrs = {"to": to, "comparisons": number, "level": LEVEL}
+        table.attrs = {"to": first, "comparisons": number, "level": LEVEL}
         return table
 
     def _once(self, make: Callable[..., Any], *given: Any) -> Any:
@@ -223,24 +224,25 @@ class Study:
         values["asked"] = [one.queried.mean() for one in results]
         return {name: float(np.mean(found)) for name, found in values.items()}
 
-    def _by_sample(
-        self, data: str, models: Sequence[str], values: Callable[[PrequentialResult], Floats]
+    def _pair(
+        self, data: str, model: str, values: Callable[[PrequentialResult], Floats]
     ) -> list[Floats]:
-        """Return values of models, (orders, samples, ...), in the order of the file."""
+        """Return values of the first model and of another, by order and sample, as in the file."""
         tables = []
-        for model in models:
-            rows = [np.argsort(self.runs[data, model, o].stream_rows) for o in self.orders]
-            found = zip(self._results(model, data), rows, strict=True)
-            tables.append(np.stack([values(result)[order] for result, order in found]))
+        for name in (self.models[0], model):
+            runs = [self.runs[data, name, order] for order in self.orders]
+            found = [values(result) for result in self._results(name, data)]
+            pairs = zip(found, runs, strict=True)
+            tables.append(np.stack([rows[np.argsort(run.stream_rows)] for rows, run in pairs]))
         return tables
 
-    def _interval(self, data: str, model: str, to: str, measure: str, number: int) -> Interval:
-        first, second = self._by_sample(data, [to, model], lambda one: one.tallies(measure))
+    def _interval(self, data: str, model: str, measure: str, number: int) -> Interval:
+        first, second = self._pair(data, model, lambda one: one.tallies(measure))
         block = self.sets[data].block
         return paired_difference(first, second, find(measure).value_of, block, number)
 
-    def _change(self, data: str, model: str, to: str) -> list[float]:
-        both = self._by_sample(data, [to, model], lambda r: np.stack([r.scores, r.decisions], 1))
+    def _change(self, data: str, model: str) -> list[float]:
+        both = self._pair(data, model, lambda one: np.stack([one.scores, one.decisions], axis=1))
         gaps = np.abs(both[0] - both[1])
         return [float(gaps[:, :, 0].max()), float(gaps[:, :, 1].mean())]
 
@@ -251,7 +253,6 @@ class Study:
         measure: str = "pa",
         *,
         data: str | None = None,
-        models: Names | None = None,
         window: int | None = None,
         ax: Axes | None = None,
     ) -> Any:
@@ -263,32 +264,28 @@ class Study:
         ----------
         measure : str
             A name in `efcml.measures.MEASURES`, or "rules".
-        data, models : str, optional
-            One data set, one model or a list; all of them if not given.
+        data : str, optional
+            One data set; all of them if not given.
         window : int, optional
             The measure of the last so many rows; of all rows so far if not given.
         ax : Axes, optional
             For one data set.
         """
         choose(measure, ["rules", *MEASURES], "measure")
-        wanted = self.models if models is None else listed(models)
-        names = [choose(name, self.models, "model") for name in wanted]
         if data is not None or ax is not None or len(self.data) == 1:
             one = choose(data, self.data, "data set")
-            return self._draw(measure, one, names, window, ax or own_axes())
+            return self._draw(measure, one, window, ax or own_axes())
         figure = own_axes().figure  # which a notebook shows
         figure.clear()
         axes = page.panels(self.data, figure, 2)
         for one, ax in zip(self.data, axes, strict=True):
-            self._draw(measure, one, names, window, ax)
+            self._draw(measure, one, window, ax)
         return axes
 
-    def _draw(
-        self, measure: str, data: str, models: Sequence[str], window: int | None, ax: Axes
-    ) -> Axes:
-        """Draw some models along one data set."""
+    def _draw(self, measure: str, data: str, window: int | None, ax: Axes) -> Axes:
+        """Draw all models along one data set."""
         ds, curves = self.sets[data].dataset, {}
-        for model in models:
+        for model in self.models:
             results = self._results(model, data)
             if measure == "rules":
                 values, first = np.array([one.rules for one in results], dtype=float), 0
@@ -298,7 +295,7 @@ class Study:
             curves[model] = np.arange(len(ds) - values.shape[1], len(ds))[first:], values[:, first:]
         marks = None
         if self.sets[data].redrawn or len(self.orders) == 1:  # in the order of the file
-            marks = find_marks(ds, ds.n_initial, len(ds) - ds.n_initial)
+            marks = plots.name_drifts(ds.marks)
         span = "so far" if window is None else f"last {window} rows"
         ylabel = "rules" if measure == "rules" else f"{find(measure).title}, {span}"
         ax = plots.draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)
@@ -306,17 +303,9 @@ class Study:
             ax.set_ylim(bottom=0.0)
         return ax
 
-    def plot_differences(
-        self,
-        measure: str = "pa",
-        *,
-        to: str | None = None,
-        comparisons: int | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw all differences to one model with their intervals; return the Axes."""
-        found = self.differences(to=to, measures=measure, comparisons=comparisons)
-        return page.draw_intervals(found, measure, ax)
+    def plot_differences(self, measure: str = "pa", *, ax: Axes | None = None) -> Axes:
+        """Draw all differences to the first model with their intervals; return the Axes."""
+        return page.draw_intervals(self.differences(measures=measure), measure, ax)
 
     # -- words ------------------------------------------------------------------------------
 
@@ -364,7 +353,7 @@ class Study:
         for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
             figure = plots.new_figure()
             for data, ax in zip(self.data, page.panels(self.data, figure, 1), strict=True):
-                self._draw(name, data, self.models, None, ax)
+                self._draw(name, data, None, ax)
             drawn[name] = figure, f"Along the stream: {page.title(name)}"
         if found is not None:
             for name in measures:

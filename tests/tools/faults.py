@@ -158,9 +158,9 @@ events-of-a-resumed-run cli/stream.py
 predictions-misnumbered cli/run.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
 orders-sorted-backwards studies/study.py
-    return values[np.argsort(run.stream_rows)] => return values[run.stream_rows.argsort().argsort()]
+    np.argsort(run.stream_rows) => run.stream_rows.argsort().argsort()
 orders-share-a-model studies/runs.py
-    twin = copy(model)  # our => return model, *others  # our
+    return deepcopy(model), *others => return model, *others
 winner-among-ties tuning/search.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
 unknown-counts-in-frequency report/report.py
