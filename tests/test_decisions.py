@@ -66,8 +66,12 @@ def test_without_learning_and_with_questions_rows_are_decided_likewise():
     result = prequential(clf, X[60:], Y[60:], learn=False)
     assert_array_equal(result.decisions, clf.predict(X[60:]))
     assert_array_equal(result.probabilities, clf.predict_proba(X[60:]))
-    one, other, active = fitted(decision="f1"), fitted(decision="f1"), ActiveLearner.all()
-    result = prequential(one, X[60:80], Y[60:80], active=ActiveLearner.all())
+    one, other, active = (
+        fitted(decision="f1"),
+        fitted(decision="f1"),
+        ActiveLearner(1.0, criteria="all"),
+    )
+    result = prequential(one, X[60:80], Y[60:80], active=ActiveLearner(1.0, criteria="all"))
     assert (result.decisions != (result.scores >= 0.5)).any()
     for t in range(60, 80):
         assert_array_equal(other.predict(X[[t]])[0], result.decisions[t - 60])

@@ -259,7 +259,7 @@ def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
 
 def test_a_told_row_is_learned_and_paid_for(rng, interrupt_at):
     initial, rows = random_rows(rng, 20, 2, 2), zip(*random_rows(rng, 30, 2, 2), strict=True)
-    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner.all()
+    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner(1.0, criteria="all")
     interrupt_at(1)
     with pytest.raises(KeyboardInterrupt):
         for x, y in rows:
@@ -318,7 +318,7 @@ def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
         return done[-1]
 
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
-    arguments += ["--folds", "2", "--alpha", "0", "--beta", "0.1", "--vigilance", "0.3,0.9"]
+    arguments += ["--folds", "2", "--vary", "vigilance=0.3,0.9"]
     arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
     with monkeypatch.context() as patch:
         patch.setattr(runs_module, "stream", stopping)

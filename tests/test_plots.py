@@ -84,8 +84,7 @@ def test_rule_counts_show_every_event():
     ax = plots.draw_rule_counts(RESULT, first_row=10)
     assert_array_equal(ax.lines[0].get_data(), [10 + np.arange(4), RESULT.rules])
     assert legend(ax) == ["births (1)", "drops (1)"]
-    ax = plots.draw_rule_counts([1, 1, 2, 2, 1], EVENTS, first_row=100, cap=2)
-    assert words(ax) == ["cap: 2 rules"]
+    ax = plots.draw_rule_counts([1, 1, 2, 2, 1], EVENTS, first_row=100)
     assert legend(ax) == ["births (2)", "splits (1)", "merges (1)", "drops (1)"]
     ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
     assert ticks == [[100, 103], [102], [103], [104]]

@@ -22,7 +22,7 @@ from efcml import (
 )
 from efcml.evaluation import PrequentialResult
 from efcml.report import draw_run, write_report
-from efcml.report.figures import constant_scores, find_marks
+from efcml.report.figures import constant_scores
 from efcml.report.page import Section, Table, picture, shown
 
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
@@ -266,14 +266,10 @@ def test_trends_and_drifts_are_those_of_the_run(plain):
     assert constant[-1, 1] == pytest.approx(usual)
     assert precision.lines[0].get_ydata()[-1] == pytest.approx(result.ap)
     assert precision.get_xlabel() == figures["rules"].axes[0].get_xlabel() == "row of the data set"
-    band, abrupt = (ds.marks["gradual_start"], ds.marks["gradual_end"]), ds.marks["abrupt"]
-    drifts = {"gradual\ndrift": band, "abrupt\ndrift": abrupt}
-    inside = {name: rows for name, rows in drifts.items() if np.min(rows) >= 40}
-    assert find_marks(ds, 40, 60) == inside != {}
-    assert set(inside) <= {text.get_text() for text in figures["rules"].axes[0].texts}
-    assert find_marks(ds, 0, 60)["abrupt\ndrift"] == abrupt - 40
-    assert find_marks(ds, 40, abrupt - 40).get("abrupt\ndrift") is None
-    assert find_marks(None, 0, 60) == {}
+    drifts = plots.name_drifts(ds.marks)
+    inside = {name for name, rows in drifts.items() if 40 <= np.mean(rows) < 100}
+    assert inside and inside == {text.get_text() for text in figures["rules"].axes[0].texts}
+    assert plots.name_drifts(ds.marks, -40)["abrupt\ndrift"] == ds.marks["abrupt"] - 40
 
 
 def test_a_run_has_the_figures_that_say_something(plain):
@@ -296,9 +292,9 @@ def test_a_run_has_the_figures_that_say_something(plain):
     assert list(draw_run(none, object())) == ["trends"]
     six = tiny_result([[0, 1]] * 4, np.zeros((4, 2)), rules=np.full(4, 6))
     nothing = "no rule was born, split, merged or dropped"
-    for model, cap in ((EFCMLClassifier(max_rules=6), ["cap: 6 rules"]), (OneVsRestEFC(), [])):
+    for model in (EFCMLClassifier(), OneVsRestEFC()):
         texts = draw_run(six, model)["rules"].axes[0].texts
-        assert [text.get_text() for text in texts] == [*cap, nothing]
+        assert [text.get_text() for text in texts] == [nothing]
 
 
 def test_a_figure_that_was_saved_is_not_drawn_again(write, plain, tmp_path):

@@ -377,7 +377,9 @@ def test_interrupted_and_taken_up(monkeypatch):
         return stream(*given)
 
     monkeypatch.setattr(runs, "stream", interrupt)
-    with pytest.raises(RunsInterrupted, match=r"^after 4 of 6 runs; run\(\) goes on from there$"):
+    with pytest.raises(
+        RunsInterrupted, match=r"^after 4 of 6 runs; another call goes on from there$"
+    ):
         study.run()
     assert study.done == 4
     with pytest.raises(ValueError, match="4 of 6 runs done: call study.run"):

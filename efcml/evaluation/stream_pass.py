@@ -130,7 +130,7 @@ def begin_pass(
     ours, by_label = hasattr(model, "begin_stream"), getattr(active, "unit", None) == "labels"
     if ours:
         learner, X, Y = model.begin_stream(X, Y, learn=learn and active is None)
-        compile_before(learner, X, Y, asks=active is not None, rare=by_label)
+        compile_before(learner, X, Y, rare=by_label)
     else:
         adapter = find_adapter(model, learn=learn)(model, X, Y)
         Y = adapter.Y
@@ -191,15 +191,15 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
         find_adapter(model, learn=learn)
 
 
-def compile_before(learner: Any, *arrays: Any, asks: bool = False, rare: bool = False) -> None:
+def compile_before(learner: Any, *arrays: Any, rare: bool = False) -> None:
     """Compile what a stream of these arrays needs: it must not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
         with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
             rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
-        compile_once(asks, rare or learner.params.decision != "hamming")
+        compile_once(rare or learner.params.decision != "hamming")
 
 
 @cache
-def compile_once(asks: bool, rare: bool) -> None:
+def compile_once(rare: bool) -> None:
     """Compile the kernels of streams; nothing the second time."""
-    warmup(asks=asks, rare=rare)
+    warmup(rare=rare)

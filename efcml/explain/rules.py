@@ -178,7 +178,10 @@ class Rule:
         By the planes of at most five features: a number by a standard deviation in the rule, a flag
         from no to yes. What all rows of the rule share moves nothing.
         """
-        usual, names = self.background, self.background.columns.names
+        usual, names = self.background, list(self.background.columns.names)
+        for thing in usual.variables:
+            for j, value in zip(thing.columns, thing.values, strict=False):
+                names[j] = f"{thing.name} {value}"
         flags, shares = usual.columns.flags, self.mean
         varies = ~flags | ((shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT))
         pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
@@ -324,8 +327,7 @@ def read_rules(
     background, rules = read_all(learner, feature_names, label_names, columns)
     if not rules:
         return RuleList([], background)
-    late = learner.latest[0]
-    trust = measure_trust(learner, rules, late, learned=True) if len(late) else None
+    trust = measure_trust(learner, rules, learner.latest[0], learned=True)
     return RuleList((rules[r] for r in reading_order(learner)), background, trust)
 
 
@@ -348,8 +350,7 @@ def find_winners(learner: Learner) -> tuple[Ints, Floats]:
     """Return the strongest rule of each of the last rows, and the share that each rule decides."""
     rules, late = learner.rules, learner.fill(learner.latest[0])
     winners = rules.activations(late).argmax(axis=1)
-    amounts = np.bincount(winners, minlength=rules.n_rules) if len(late) else rules.use
-    return winners, amounts / (amounts.sum() or 1.0)
+    return winners, np.bincount(winners, minlength=rules.n_rules) / len(late)
 
 
 def reading_order(learner: Learner) -> Ints:
@@ -388,13 +389,13 @@ def read_all(
     weights, ones = np.diagonal(rules.label_sums[:, :2], axis1=2, axis2=3).swapaxes(0, 1)
     with np.errstate(invalid="ignore"):  # NaN where nothing is learned
         label_shares, usual = ones / weights, ones.sum(axis=0) / weights.sum(axis=0)
-    spreads = rows.std(axis=0) if len(rows) else np.ones(p)
+    spreads = rows.std(axis=0)
     background = Background(
         columns,
         names,
         offset=scaler.mean,
         unit=scaler.scale,
-        feature_means=rows.mean(axis=0) if len(rows) else decides @ centers,
+        feature_means=rows.mean(axis=0),
         feature_spreads=np.where(spreads > LEAST_SPREAD, spreads, 1.0),
         label_means=np.nan_to_num(np.where(np.isnan(Y).all(axis=0), usual, label_means(Y))),
         rows=learner.rows_seen,

@@ -14,7 +14,7 @@ from efcml.support.statistics import CUTS, LEVELS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jinja2 import Template
+    from jinja2 import Environment
 
     from efcml.support.aliases import Floats
 
@@ -126,13 +126,13 @@ def _lines(part: Block | Table) -> list[str]:
 
 def as_html(parts: Sequence[Block | Table]) -> str:
     """Return parts as HTML; whatever names are in them is escaped."""
-    return _template().render(parts=parts)
+    return templates("explain").get_template("document.html.j2").render(parts=parts)
 
 
 @cache
-def _template() -> Template:
+def templates(folder: str) -> Environment:
+    """Return the templates of a folder of the package."""
     from jinja2 import Environment, PackageLoader  # not above: only notebooks and pages need them
 
-    pages = PackageLoader("efcml", "explain")
-    environment = Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("document.html.j2")
+    pages = PackageLoader("efcml", folder)
+    return Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)

@@ -18,7 +18,6 @@ from efcml.model.reshape import sizes_of
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
-from efcml.model.warm_start import EVIDENCE
 from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def shapes_of_state(facts: Facts) -> Shapes:
     params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
     shapes: Shapes = {
         "held": ("<f8", (facts["n_held"], p + K)),
-        "evidence": ("<f8", (EVIDENCE,)),
+        "evidence": ("<f8", (2,)),
         "latest": ("<f8", (facts["n_latest"], p + K + 1)),
     }
     if not facts["fitted"]:

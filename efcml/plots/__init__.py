@@ -6,7 +6,7 @@ alone: nothing is shown and no default is changed.
 """
 
 from efcml.plots.cells import draw_importance, draw_label_shares
-from efcml.plots.relevance import draw_relevance, draw_relevance_course
+from efcml.plots.relevance import draw_relevance
 from efcml.plots.rules import draw_ellipses
 from efcml.plots.stream import (
     draw_differences,
@@ -24,7 +24,6 @@ __all__ = [
     "draw_importance",
     "draw_label_shares",
     "draw_relevance",
-    "draw_relevance_course",
     "draw_reliability",
     "draw_rule_counts",
     "draw_spending",

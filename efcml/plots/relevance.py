@@ -1,4 +1,4 @@
-"""Which features tell of the labels: bars now, and lines along a stream."""
+"""Which features tell of the labels, as bars."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.plots import style
-from efcml.plots.stream import draw_trends
 from efcml.plots.style import COLORS, GREY, SMALL, names_for, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from efcml.plots.style import Marks
-
-LINE = "as much as chance"
 BAR = 0.2  # inches
 LEFT_OUT = "#b5b5b5"
 LEAST = 0.1  # of the axis, which is logarithmic
@@ -61,36 +57,4 @@ def draw_relevance(
     ax.set_xlabel(f"what it tells of the labels (dashed: as much as chance{grey})")
     if len(shown) < p:
         ax.set_ylabel(f"most telling {len(shown)} of {p} features")
-    return ax
-
-
-@styled
-def draw_relevance_course(
-    rows: ArrayLike,
-    course: ArrayLike,
-    feature_names: Sequence[str] | None = None,
-    *,
-    ax: Axes | None = None,
-    most: int = 7,
-    marks: Marks | None = None,
-) -> Axes:
-    """Draw what features told of the labels along a stream: at every look (looks, p), a line each.
-
-    Take it from ``clf.learner_.relevance.course``, which has both arrays. ``most`` features are
-    drawn, those that told most at some time.
-
-    Examples
-    --------
-    >>> ax = draw_relevance_course([200, 400], [[5.0, 0.2], [0.3, 6.0]], ["old", "new"])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['new', 'old', 'as much as chance']
-    """
-    values = np.maximum(np.asarray(course, dtype=float), LEAST)
-    names = names_for(feature_names, values.shape[1], "x")
-    shown = np.argsort(-values.max(axis=0), kind="stable")[:most]
-    curves = {names[j]: (rows, values[:, j]) for j in shown}
-    ax = draw_trends(curves, ax=ax, marks=marks, ylabel="what it tells of the labels")
-    ax.axhline(1.0, color=GREY, linestyle="--", linewidth=1.2, label=LINE)
-    ax.set_yscale("log")
-    style.legend_beside(ax)
     return ax

@@ -87,13 +87,12 @@ def draw_rule_counts(
     ax: Axes | None = None,
     first_row: int = 0,
     marks: Marks | None = None,
-    cap: int | None = None,
 ) -> Axes:
     """Draw the number of rules as steps, with what happened to them as ticks below.
 
     ``rules`` is the result of a run, or the numbers after each row (n,) with ``events``:
-    (row, kind, ...), rows from 0 on, kinds as in a result. ``cap``, the largest number of rules
-    allowed, is drawn if it was reached. Several runs are compared by `draw_trends`.
+    (row, kind, ...), rows from 0 on, kinds as in a result. Several runs are compared by
+    `draw_trends`.
     """
     if events is None:
         events = getattr(rules, "events", None)
@@ -105,9 +104,6 @@ def draw_rule_counts(
     changed = np.flatnonzero(np.diff(counts)) + 1  # only what can be seen
     kept = np.unique([0, *changed, n - 1])
     ax.step(first_row + kept, counts[kept], where="post", color=style.COLORS[0])
-    if cap is not None and counts.max() >= cap:
-        ax.axhline(cap, color=GREY, linewidth=1, linestyle=":", zorder=1)
-        style.write_beside(ax, f"cap: {cap} rules", (0, cap), "y", (6, -3), va="top")
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     happened = {EVENTS[kind][0]: rows for kind, rows in ticks.items() if rows}
     colors = [EVENTS[kind][1] for kind, rows in ticks.items() if rows]

@@ -61,8 +61,8 @@ def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[s
     return short
 
 
-def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
-    """Turn the marks of a data set into rows and bands for the pictures.
+def name_drifts(marks: Mapping[str, int], shift: int = 0) -> dict[str, int | tuple[int, int]]:
+    """Turn the marks of a data set into rows and bands for the pictures, so many rows later.
 
     Those of "gradual_start" and "gradual_end" are a band.
     """
@@ -70,9 +70,9 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
     for name, row in marks.items():
         kind = name.removesuffix("_start")
         if kind != name:
-            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
+            named[f"{kind}\ndrift"] = (row + shift, marks[f"{kind}_end"] + shift)
         elif not name.endswith("_end"):
-            named[f"{name.replace('_', ' ')}\ndrift"] = row
+            named[f"{name.replace('_', ' ')}\ndrift"] = row + shift
     return named
 
 
@@ -128,15 +128,23 @@ def legend_beside(ax: Axes) -> None:
 
 @styled
 def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
-    """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes."""
+    """Mark rows of a stream that the Axes show: a number as a line, a pair as a band.
+
+    Names stand above the Axes.
+    """
+    low, high = ax.get_xlim()
     for name, rows in (marks or {}).items():
+        place = float(np.mean(rows))
+        if not low <= place <= high:
+            continue
         if isinstance(rows, tuple):
             ax.axvspan(*rows, color=PALE, linewidth=0, zorder=0)
         else:
             ax.axvline(rows, color=GREY, linewidth=1, zorder=1)
         if named:
-            words, place = "\n".join(map(plain, name.splitlines())), float(np.mean(rows))
+            words = "\n".join(map(plain, name.splitlines()))
             write_beside(ax, words, (place, 1), "x", (0, 3), ha="center", va="bottom")
+    ax.set_xlim(low, high)
     return ax
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
 LEAST_WINDOW = 50  # rows that the line of the last rows averages over, if there are so many
 MOST_STRIPS = 20  # rules that are drawn
-MOST_BARS = 25  # features
+MOST_BARS, MOST_LINES = 25, 7  # features
+LEAST_TOLD = 0.1  # of the axis, which is logarithmic
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
 
@@ -50,7 +51,9 @@ def draw_run(
     Returns figures by name: "trends" and, where there is something to show, "rules",
     "labels", "importance", "relevance", "reliability" and "spending".
     """
-    model, marks = model_of(classifier), find_marks(dataset, first_row, len(result.Y))
+    model, marks = model_of(classifier), {}
+    if dataset is not None:
+        marks = plots.name_drifts(dataset.marks, first_row - dataset.n_initial)
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
@@ -103,7 +106,10 @@ def draw_relevance(model: Any, names: Sequence[str]) -> Figure:
     kept = model.feature_relevance_ > 0.0
     plots.draw_relevance(course[-1], names, kept=kept, ax=axes[0], most=MOST_BARS)
     if len(at) > 1:
-        plots.draw_relevance_course(at, course, names, ax=axes[1])
+        told = np.maximum(course, LEAST_TOLD)
+        curves = {names[j]: (at, told[:, j]) for j in np.argsort(-told.max(axis=0))[:MOST_LINES]}
+        plots.draw_trends(curves, ax=axes[1], ylabel="what it tells of the labels")
+        axes[1].set_yscale("log")
     return figure
 
 
@@ -151,13 +157,11 @@ def draw_rules(
 ) -> Figure:
     """Return the number of rules and, for rows ``X``, which rule at the end decides each."""
     model = model_of(classifier)
-    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
-    cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
     strips = 0 if X is None else min(model.n_rules_, MOST_STRIPS)
     heights = [COUNT_HEIGHT, 0.7 + BAND * strips][: 1 + (strips > 0)]
     figure = plots.new_figure(WIDTH, sum(heights))
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    plots.draw_rule_counts(result, ax=axes[0], first_row=first_row, marks=marks, cap=cap)
+    plots.draw_rule_counts(result, ax=axes[0], first_row=first_row, marks=marks)
     if strips:
         if model is not classifier:
             X = classifier[:-1].transform(X)
@@ -174,16 +178,3 @@ def draw_rules(
 def constant_scores(Y: Floats) -> Floats:
     """Return the same scores for every row: the share of each label among all of them."""
     return np.tile(label_means(Y), (len(Y), 1))
-
-
-def find_marks(dataset: Dataset | None, first_row: int, n_rows: int) -> Marks:
-    """Return the drifts of a data set within the rows of a run, as the plots want them."""
-    if dataset is None:
-        return {}
-    shift, inside = first_row - dataset.n_initial, range(first_row, first_row + n_rows)
-    marks = plots.name_drifts({name: row + shift for name, row in dataset.marks.items()})
-    return {
-        name: rows
-        for name, rows in marks.items()
-        if all(row in inside for row in np.atleast_1d(rows))
-    }

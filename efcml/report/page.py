@@ -9,9 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader
-
 from efcml import __version__
+from efcml.explain.words import templates
 from efcml.plots.style import write_figure
 from efcml.support.files import replacing
 
@@ -62,12 +61,7 @@ def write_page(
 
     Templates that extend the usual one have ``values`` for what stands in place of sections.
     """
-    environment = Environment(
-        loader=PackageLoader("efcml", "report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("report")
     environment.filters["shown"] = shown
     page = environment.get_template(template)
     text = page.render(title=title, sections=sections, version=__version__, **values).lstrip()

@@ -14,7 +14,6 @@ from efcml import plots
 from efcml.evaluation.prequential_result import USUAL
 from efcml.measures import MEASURES, find
 from efcml.plots.style import own_axes
-from efcml.report.figures import find_marks
 from efcml.studies import page
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
 from efcml.studies.runs import Run, RunCache
@@ -132,7 +131,7 @@ class Study:
         try:
             complete(self.cache, list(self.runs.values()), "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
-            raise RunsInterrupted(f"{interrupt}; run() goes on from there") from None
+            raise RunsInterrupted(f"{interrupt}; another call goes on from there") from None
         return self
 
     @property
@@ -295,7 +294,7 @@ class Study:
             curves[model] = np.arange(len(ds) - values.shape[1], len(ds))[first:], values[:, first:]
         marks = None
         if self.sets[data].redrawn or len(self.orders) == 1:  # in the order of the file
-            marks = find_marks(ds, ds.n_initial, len(ds) - ds.n_initial)
+            marks = plots.name_drifts(ds.marks)
         span = "so far" if window is None else f"last {window} rows"
         ylabel = "rules" if measure == "rules" else f"{find(measure).title}, {span}"
         ax = plots.draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)

@@ -57,7 +57,7 @@ def complete(
         return
     if dask is None and any(hasattr(last_step(run.model), "begin_stream") for run in missing):
         # Once, not in every process.
-        warmup(asks=any(run.active is not None for run in missing), rare=False)
+        warmup(rare=False)
     lines, begin, done = callable(progress), time.monotonic(), 0
     show: Any = False if lines else progress
     bar = progress_bar(len(missing), title, unit="run", show=show, bar_format=BAR, smoothing=0)

@@ -121,7 +121,7 @@ def main(arguments=None):
 
 def run_demo(out, *, rows=ROWS, cells=CELLS):
     """Run all models over the stream, print the table, write the files; return the runs."""
-    warmup(asks=False, rare=False)
+    warmup(rare=False)
     stream = load(STREAM, n=rows, seed=SEED)
     print(stream)
     runs = {}
@@ -274,7 +274,6 @@ def draw_rules(run, stream):
         run.result.events,
         first_row=stream.n_initial,
         marks=plots.name_drifts(stream.marks),
-        cap=run.parameters["max_rules"],
         ax=plots.new_axes(height=3.2),
     )
     ax.figure.suptitle(
