@@ -72,9 +72,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     def _params(self) -> Params:
         check_random_state(self.random_state)
-        params = Params(**{name: getattr(self, name) for name in Params.names()})
-        params.check_together()
-        return params
+        return Params(**{name: getattr(self, name) for name in Params.names()})
 
     @property
     def _learned(self) -> Any:
