@@ -13,8 +13,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_STORED
@@ -34,18 +33,6 @@ from efcml.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
-
-__all__ = [
-    "expected",
-    "load",
-    "nest",
-    "pack",
-    "pick",
-    "read_archive",
-    "save",
-    "unpack",
-    "write_archive",
-]
 
 FORMAT_VERSION = 5
 HEADER, HASH = "header", "sha256"
@@ -87,7 +74,18 @@ def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> No
     except (TypeError, ValueError) as error:
         name = type(model).__name__
         raise ValueError(f"{name} cannot be saved: {shorten(error)}.") from None
-    write_archive(path, {"kind": "model", "content": facts}, arrays)
+    write(path, facts, arrays)
+
+
+def write(path: PathLike, facts: Facts, arrays: Arrays) -> None:
+    """Write facts and arrays to a file, which appears as a whole or stays as it was."""
+    header = {"format": "efcml", "format_version": FORMAT_VERSION}
+    header |= {"efcml_version": efcml.__version__, "content": facts}
+    text = json.dumps(header, sort_keys=True).encode()
+    about = {HEADER: np.frombuffer(text, np.uint8), HASH: content_hash(text, arrays)}
+    everything: dict[str, Any] = about | arrays
+    with replacing(path) as file:
+        np.savez(file, **everything)
 
 
 def load(path: PathLike) -> Any:
@@ -95,82 +93,57 @@ def load(path: PathLike) -> Any:
 
     A file that is foreign, broken or inconsistent is refused with a ValueError that says why.
     """
-
-    def expect(header: Facts) -> Shapes:
-        if header["kind"] != "model":
-            raise ValueError(f"it holds a {header['kind']}, not a model")
-        return expected(header["content"])
-
-    header, arrays = read_archive(path, expect)
-    with refusing(path):
-        return unpack(header["content"], arrays)
+    return read(path, expected, unpack)
 
 
-# -- files ----------------------------------------------------------------------------------
+def read(
+    path: PathLike, expect: Callable[[Facts], Shapes], make: Callable[[Facts, Arrays], Any]
+) -> Any:
+    """Return what is made of the facts and arrays in a file that `write` wrote.
 
-
-def write_archive(path: PathLike, header: Facts, arrays: Arrays) -> None:
-    """Write a header and arrays to a file, which appears as a whole or stays as it was.
-
-    The header has ``kind``, a word that says what the file holds, and ``content``, a dictionary
-    that JSON can hold. Arrays hold numbers or flags.
-    """
-    about = {"format": "efcml", "format_version": FORMAT_VERSION}
-    about |= {"efcml_version": efcml.__version__, **header}
-    text = json.dumps(about, sort_keys=True).encode()
-    entries = {HEADER: np.frombuffer(text, np.uint8), HASH: content_hash(text, arrays)}
-    everything: dict[str, Any] = entries | arrays
-    with replacing(path) as file:
-        np.savez(file, **everything)
-
-
-def read_archive(path: PathLike, expect: Callable[[Facts], Shapes]) -> State:
-    """Return header and arrays of a file, or refuse it with a ValueError that says why.
-
-    ``expect`` gets the header, of which nothing is checked yet. It returns what the file must
-    hold, ``{name: (dtype, shape)}``, or raises ValueError.
+    ``expect`` gets the facts, which nobody has checked, and returns what arrays there must be.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} cannot be loaded: it is no file.")
-    with open(path, "rb") as file, refusing(path), NpzFile(file, allow_pickle=False) as entries:
-        zipped: Any = entries.zip
-        if "header.json" in entries.files:
-            raise ValueError(OLDER)
-        if HEADER not in entries.files:
-            raise ValueError("it was not written by efcml")
-        if any(info.compress_type != ZIP_STORED for info in zipped.infolist()):
-            raise ValueError("it was compressed by something else than efcml")
-        text = entries[HEADER].tobytes()
-        header = json.loads(text)
-        version = header["format_version"]
-        if version > FORMAT_VERSION:
-            raise ValueError(f"a newer efcml wrote it (format {version}): upgrade efcml")
-        if version != FORMAT_VERSION:
-            raise ValueError(OLDER)
-        shapes = expect(header)
-        if sorted(entries.files) != sorted([HEADER, HASH, *shapes]):
-            raise ValueError("its arrays are not those that its header asks for")
-        arrays = {name: np.asarray(entries[name], order="C") for name in shapes}
-        for name, array in arrays.items():
-            if (array.dtype.str, array.shape) != shapes[name]:
-                raise ValueError(f"the array {name} has another type or shape than it must have")
-        if not np.array_equal(entries[HASH], content_hash(text, arrays)):
-            raise ValueError("its contents do not have the sha256 that it states")
-    return header, arrays
-
-
-@contextmanager
-def refusing(path: PathLike) -> Iterator[None]:
-    """Put the name of the file before the reason why it is refused."""
-    try:
-        yield
-    except ValueError as error:
-        reason = shorten(error)
-    except Exception as error:  # whatever broken files make numpy, zipfile and models raise
-        reason = f"it is damaged or no file of efcml ({type(error).__name__}: {shorten(error, 60)})"
-    else:
-        return
+    with open(path, "rb") as file:
+        try:
+            with NpzFile(file, allow_pickle=False) as entries:
+                return make(*read_entries(entries, expect))
+        except ValueError as error:
+            reason = shorten(error)
+        except Exception as error:  # whatever broken files make numpy, zipfile and models raise
+            reason = f"{type(error).__name__}: {shorten(error, 60)}"
+            reason = f"it is damaged or no file of efcml ({reason})"
     raise ValueError(f"{path} cannot be loaded: {reason}.")
+
+
+def read_entries(entries: NpzFile, expect: Callable[[Facts], Shapes]) -> State:
+    """Return facts and arrays, or refuse what is in the file."""
+    zipped: Any = entries.zip
+    if "header.json" in entries.files:
+        raise ValueError(OLDER)
+    if HEADER not in entries.files:
+        raise ValueError("it was not written by efcml")
+    if any(info.compress_type != ZIP_STORED for info in zipped.infolist()):
+        raise ValueError("it was compressed by something else than efcml")
+    text = entries[HEADER].tobytes()
+    header = json.loads(text)
+    version = header["format_version"]
+    if version > FORMAT_VERSION:
+        raise ValueError(f"a newer efcml wrote it (format {version}): upgrade efcml")
+    if version != FORMAT_VERSION:
+        raise ValueError(OLDER)
+    facts = header["content"]
+    shapes = expect(facts)
+    if sorted(entries.files) != sorted([HEADER, HASH, *shapes]):
+        raise ValueError("its arrays are not those that its header asks for")
+    arrays = {name: np.asarray(entries[name], order="C") for name in shapes}
+    for name, array in arrays.items():
+        if (array.dtype.str, array.shape) != shapes[name]:
+            raise ValueError(f"the array {name} has another type or shape than it must have")
+    if not np.array_equal(entries[HASH], content_hash(text, arrays)):
+        raise ValueError("its contents do not have the sha256 that it states")
+    return facts, arrays
 
 
 def content_hash(text: bytes, arrays: Mapping[str, Array]) -> Array:

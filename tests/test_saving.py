@@ -36,7 +36,7 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.model.temporal import TemporalStage
-from efcml.saving import pack, write_archive
+from efcml.saving import pack, write
 
 ANY_KIND = pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
 PRINTED = {"correlation": "paper", "lipschitz": "paper", "alpha": 0.1, "beta": 1.0}
@@ -359,7 +359,6 @@ BAD_FILES = {
     "compressed": (lambda good: numpy_file(np.savez_compressed, **parts_of(good)), "compressed"),
     "older": (older, "an earlier efcml wrote it, in a format that this one does not read: train"),
     "newer": (saying(format_version=6), "a newer efcml wrote it (format 6): upgrade efcml"),
-    "a checkpoint": (saying(kind="checkpoint"), "it holds a checkpoint, not a model"),
     "no JSON": (header_of(lambda text: text[1:]), "Extra data"),
     "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "alpha must"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),
@@ -428,7 +427,7 @@ def test_a_lie_under_a_right_hash_is_refused_or_harmless(count, states, path, rn
             wild = np.array([0, -1, 1, 5, 1e6, -1e6, 2**40, 1e300])[rng.integers(8)]
             with np.errstate(invalid="ignore"):
                 array[rng.integers(array.size)] = wild.astype(array.dtype)
-        write_archive(path, {"kind": "model", "content": facts}, arrays)
+        write(path, facts, arrays)
         try:
             model = load(path)
         except ValueError as error:
@@ -492,7 +491,7 @@ def test_lies_are_refused(place, states, path):
             for key in way:
                 facts = facts[int(key) if key.isdigit() else key]
             facts[last] = lie
-        write_archive(path, {"kind": "model", "content": content}, arrays)
+        write(path, content, arrays)
         assert reason in reason_of(path)
 
 

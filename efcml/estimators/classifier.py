@@ -52,9 +52,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
     def _params(self) -> Params:
         check_random_state(self.random_state)
-        params = Params(**{name: getattr(self, name) for name in Params.names()})
-        params.check_together()
-        return params
+        return Params(**{name: getattr(self, name) for name in Params.names()})
 
     @property
     def classes_(self) -> "Array":
