@@ -15,7 +15,6 @@ from sklearn import config_context
 from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
-from efcml.explain.trust import share
 from efcml.support.statistics import wilson
 
 RULES = """2 rules after 40 rows
@@ -133,8 +132,8 @@ def test_numbers_in_words():
         assert phrases.level(z, 0.51) == word
         assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
     assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
-    assert (phrases.with_spread(5.0, 0.0), share(0.5)) == ("5 ± 0", "50 %")
-    assert (share(1.0), share(0.9999), share(4e-5)) == ("100 %", "99.9 %", "0.004 %")
+    assert (phrases.with_spread(5.0, 0.0), phrases.percent(0.5)) == ("5 ± 0", "50 %")
+    assert tuple(map(phrases.percent, (1.0, 0.9999, 4e-5))) == ("100 %", "99.9 %", "0.004 %")
     for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
         expected = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
         assert wilson(part, rows) == pytest.approx((expected.low, expected.high), abs=1e-4)

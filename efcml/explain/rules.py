@@ -19,7 +19,7 @@ from efcml.support.statistics import CUTS, label_means, wilson
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Variable
+    from efcml.explain.background import Group
     from efcml.model.learner import Learner
     from efcml.support.aliases import Floats, Ints
 
@@ -106,18 +106,16 @@ class Rule:
         if land is None or self.covers_all:
             return []
         blocks, (z, width) = [thing.columns for thing in things], self.position
-        low, high = CUTS[1:3]  # between them it is in the middle
-        visible = (z < low) | (z >= high) | (width <= LESS_WIDE)
+        middle = (CUTS[1] <= z) & (z < CUTS[2])
+        visible, plain = ~middle | (width <= LESS_WIDE), middle & (width > say.NARROW)
         allowed = np.array([visible[list(block)].any() for block in blocks])
         chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
-        middle = (low <= z) & (z < high) & (width > say.NARROW)
-        unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
-        plain = len(chosen) - int(unusual[chosen].sum())
-        if lost < SET_APART and (plain > 1 or plain == len(chosen)):
-            chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
+        unusual = [i for i in chosen if things[i].kind != "number" or not plain[blocks[i][0]]]
+        if lost < SET_APART and len(unusual) < max(len(chosen) - 1, 1):
+            chosen = unusual
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
-    def _term(self, thing: Variable) -> str:
+    def _term(self, thing: Group) -> str:
         columns, (z, width) = list(thing.columns), self.position
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":

@@ -55,11 +55,6 @@ def with_spread(value: float, sigma: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f} ± {sigma:.{digits}f}"
 
 
-def plain_number(value: float) -> str:
-    """Return a value of the data with four digits and no -0."""
-    return f"{value + 0.0:.4g}"
-
-
 def short(value: float) -> str:
     """Return a share or score with two digits and no leading zero."""
     text = f"{round(value, 2) + 0.0:.2f}"  # the sum turns -0 into 0
@@ -73,7 +68,9 @@ def signed(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share in percent, such as "23 %" or "0.04 %"."""
+    """Return a share in percent, such as "23 %" or "0.04 %"; 100 % only if nothing is missing."""
+    if 0.995 < value < 1.0 - 1e-9:  # but for rounding
+        return "99.9 %"
     return f"{100.0 * value:.0f} %" if value >= 0.01 or value == 0.0 else f"{100.0 * value:.1g} %"
 
 
