@@ -10,7 +10,6 @@ from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, stream
 from helpers.pages import Page
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
-from sklearn import config_context
 
 from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
@@ -293,16 +292,9 @@ def test_unknown_values_are_none_of_the_known():
 EVIL = '<script>alert("a & b")</script>'
 
 
-def test_estimators_show_their_first_rules_and_results_their_numbers():
+def test_results_show_their_numbers():
     X, Y = stream(60)
-    clf = EFCMLClassifier(**QUICK)
-    assert "decides</th>" not in clf._repr_html_()
-    rules = clf.fit(X, Y).rules_[:10].to_html()
-    assert f"10 of {clf.n_rules_} rules after 60 rows" in rules
-    for html in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
-        assert html.endswith(rules) and html.count(rules) == 1
-    with config_context(display="text"):
-        assert "text/html" not in clf._repr_mimebundle_()
+    clf = EFCMLClassifier(**QUICK).fit(X, Y)
     result = prequential(clf, X, Y)
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", result._repr_html_())
     numbers = (result.rules[-1], result.births, result.splits, result.merges, result.drops)

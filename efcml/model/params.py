@@ -185,6 +185,10 @@ def read_relevance(value: Any) -> str | tuple[int, ...]:
     )
 
 
+class DivergenceWarning(RuntimeWarning):
+    """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
+
+
 @dataclass(kw_only=True, unsafe_hash=True)
 class Params(Parameters):
     """Values of all hyper-parameters; they are checked when an instance is made, and stay."""

@@ -71,14 +71,8 @@ def draw_run(
     if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
         curves = {"this run": reliability(result.Y, result.probabilities)}
         figures["reliability"] = plots.draw_reliability(curves, ax=plots.new_axes(4.6, 4.2)).figure
-    words = "row of the data set" if first_row else "row of the stream"
-    for name in {"trends", "rules"} & figures.keys():
-        figures[name].axes[-1].set_xlabel(words)
-    if active is not None:
-        axes = active.plot(plots.new_axes(WIDTH, 3.0))
-        figures["spending"] = axes.figure
-        if first_row:
-            axes.set_xlabel("row after the initial part")  # an active learner counts its own rows
+    if active is not None:  # it counts its own rows
+        figures["spending"] = active.plot(plots.new_axes(WIDTH, 3.0)).figure
     return figures
 
 

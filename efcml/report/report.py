@@ -116,6 +116,7 @@ def summarise(
 ) -> Facts:
     """Return the facts of a run that are known without being told."""
     kind = type(model_of(classifier)).__name__
+    known = 1.0 - np.isnan(result.Y).mean()  # without an active learner all of these are given
     return {
         "dataset": None if dataset is None else dataset.name,
         "model": {"EFCMLClassifier": "efcml"}.get(kind, kind),
@@ -124,7 +125,7 @@ def summarise(
         **{measure: result.measure(measure) for measure in MEASURED},
         "rules": int(result.rules[-1]),
         **result.event_counts,
-        "queried_share": float(result.queried.mean()),
+        "queried_share": float(result.queried.mean() * (known if active is None else 1.0)),
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,
         "ms_per_sample": 1e3 * result.seconds_per_sample,

@@ -121,7 +121,7 @@ def main(arguments=None):
 
 def run_demo(out, *, rows=ROWS, cells=CELLS):
     """Run all models over the stream, print the table, write the files; return the runs."""
-    warmup(asks=False, rare=False)
+    warmup(rare=False)
     stream = load(STREAM, n=rows, seed=SEED)
     print(stream)
     runs = {}
