@@ -145,8 +145,9 @@ def test_words_of_groups_and_flags():
         ([0.5, 0.0, 0.45, 0.05], "machine is A or C (95 %)"),
         ([0.3, 0.25, 0.23, 0.22], "machine is often A (30 %)"),
         ([0.0, 1.0, 0.0, 0.0], "machine is B (100 %)"),
+        ([0.4, 0.35, 0.25, 0.0], "machine is not D (100 %)"),
     ):
-        found = phrases.group_words("ABCD", np.array(shares))
+        found = phrases.group_words("ABCD", np.array(shares), np.full(4, 0.25))
         assert f"machine is {found}" == words
     flags = {1.0: "yes (100 %)", 0.6: "mostly yes (60 %)", 0.3: "mostly no (70 %)", 0.0: "no (1"}
     for part, words in flags.items():

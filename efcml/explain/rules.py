@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST_TERMS = 4
 SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
 HARDLY_APART = 0.05  # terms that take less are not worth a sentence
-NONE_OF_IT = 0.05  # share of rows; a flag that fewer have, or lack, moves nothing in a rule
 LESS_WIDE = 2 / 3  # of the usual; the middle of a wider rule says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
 MOST_TENDENCIES = 5
@@ -121,7 +120,8 @@ class Rule:
         if thing.kind == "flag":
             words = say.flag_words(float(shares[0]))
         elif thing.kind == "group":
-            words = say.group_words(thing.values, shares)
+            usual = self.background.offset + self.background.unit * self.background.feature_means
+            words = say.group_words(thing.values, shares, usual[columns])
         else:
             spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
             words = f"{say.level(z[j], width[j])} ({spread})"
@@ -181,7 +181,7 @@ class Rule:
             for j, value in zip(thing.columns, thing.values, strict=False):
                 names[j] = f"{thing.name} {value}"
         flags, shares = usual.columns.flags, self.mean
-        varies = ~flags | ((shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT))
+        varies = ~flags | ((shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT))
         pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
         sentences, sizes = [], np.abs(pushes)
         for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:

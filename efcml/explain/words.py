@@ -22,6 +22,7 @@ NARROW = 0.5  # a rule of at most this width, in standard deviations of the feat
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
+NONE_OF_IT, FREQUENT = 0.05, 0.15  # share below which a rule has none of what is frequent elsewhere
 
 
 def level(z: float, width: float) -> str:
@@ -36,10 +37,13 @@ def flag_words(share: float) -> str:
     return f"{word if true >= PLAIN else f'mostly {word}'} ({percent(true)})"
 
 
-def group_words(values: Sequence[str], shares: Floats) -> str:
+def group_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
     """Return what is said of a group, by the share of rows that each value has."""
     order = np.argsort(-shares, kind="stable")
     needed = 1 + int((np.cumsum(shares[order]) < ENOUGH).sum())
+    missing = int(np.where(shares <= NONE_OF_IT, usual, 0.0).argmax())
+    if needed > 2 and shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT:
+        return f"not {values[missing]} ({percent(1.0 - shares[missing])})"
     few = needed <= min(MOST_VALUES, len(values) - 1)
     named = order[: needed if few else 1]
     words = " or ".join(values[i] for i in named)
