@@ -27,7 +27,6 @@ THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
 NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
 MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
-MOST_KNOWN, MOST_TURNED = 5, 8  # known labels, and turned decisions, that have a sentence
 
 
 @dataclass(eq=False, repr=False)
@@ -210,9 +209,8 @@ class Explanation:
         other = np.flatnonzero(decided != self.decision)
         if not len(other):
             return "the same"
-        names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
-        more = ", ..." if len(other) > MOST_LABELS else ""
-        return f"otherwise for {say.count(len(other), 'label')}: {names}{more}"
+        names = ", ".join(self.label_names[k] for k in other)
+        return f"otherwise for {say.count(len(other), 'label')}: {names}"
 
     def _known_notes(self) -> list[str]:
         """Say what each known label moves most, the strongest first."""
@@ -221,15 +219,17 @@ class Explanation:
             there = "" if self.known[self.label_names.index(name)] else "not "
             size, words = self._largest(added * others)
             moves.append((size, f"knowing that {name} is {there}there moves {words}"))
-        moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
+        moves = sorted(moves, key=lambda move: -move[0])
         nothing = "what is known says next to nothing of the other labels"
-        return [words for size, words in moves if size] or [nothing] * bool(moves)
+        return [words for size, words in moves[:MOST_RULES] if size] or [nothing] * bool(
+            moves and others.any()
+        )
 
     def _turned_notes(self) -> list[str]:
         """Say which labels are decided otherwise than from a score of .5 on, and why."""
         turned = (self.decision != (self.score >= 0.5)) & np.isnan(self.known)
         notes = []
-        for k in np.flatnonzero(turned)[:MOST_TURNED]:
+        for k in np.flatnonzero(turned):
             yes, name = self.decision[k], self.label_names[k]
             if self.kind == "subset":
                 notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")

@@ -186,8 +186,7 @@ class Rule:
         sentences, sizes = [], np.abs(pushes)
         for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:
             least = max(LEAST_PUSH, PUSH_SHARE * sizes[k].max())
-            strong = np.argsort(-sizes[k], kind="stable")[:MOST_PUSHES]
-            parts = []
+            strong, parts = np.argsort(-sizes[k], kind="stable")[:MOST_PUSHES], []
             for verb, sign in (("rises", 1.0), ("falls", -1.0)):
                 named = [
                     f"{names[j]} {say.signed(pushes[k, j])}"

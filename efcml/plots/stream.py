@@ -26,8 +26,7 @@ EVENTS = {
     "drop": ("drops", "#000000"),
     "drift": ("drifts", "#CC79A7"),
 }
-MOST_BINS = 300  # stretches of rows of a strip
-BAND = 0.24  # inches of a strip
+MOST_BINS, BAND = 300, 0.24  # stretches of rows, and inches, of a strip
 STEP, GAP = 0.3, 1.1  # inches per difference and around them
 LONGEST = 40  # letters of the name of a difference
 
@@ -168,8 +167,7 @@ def draw_spending(
     ax.axhline(budget, color=GREY, linewidth=1, linestyle=":", label=f"budget: {budget:g}")
     top = 1.1 * max(budget, shares.max(initial=0.0))
     style.draw_ticks_below(ax, reasons or {}, top, style.COLORS[1:])
-    ax.set(xlim=(0, rows.max(initial=1.0)), xlabel="row of the stream")
-    ax.set_ylabel(f"share of {unit} asked")
+    ax.set(xlim=(0, rows.max(initial=1.0)), xlabel="row", ylabel=f"share of {unit} asked")
     style.legend_beside(ax)
     return ax
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 # Of a run.
 FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
 LEAST_WINDOW = 50  # rows that the line of the last rows averages over, if there are so many
-MOST_STRIPS = 20  # rules that are drawn
-MOST_BARS, MOST_LINES = 25, 7  # features
+MOST_STRIPS, MOST_BARS, MOST_LINES = 20, 25, 7  # rules, and features, that are drawn
 LEAST_TOLD = 0.1  # of the axis, which is logarithmic
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
