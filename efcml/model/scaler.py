@@ -14,7 +14,7 @@ import numpy as np
 from efcml.kernels.watch import scale_rows
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
+    from efcml.support.aliases import Arrays, Bools, Floats, Ints
 
 TRIMMED = 0.1  # share of the rows at either end, one at least, that may be wild
 WILD = 5.0  # times the range of the rest, counted from the median: such a value does not count
@@ -23,7 +23,6 @@ LEAST_ROWS = 4  # fewer cannot tell which of them is wild
 SURE_ROWS = 20  # nor fewer than these what of other rows is
 CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
 ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
-KINDS = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,7 @@ class Scaler:
 
     def state(self) -> Arrays:
         """Return its arrays by name."""
-        return {name: getattr(self, name).copy() for name in KINDS}
-
-    @staticmethod
-    def state_shapes(p: int) -> Shapes:
-        """Return type and shape of every array of `state`."""
-        return {name: (kind, (p,)) for name, kind in KINDS.items()}
+        return {name: getattr(self, name).copy() for name in ("mean", "scale", "spread", "ignored")}
 
 
 def standardise(X: Floats) -> tuple[Floats, Floats]:
