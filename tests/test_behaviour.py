@@ -111,6 +111,14 @@ def test_wild_values_cost_no_more_than_missing_ones(rng, where):
     assert spoiled > run(np.where(wild, np.nan, X), Y)[0].pa - 0.01  # 17 points before
 
 
+def test_wild_values_that_mean_something_are_kept(rng):
+    X, far = rng.normal(size=(1200, 5)), rng.random(1200) < 0.05
+    X[far, 0] = -999.0  # a code of one sensor
+    Y = np.c_[far, X[:, 1] > 0.0].astype(float)
+    decided = run(X, Y)[0].decisions[:, 0]
+    assert decided[far[INITIAL:]].mean() > 0.9 > 0.02 > decided[~far[INITIAL:]].mean()  # 0 before
+
+
 def test_time_changes_nothing_where_rows_are_independent(rng):
     X, Y = products(rng, 1000)
     assert np.array_equal(run(X, Y)[0].scores, run(X, Y, time=False)[0].scores)

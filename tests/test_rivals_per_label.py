@@ -164,7 +164,7 @@ def test_events_name_label_and_rule(make):
     assert result.merges + result.drops > 0
     for kind in ("birth", "merge", "drop"):
         now = sum(model.rules.counts[kind] for model in clf.learner_.models)
-        assert result.count(kind) == now - sum(counts[kind] for counts in before)
+        assert result.event_counts[f"{kind}s"] == now - sum(counts[kind] for counts in before)
     rows = [row for row, _, _ in result.events]
     assert rows == sorted(rows)
 

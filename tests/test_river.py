@@ -15,7 +15,7 @@ from efcml import EFCMLClassifier, load, save
 from efcml.cli import main
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.saving import pack, unpack, write_archive
+from efcml.saving import pack, unpack, write
 
 pytest.importorskip("river")
 
@@ -317,7 +317,7 @@ def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_pat
         {"unknown": ["new"]},
     ):
         lie = facts | {"face": facts["face"] | change}
-        write_archive(path, {"kind": "model", "content": lie}, arrays)
+        write(path, lie, arrays)
         with pytest.raises(ValueError, match=r"cannot be loaded: "):
             load(path)
     arrays["learner/rules/center"] = arrays["learner/rules/center"] * np.nan

@@ -6,17 +6,9 @@ block ends like one that was never interrupted.
 
 from __future__ import annotations
 
-import json
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 import joblib
 import numpy as np
@@ -25,27 +17,20 @@ from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
-from efcml.saving import load, save
-from efcml.support.files import make_folder, replacing
+from efcml.saving import expected, pack, read, unpack, write
+from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
-from efcml.support.states import to_plain
+from efcml.support.states import nest, pick
 
 if TYPE_CHECKING:
-    from threading import Event
-    from types import FrameType
-
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation.stream_pass import StreamPass
-    from efcml.support.aliases import Array, Facts
+    from efcml.support.aliases import Facts, Shapes
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 2.0  # two writings of the file
 WRITES_BETWEEN = 20  # at least as long as so many writings take
-
-
-class Stopped(Exception):
-    """A stop is wanted, and no row is half done."""
 
 
 class StreamRun:
@@ -72,8 +57,8 @@ class StreamRun:
         """Whether all rows are done."""
         return self.done == len(self.Y)
 
-    def go_on(self, stop: Event) -> None:
-        """Run the rest of the stream, or until a stop is wanted."""
+    def go_on(self) -> None:
+        """Run the rest of the stream; an interrupt ends it after a whole block."""
         if self.finished:
             return
         rest = slice(self.done, None)
@@ -82,17 +67,20 @@ class StreamRun:
         )
         if not self.done:
             self.write()
-        with progress_bar(len(self.Y), "learning", initial=self.done) as bar, suppress(Stopped):
 
-            def after_block(rows: int) -> None:
-                self.done += rows
-                bar.update(rows)
-                if time.monotonic() - self.last >= self.pause:
-                    self.write()
-                if stop.is_set() and not self.finished:
-                    raise Stopped
+        def after_block(rows: int) -> None:
+            self.done += rows
+            bar.update(rows)
+            if time.monotonic() - self.last >= self.pause:
+                self.write()
 
-            self.rest.go(after_block=after_block)
+        try:
+            with progress_bar(len(self.Y), "learning", initial=self.done) as bar:
+                self.rest.go(after_block=after_block)
+        except KeyboardInterrupt:
+            if not self.done:
+                raise
+        self.write()
 
     def result(self) -> PrequentialResult:
         """Return what `prequential` would have returned for the rows done."""
@@ -111,16 +99,17 @@ class StreamRun:
         if self.checkpoint is None:
             return
         begin, result = time.monotonic(), self.result()
-        facts = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
         events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
-        arrays: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        arrays["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
-        arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        arrays["model"] = to_bytes(self.model)
-        if self.active is not None:
-            arrays["active"] = to_bytes(self.active)
-        with replacing(self.checkpoint) as file:
-            np.savez(file, **arrays)
+        record["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
+        shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
+        content = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        content |= {"record": shapes}
+        parts = {"record": record}
+        for name in ("model", "active"):
+            if getattr(self, name) is not None:
+                content[name], parts[name] = pack(getattr(self, name))
+        write(self.checkpoint, content, nest(**parts))
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
@@ -131,85 +120,34 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        try:
-            if not is_zipfile(self.checkpoint):
-                raise ValueError("it is damaged or no checkpoint")
-            with np.load(self.checkpoint, allow_pickle=False) as file:
-                arrays = dict(file)
-            if "checkpoint" not in arrays:
-                raise ValueError("it is no checkpoint of a run: delete it or give another file")
-            facts = json.loads(arrays["checkpoint"].tobytes())
-            others = [name for name in self.about if facts["about"][name] != self.about[name]]
-            if others:
-                raise ValueError(
-                    f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
-                    " give another file"
-                )
-            record, self.done = {name: arrays[name] for name in BY_ROW}, facts["done"]
-            if {self.done} != {len(array) for array in record.values()}:
-                raise ValueError("it is damaged: rows are missing")
-            events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
-            self.earlier = PrequentialResult(
-                Y=self.Y[: self.done],
-                events=tuple(events),
-                seconds=facts["seconds"],
-                **record,
-            )
-            self.model = from_bytes(arrays["model"])
-            self.active = self.active and from_bytes(arrays["active"])
-        except Exception as error:  # whatever broken files make numpy, zipfile and models raise
-            named = isinstance(error, ValueError)
-            reason = str(error) if named else f"it is damaged ({type(error).__name__}: {error})"
-            raise ValueError(f"{self.checkpoint} cannot be loaded: {reason}") from None
+        content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
+        record, self.done = pick(arrays, "record"), content["done"]
+        events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
+        whole = {"events": tuple(events), "seconds": content["seconds"], **record}
+        self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole)
+        for name in ("model", "active"):
+            if name in content:
+                setattr(self, name, unpack(content[name], pick(arrays, name)))
         return True
 
+    def expect(self, content: Facts) -> Shapes:
+        """Return the arrays that a file of such content must have; refuse that of another run."""
+        if "about" not in content:
+            raise ValueError("it is no checkpoint of a run: delete it or give another file")
+        if content["about"] != self.about:
+            raise ValueError(
+                "it is the checkpoint of another run, with other data, options or version: delete"
+                " it or give another file"
+            )
+        shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
+        models = {name: expected(content[name]) for name in ("model", "active") if name in content}
+        return nest(record=shapes, **models)
 
-def describe(run: StreamRun, ds: Dataset) -> Facts:
-    """Return what tells a run from others, as JSON gives it back."""
+
+def describe(run: StreamRun, ds: Dataset) -> str:
+    """Return what tells a run from others."""
     active = run.active
-    columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
-    about = {
-        "data": [joblib.hash((ds.X, ds.Y)), ds.n_initial, *columns],
-        "model": [type(run.model).__name__, run.learn],
-        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
-        "budget": None if active is None else [active.budget, active.unit],
-        "criteria": None if active is None else active.criteria,
-        "seed": None if active is None else active.random_state,
-        "version": __version__,
-    }
-    return json.loads(json.dumps(about))
-
-
-def to_bytes(model: Any) -> Array:
-    """Return what `save` writes of a model."""
-    with TemporaryDirectory() as folder:
-        save(model, Path(folder, "model.npz"))
-        return np.frombuffer(Path(folder, "model.npz").read_bytes(), np.uint8)
-
-
-def from_bytes(data: Array) -> Any:
-    """Return the model that `to_bytes` was given."""
-    with TemporaryDirectory() as folder:
-        Path(folder, "model.npz").write_bytes(data.tobytes())
-        return load(Path(folder, "model.npz"))
-
-
-@contextmanager
-def stopping_later() -> Iterator[Event]:
-    """Yield an event that the first Ctrl-C in the block sets; the second stops at once."""
-    stop = threading.Event()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield stop  # there are no interrupts, or they are ignored
-        return
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    asks = active and (active.budget, active.unit, active.criteria, active.random_state)
+    # Of a table also what was learned: the same features may be of other words.
+    what = repr((ds.n_initial, ds.table, type(run.model), run.learn, asks, __version__))
+    return joblib.hash((ds.X, ds.Y, run.model.get_params(), what))

@@ -2,34 +2,20 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from efcml import explain as reading
 from efcml.estimators import targets
-from efcml.explain import (
-    ColumnKinds,
-    Explanation,
-    Group,
-    RuleList,
-    Trust,
-    count_effective,
-    explain_row,
-    find_flags,
-    name_all,
-    read_activations,
-    read_rules,
-    read_trust,
-)
+from efcml.estimators.columns import NamedColumns
+from efcml.explain import Explanation, RuleList, Trust
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
-from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.guard import one_at_a_time
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
@@ -37,54 +23,36 @@ if TYPE_CHECKING:
 
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
-
-RULES_SHOWN = 10  # below the parameters, in a notebook
-SEED = "int, RandomState instance or None"
+    from efcml.support.aliases import Array, Floats, TableLike
 
 
-class MultiLabelFace(ClassifierMixin, BaseEstimator):
+@with_parameters
+class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
     """A scikit-learn estimator in front of a learner, which trusts its arrays.
 
-    A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
-    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``answer``,
-    ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
+    The learner of `_new_learner` has ``fit``, ``learn``, ``answer``, ``copy`` and ``n_rules``.
     """
 
-    __dict__: dict[str, Any]
-    learner_: Any
-    n_features_in_: int
-    label_names_: "Array"
-    random_state: Any
-    takes_gaps = True  # NaN in X is a missing feature
-    _pair: Any  # the classes of a 1-D y, else None
-    _encoding: Any  # of the categories of a data frame, only then
-    _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
-    _new_learner: Callable[[int, int], Any]
+    random_state: Any = other("int, RandomState instance or None", default=None)
+    """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
+
+    def _new_learner(self, n_features: int, n_labels: int) -> Any:
+        """Return an empty learner that has read the parameters."""
+        from efcml.model.learner import Learner  # not above: numba takes a second
+
+        return Learner(self._params(), n_features, n_labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan = self.takes_gaps
+        tags.input_tags.allow_nan = True  # a missing feature
         return tags
 
     def _params(self) -> Params:
         check_random_state(self.random_state)
         return Params(**{name: getattr(self, name) for name in Params.names()})
-
-    @property
-    def _learned(self) -> Any:
-        """The learner; before there is one, scikit-learn's error, which takes time to look."""
-        if "learner_" not in self.__dict__:
-            check_is_fitted(self, "learner_")
-        return self.learner_
-
-    @property
-    def _binary(self) -> bool:
-        """Whether y was 1-D."""
-        return self._pair is not None
 
     @property
     def classes_(self) -> "Array":
@@ -115,16 +83,15 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
-            rows = targets.check_table(self, X, reset=True)
-            Y, classes = self._read_target(y, len(rows), reset=True)
+            rows, Y, classes = self._read(X, y, reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
                     f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
                 )
-            learner = self._new_learner(rows.shape[1], Y.shape[1]).fit(rows, Y, weights)
-            self._remember(y, classes, learner)
+            learner = self._new_learner(rows.shape[1], Y.shape[1])
+            self._remember(y, classes, learner.fit(rows, Y, weights))
         return self
 
     @one_at_a_time
@@ -173,13 +140,10 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
         """
         fresh = learn and not hasattr(self, "learner_")
-        if not fresh:
-            rows = self.check_features(X)
-            return self.learner_, rows, self._read_target(y, len(rows), classes)[0]
         with self._unchanged_if_refused():
-            rows = targets.check_table(self, X, reset=True)
-            Y, known = self._read_target(y, len(rows), classes, reset=True)
-            self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
+            rows, Y, known = self._read(X, y, classes, reset=fresh)
+            if fresh:
+                self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
         return self.learner_, rows, Y
 
     @one_at_a_time
@@ -194,15 +158,12 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         _ = self._learned
         return self._read_target(y, n_rows)[0]
 
-    @contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
-        """Put all attributes back if the block raises: a refused call changes nothing."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
+    def _read(
+        self, X: "TableLike", y: "TableLike", classes: Any = None, *, reset: bool
+    ) -> "tuple[Floats, Floats, Array | None]":
+        """Return rows and labels, and the classes of a single binary target."""
+        rows = targets.check_table(self, X, reset=True) if reset else self.check_features(X)
+        return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
 
     def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
         self.learner_, self._pair, self._groups = learner, classes, {}
@@ -238,91 +199,11 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             return targets.read_binary(y, known, classes)
         return targets.read_labels(y, known, classes)[0], None
 
-    # -- columns ----------------------------------------------------------------------------
-
-    @one_at_a_time
-    def name_columns(
-        self,
-        feature_names: "Names" = None,
-        label_names: "Names" = None,
-        groups: Mapping[str, Sequence[str]] | None = None,
-    ) -> Self:
-        """Name the columns of a model that was fitted with arrays, as data frames would have done.
-
-        Parameters
-        ----------
-        feature_names, label_names : sequence of str, optional
-            One for each feature and each label, no name twice. Data frames must have these names
-            from then on; arrays are taken as before.
-        groups : mapping of str to sequence of str, optional
-            Names of columns of 0 and 1 that are the values of one thing, by its name, such as
-            ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
-            names, as ``machine_A`` and ``machine_B``, are found without it.
-        """
-        n_labels = self._learned.n_labels
-        with self._unchanged_if_refused():
-            for kind, names, count, attribute in (
-                ("feature", feature_names, self.n_features_in_, "feature_names_in_"),
-                ("label", label_names, n_labels, "label_names_"),
-            ):
-                if names is None:
-                    continue
-                if len(names) != count or len({*map(str, names)}) != count:
-                    raise ValueError(f"{kind}_names must be {count} different names.")
-                setattr(self, attribute, np.array([*map(str, names)], dtype=object))
-            if groups is not None:
-                self._groups = {}
-                self._groups = find_groups(groups, self._column_kinds())
-        return self
-
-    def _column_kinds(self) -> ColumnKinds:
-        """Return names and kinds of the columns of the learner."""
-        given = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
-        names, groups = list(given), []
-        if hasattr(self, "_encoding"):
-            names = []
-            for name, column in zip(given, self._encoding.columns, strict=True):
-                spread = [f"{name}={value}" for value in column.values]
-                if spread:
-                    places = tuple(range(len(names), len(names) + len(spread)))
-                    groups.append(Group(name, places, column.values))
-                names += spread or [name]
-        for name, columns in self._groups.items():
-            groups.append(Group(name, columns, tuple(names[j] for j in columns)))
-        return ColumnKinds(tuple(names), flags_of(self.learner_), tuple(groups))
-
-    @one_at_a_time
-    def add_labels(self, labels: int | Sequence[str]) -> Self:
-        """Take in labels that appear late; every row so far counts as not having them.
-
-        Parameters
-        ----------
-        labels : int, or sequence of str
-            How many; or their names, if the model knows the names of its labels. They follow the
-            labels that are there.
-        """
-        learner, names = self._learned, getattr(self, "label_names_", None)
-        if self._binary:
-            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
-        new: list[str] = []
-        if names is None:
-            check_whole("labels, for a model without names of labels,", labels, least=1)
-        else:
-            new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
-            words = all(isinstance(name, str) for name in new)
-            if not new or not words or len({*names, *new}) < len(names) + len(new):
-                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
-        with interrupts_held():
-            learner.add_labels(len(new) or labels)
-            if names is not None:
-                self.label_names_ = np.array([*names, *new], dtype=object)
-        return self
-
     # -- answers ----------------------------------------------------------------------------
 
     def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
         rows = self.check_features(X)
-        return self.answer_checked(rows, self._check_known(known, len(rows)))
+        return self.answer_checked(rows, self._check_known(known, rows.shape[0]))
 
     def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
         """Return scores, decisions and probabilities (n, K) of rows that have been checked.
@@ -410,42 +291,8 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         return float(np.average(labels == y, weights=known))
 
 
-def flags_of(learner: Any) -> "Bools":
-    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
-    models, p = getattr(learner, "models", [learner]), learner.n_features
-    model = next((model for model in models if model.fitted), models[0])
-    if not model.fitted:
-        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
-    rows = model.latest[0]
-    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
-    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
-    mean, scale = model.scaler.mean, model.scaler.scale
-    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
-    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
-    either = (zeros | ones | np.isnan(rows)).all(axis=0)
-    return (either & both & (zero != one))[:p]  # ignored features are always 0
-
-
-def find_groups(
-    groups: Mapping[str, Sequence[str]], columns: ColumnKinds
-) -> dict[str, tuple[int, ...]]:
-    """Return the columns of groups that are given by names, or say what is wrong with them."""
-    places = {name: j for j, name in enumerate(columns.names)}
-    grouped = {j for group in columns.groups for j in group.columns}
-    chosen = {}
-    for group, names in groups.items():
-        wrong = [name for name in names if name not in places or not columns.flags[places[name]]]
-        if wrong:
-            raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
-        chosen[str(group)] = tuple(places[name] for name in names)
-        if len(names) < 2 or grouped & {*chosen[str(group)]}:
-            raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
-        grouped |= {*chosen[str(group)]}
-    return chosen
-
-
 @with_parameters
-class EFCMLClassifier(MultiLabelFace, Parameters):
+class EFCMLClassifier(MultiLabelFace):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -482,9 +329,6 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
-    random_state: Any = other(SEED, default=None)
-    """Accepted for the sake of tools that set it. The method draws no random numbers."""
-
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return a classifier with every formula as printed; keywords override single parameters.
@@ -494,17 +338,12 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         """
         return cls(**(printed(cls) | changes))
 
-    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
-        from efcml.model.learner import Learner  # not above: numba takes a second
-
-        return Learner(self._params(), n_features, n_labels)
-
     # -- reading ----------------------------------------------------------------------------
 
     @property
     def rules_(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        return read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
+        return reading.read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
 
     @property
     def feature_relevance_(self) -> "Floats":
@@ -533,14 +372,14 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         The answer of the rules is the sum of their planes by these shares. Rules are in the order
         of `rules_`. Before there are rules this is refused.
         """
-        return read_activations(*self._to_read(X))
+        return reading.read_activations(*self._to_read(X))
 
     def effective_rules(self, X: "TableLike") -> "Floats":
         """Return how many rules share each answer (n,): exp of the entropy of `activations`.
 
         1 if one rule decides alone, and the number of rules if all have the same say.
         """
-        return count_effective(self.activations(X))
+        return reading.count_effective(self.activations(X))
 
     def trust(self, X: "TableLike") -> Trust:
         """Return how far the rules, as they are read, decide as the model does: a `Trust`.
@@ -548,7 +387,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         `rules_` prints the same for the rows that the model remembers. Those it has learned; rows
         that it has not seen tell more.
         """
-        return read_trust(*self._to_read(X), self._column_kinds())
+        return reading.read_trust(*self._to_read(X), self._column_kinds())
 
     def _to_read(self, X: "TableLike") -> "tuple[Learner, Floats]":
         """Return the learner and checked rows; refuse a model that has no rules yet."""
@@ -574,18 +413,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
         given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
+        return self.explain_checked(row, given)
+
+    def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:
+        """Return the explanation of a row (1, p) and known labels that have been checked."""
         names, columns = names_of_labels(self), self._column_kinds()
-        return explain_row(self.learner_, row, None, names, columns, given)
-
-    def _rules_html(self) -> str:
-        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
-
-    # scikit-learn shows its estimators with one or the other, depending on the program.
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._rules_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._rules_html()
-        return bundle
+        return reading.explain_row(self.learner_, row, None, names, columns, known)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows as floats (n, p), and note the columns, or compare them.
 
-    Categories of a data frame become columns of 0 and 1. NaN is a missing value, where the
-    estimator ``takes_gaps``.
+    Categories of a data frame become columns of 0 and 1. NaN is a missing value.
     """
     if reset:
         vars(estimator).pop("_encoding", None)
@@ -49,8 +48,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
-    gaps = estimator.takes_gaps
-    X = fill_mask(X) if gaps else refuse_mask(X, "X")
+    X = fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     if plain and not reset and X.shape[1] == estimator.n_features_in_:
         X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
@@ -63,12 +61,9 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
             if "could not convert string" in str(error):
                 refuse_text(X)
             raise
-    wrong = np.isinf(X) if gaps else ~np.isfinite(X)
-    if wrong.any():
-        at = "row {}, column {}".format(*np.argwhere(wrong)[0])
-        if gaps:
-            raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
-        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+    if np.isinf(X).any():
+        at = "row {}, column {}".format(*np.argwhere(np.isinf(X))[0])
+        raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
     return X
 
 
@@ -201,12 +196,9 @@ def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:
         weights = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), Y.shape[:1]))
     except (TypeError, ValueError):
         raise ValueError(f"sample_weight must hold a number for each of {len(Y)} rows.") from None
-    if not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise ValueError("sample_weight must be finite and not below 0: leave rows out by 0.")
-    if (weights > MOST_WEIGHT).any():
+    if not ((weights >= 0.0) & (weights <= MOST_WEIGHT)).all():
         raise ValueError(
-            f"sample_weight is above {MOST_WEIGHT:g}: divide all weights by the same number."
+            f"sample_weight must be finite, and from 0 (a row that is left out) to {MOST_WEIGHT:g}."
         )
     Y[weights == 0.0] = np.nan
-    weights[weights == 0.0] = 1.0  # nobody asks
-    return weights
+    return np.where(weights == 0.0, 1.0, weights)  # nobody asks

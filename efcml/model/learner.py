@@ -147,7 +147,7 @@ class Learner(Guarded):
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
-        self.scaler = Scaler.from_rows(X, self.params.clip)
+        self.scaler = Scaler.from_rows(X, self.params.clip, Y)
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
             self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)

@@ -138,8 +138,8 @@ class ScaleWatch(Stage):
         rows follow each other slowly they show a part: its deviation is larger than theirs. One
         that grows is ignored.
         """
-        rows, asleep = self.held[0], self.arrays.asleep
-        new, seen = Scaler.from_rows(rows, scaler.clip), scaler.transform(rows)
+        (rows, Y, _), asleep = self.held, self.arrays.asleep
+        new, seen = Scaler.from_rows(rows, scaler.clip, Y), scaler.transform(rows)
         with np.errstate(over="ignore"):  # infinite is off, too
             shift = np.abs(new.mean - scaler.mean) / scaler.scale
             wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
