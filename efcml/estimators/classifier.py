@@ -197,7 +197,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         known = None if reset else self.classes_
         if flat:
             return targets.read_binary(y, known, classes)
-        return targets.read_labels(y, known, classes)[0], None
+        return targets.read_labels(y, known, classes), None
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -280,7 +280,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         """
         labels = self.predict(X)
         y, flat = self._check_target(y, len(labels))
-        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)[0]
+        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)
         known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
         if sample_weight is not None:
             if np.shape(sample_weight) != labels.shape[:1]:

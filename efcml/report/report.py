@@ -106,8 +106,7 @@ def write_report(
         unranked=int(np.isnan(MEASURES["ap"].rows(Y, result.scores)).sum()),
         unknown=int(np.isnan(Y).sum()),
         versions=Table("versions", "Versions", ["package", "version"], [*versions.items()]),
-        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {platform.system()}"
-        f" {platform.machine()}",
+        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {' '.join(platform.uname()[::4])}",
     )
 
 
