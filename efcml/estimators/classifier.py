@@ -86,9 +86,9 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
             rows, Y, classes = self._read(X, y, reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
-                weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
-                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                    "y has no known label: at least one must be 0 or 1, not NaN, in a row of weight"
+                    " above zero."
                 )
             learner = self._new_learner(rows.shape[1], Y.shape[1])
             self._remember(y, classes, learner.fit(rows, Y, weights))
