@@ -19,6 +19,7 @@ POOLED_ROWS, LEAST_SPREAD = 2.0, 1e-6  # by which the variance of a label is hel
 LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is rounding
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
+MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
 GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
 
 
@@ -148,10 +149,17 @@ class LabelLayer(Stage):
         return found
 
     def _likeliest_sets(self, scores, given, known):
-        """Return y where no flips make ``(y - s)' E_m^-1 (y - s)`` less; known labels stay."""
+        """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
         is_open = np.full(scores.shape, True) if known is None else np.isnan(known)
-        y = np.where(is_open, given >= 0.5, given)
-        kernel.flip_while_better(np.ascontiguousarray(scores), is_open, self.arrays.form, y)
+        y, F, K = np.where(is_open, given >= 0.5, given), self.arrays.form, scores.shape[1]
+        if K > MOST_ENUMERATED:
+            kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
+            return y
+        sets = (np.arange(2**K)[:, None] >> np.arange(K)) & 1
+        for t in range(len(y)):
+            mine = sets[(sets[:, ~is_open[t]] == y[t, ~is_open[t]]).all(axis=1)]
+            gaps = mine - scores[t]
+            y[t] = mine[np.argmin(((gaps @ F) * gaps).sum(axis=1))]
         return y
 
     def add_labels(self, count):
