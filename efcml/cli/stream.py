@@ -6,30 +6,27 @@ block ends like one that was never interrupted.
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
-from io import BytesIO
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
-from efcml.saving import read, save, unpack
-from efcml.support.files import make_folder, replacing
+from efcml.saving import expected, pack, read, unpack, write
+from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
+from efcml.support.states import nest, pick
 
 if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation.stream_pass import StreamPass
+    from efcml.support.aliases import Facts, Shapes
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 2.0  # two writings of the file
@@ -102,18 +99,17 @@ class StreamRun:
         if self.checkpoint is None:
             return
         begin, result = time.monotonic(), self.result()
-        facts = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
         events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
-        arrays: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        arrays["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
-        arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        record["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
+        shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
+        content = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        content |= {"record": shapes}
+        parts = {"record": record}
         for name in ("model", "active"):
             if getattr(self, name) is not None:
-                with TemporaryDirectory() as folder:
-                    save(getattr(self, name), Path(folder, "model.npz"))
-                    arrays[name] = np.fromfile(Path(folder, "model.npz"), np.uint8)
-        with replacing(self.checkpoint) as file:
-            np.savez(file, **arrays)
+                content[name], parts[name] = pack(getattr(self, name))
+        write(self.checkpoint, content, nest(**parts))
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
@@ -124,31 +120,28 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        try:
-            with self.checkpoint.open("rb") as file, NpzFile(file, allow_pickle=False) as entries:
-                if "checkpoint" not in entries:
-                    raise ValueError("it is no checkpoint of a run: delete it or give another file")
-                facts = json.loads(entries["checkpoint"].tobytes())
-                if facts["about"] != self.about:
-                    raise ValueError(
-                        "it is the checkpoint of another run, with other data, options or version:"
-                        " delete it or give another file"
-                    )
-                arrays = dict(entries)
-            events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
-            whole: Any = {name: arrays[name] for name in BY_ROW} | {"events": tuple(events)}
-            self.done = facts["done"]
-            Y, seconds = self.Y[: self.done], facts["seconds"]
-            self.earlier = PrequentialResult(Y=Y, seconds=seconds, **whole)
-            for name in ("model", "active"):
-                if getattr(self, name) is not None:
-                    with NpzFile(BytesIO(arrays[name].tobytes()), allow_pickle=False) as saved:
-                        setattr(self, name, unpack(*read(saved)))
-        except Exception as error:  # whatever broken files make numpy, zipfile and models raise
-            named = isinstance(error, ValueError)
-            reason = str(error) if named else f"it is damaged ({type(error).__name__}: {error})"
-            raise ValueError(f"{self.checkpoint} cannot be loaded: {reason}") from None
+        content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
+        record, self.done = pick(arrays, "record"), content["done"]
+        events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
+        whole = {"events": tuple(events), "seconds": content["seconds"], **record}
+        self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole)
+        for name in ("model", "active"):
+            if name in content:
+                setattr(self, name, unpack(content[name], pick(arrays, name)))
         return True
+
+    def expect(self, content: Facts) -> Shapes:
+        """Return the arrays that a file of such content must have; refuse that of another run."""
+        if "about" not in content:
+            raise ValueError("it is no checkpoint of a run: delete it or give another file")
+        if content["about"] != self.about:
+            raise ValueError(
+                "it is the checkpoint of another run, with other data, options or version: delete"
+                " it or give another file"
+            )
+        shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
+        models = {name: expected(content[name]) for name in ("model", "active") if name in content}
+        return nest(record=shapes, **models)
 
 
 def describe(run: StreamRun, ds: Dataset) -> str:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite, nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -77,9 +77,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     def __post_init__(self) -> None:
         if isinstance(self.stages, list):
             self.stages = tuple(self.stages)
-        params = Params(**vars(self))
-        params.check_together()
-        self.learner = Learner(params, 0, 0)
+        self.learner = Learner(Params(**vars(self)), 0, 0)
         self.unknown_features_ = Counter[Any]()
         self._columns: dict[Any, int] = {}  # of each feature
         self._labels: dict[Any, int] = {}  # column of each label
@@ -143,19 +141,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             learner.add_labels(len(new))
         weights = None if w == 1.0 else np.array([float(w)])
         learner.learn(as_row(features, self._columns), as_row(labels, self._labels), None, weights)
-
-    def take_state(
-        self,
-        learner: Learner,
-        feature_names: Iterable[Any],
-        label_names: Iterable[Any],
-        unknown_features: Iterable[tuple[Any, int]],
-    ) -> None:
-        """Go on from a learner and the names of its columns, as `efcml.load` does."""
-        self.learner = learner
-        self._columns = {name: column for column, name in enumerate(feature_names)}
-        self._labels = {name: column for column, name in enumerate(label_names)}
-        self.unknown_features_ = Counter(dict(unknown_features))
 
     # -- answers ----------------------------------------------------------------------------
 

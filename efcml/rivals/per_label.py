@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from efcml.estimators.classifier import FaceParameters, MultiLabelFace
+from efcml.estimators.classifier import MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
@@ -73,9 +73,8 @@ class PerLabelLearner(Guarded):
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         true = answered = X  # with the labels before, and with the chain's decisions
-        for i, label in enumerate(self.order):
-            old, y = self.models[i], Y[:, [label]]
-            self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
+        for model, label in zip(self.models, self.order, strict=True):
+            y = Y[:, [label]]
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:
@@ -187,7 +186,7 @@ def fill_in(y: "Floats", decided: "Floats") -> "Floats":
 
 
 @with_parameters
-class OneVsRestEFC(MultiLabelFace, FaceParameters):
+class OneVsRestEFC(MultiLabelFace):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
 
     The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
