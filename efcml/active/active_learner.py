@@ -254,7 +254,7 @@ class ActiveLearner:
         The rows are counted in ``state``, up to the first that is asked: once it is learned, all
         is looked at anew. Each is looked at by itself: it changes no bit how many there are.
         """
-        rows = learner.fill(learner.scaler.transform(X))
+        rows = learner.fill(learner.scaled(X))
         scores, rules, settings = learner.score_scaled(rows), learner.rules, learner.rules.settings
         likeliest, (distance, instability) = np.zeros(len(rows), np.int64), np.zeros((2, len(rows)))
         novelty, unstable = "novelty" in self.criteria, "instability" in self.criteria
@@ -380,7 +380,7 @@ class ActiveLearner:
                 raise
             return time.perf_counter() - begin
 
-        in_blocks(len(X), run, trace, after_block, learner=learner)
+        in_blocks(len(Y), run, trace, after_block, learner=learner)
 
     def _run_block(
         self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
@@ -393,7 +393,7 @@ class ActiveLearner:
             at, looked = at + len(decided), slice(at, at + len(decided))
             scores = np.array([row[-1] for row in decided])
             trace.take_answer(learner.answer_scores(scores), looked)
-            trace.add_clipped(learner.scaler.count_clipped(X[looked]))
+            trace.add_clipped(learner.count_clipped(X[looked]))
             trace.rules[looked] = learner.n_rules
             learner.pass_rows(len(decided) - bool(reasons))
             if reasons:

@@ -106,7 +106,8 @@ def read_row(model: Any, learner: Learner, x: Any) -> Floats:
         raise ValueError("x is missing: give the next row, or row=... for an open question.")
     table = one_row(x, "x")
     if model is not learner:
-        return np.array(model.check_features(table), order="C")
+        X = model.check_features(table)
+        return X.copy() if hasattr(X, "toarray") else np.array(X, order="C")
     X = np.array(fill_mask(table), dtype=np.float64, order="C")
     if X.shape != (1, learner.n_features) or np.isinf(X).any():
         raise ValueError(

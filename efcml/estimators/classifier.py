@@ -61,6 +61,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
     label_names_: "Array"
     random_state: Any
     takes_gaps = True  # NaN in X is a missing feature
+    takes_sparse = False  # whether X may be a sparse matrix
     _pair: Any  # the classes of a 1-D y, else None
     _encoding: Any  # of the categories of a data frame, only then
     _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
@@ -71,7 +72,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan = self.takes_gaps
+        tags.input_tags.allow_nan, tags.input_tags.sparse = self.takes_gaps, self.takes_sparse
         return tags
 
     def _params(self) -> Params:
@@ -110,7 +111,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like or sparse matrix of shape (n, p)
             Finite features, or NaN where one is missing.
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only). May be sparse.
@@ -122,7 +123,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         """
         with self._unchanged_if_refused():
             rows = targets.check_table(self, X, reset=True)
-            Y, classes = self._read_target(y, len(rows), reset=True)
+            Y, classes = self._read_target(y, rows.shape[0], reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 weighed = "" if weights is None else ", in a row of weight above zero"
@@ -181,10 +182,10 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         fresh = learn and not hasattr(self, "learner_")
         if not fresh:
             rows = self.check_features(X)
-            return self.learner_, rows, self._read_target(y, len(rows), classes)[0]
+            return self.learner_, rows, self._read_target(y, rows.shape[0], classes)[0]
         with self._unchanged_if_refused():
             rows = targets.check_table(self, X, reset=True)
-            Y, known = self._read_target(y, len(rows), classes, reset=True)
+            Y, known = self._read_target(y, rows.shape[0], classes, reset=True)
             self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
         return self.learner_, rows, Y
 
@@ -328,7 +329,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
 
     def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
         rows = self.check_features(X)
-        return self.answer_checked(rows, self._check_known(known, len(rows)))
+        return self.answer_checked(rows, self._check_known(known, rows.shape[0]))
 
     def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
         """Return scores, decisions and probabilities (n, K) of rows that have been checked.
@@ -420,6 +421,8 @@ def flags_of(learner: Any) -> "Bools":
     """Return which features held 0 and 1 alone in the rows that a learner remembers."""
     models, p = getattr(learner, "models", [learner]), learner.n_features
     model = next((model for model in models if model.fitted), models[0])
+    if model.directions:  # looked for where single features are read
+        return np.zeros(p, dtype=bool)
     if not model.fitted:
         return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
     rows = model.latest[0]
@@ -489,6 +492,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     """
 
     random_state: Any = other(*UNUSED_SEED, default=None)
+    takes_sparse = True
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -530,7 +534,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         [True, False, False]
         """
         check_is_fitted(self, "learner_")
-        return self.learner_.relevance.relevance
+        return self.learner_.feature_relevance
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
+from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
-from efcml.support.masks import densify, fill_mask, refuse_mask
+from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
 from efcml.tables.encoder import TableEncoder
 from efcml.tables.fields import Fields
 
@@ -49,7 +50,9 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
-    gaps = estimator.takes_gaps
+    gaps, sparse = estimator.takes_gaps, estimator.takes_sparse
+    if sparse and is_sparse(X) and not reset and X.shape[1] == estimator.n_features_in_:
+        X = csr_array(X)  # scikit-learn would look at every entry twice
     X = fill_mask(X) if gaps else refuse_mask(X, "X")
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     if plain and not reset and X.shape[1] == estimator.n_features_in_:
@@ -58,14 +61,17 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
         refuse_odd(X)
         try:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+            options |= {"accept_sparse": "csr"} if sparse else {}
             X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
         except ValueError as error:
             if "could not convert string" in str(error):
                 refuse_text(X)
             raise
-    wrong = np.isinf(X) if gaps else ~np.isfinite(X)
+    values = X.data if is_sparse(X) else X
+    wrong = np.isinf(values) if gaps else ~np.isfinite(values)
     if wrong.any():
-        at = "row {}, column {}".format(*np.argwhere(wrong)[0])
+        first = (wrong.nonzero()[0][0],) if is_sparse(X) else np.argwhere(wrong)[0]
+        at = "entry {}".format(*first) if is_sparse(X) else "row {}, column {}".format(*first)
         if gaps:
             raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
         raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
@@ -112,11 +118,13 @@ def one_row(values: Any, name: str) -> Any:
     """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T
-    if not hasattr(values, "columns"):
+    if is_sparse(values):
+        values = values.reshape(1, -1) if values.ndim < 2 else values
+    elif not hasattr(values, "columns"):
         values = np.ma.asarray(values) if np.ma.isMA(values) else np.asarray(values)
         values = values.reshape(1, -1) if values.ndim < 2 else values
-    if len(values) != 1:
-        raise ValueError(f"{name} must be one row; got {len(values)} rows.")
+    if values.shape[0] != 1:
+        raise ValueError(f"{name} must be one row; got {values.shape[0]} rows.")
     return values
 
 

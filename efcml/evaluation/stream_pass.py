@@ -154,7 +154,7 @@ def begin_pass(
         go = partial(loop, partial(run_rows, adapter, trace, learn, delay))
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
-        go = partial(loop, run, learner=learner, border=max(len(X) - delay, 0))
+        go = partial(loop, run, learner=learner, border=max(len(Y) - delay, 0))
     else:
         go = partial(loop, partial(answer_block, learner, X, trace))
     return StreamPass(model, Y, trace, queried, go)
@@ -170,7 +170,7 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
     part = Trace.for_rows(block.stop - block.start, Y.shape[1])
     part.ahead = part.delay = delay
     ahead = slice(block.start + delay, block.stop + delay)
-    if ahead.stop <= len(X):
+    if ahead.stop <= X.shape[0]:
         part.watch(trace, ahead)
         part.rows = X[ahead] if delay else None
     learner.learn(X[block], Y[block], trace=part)
@@ -182,9 +182,8 @@ def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     """Note what a learner says of rows that it never learns."""
     answer_rows(learner, X[block], trace, block)
     trace.rules[block] = learner.n_rules
-    scaler = getattr(learner, "scaler", None)
-    if scaler is not None:  # one for all labels
-        trace.add_clipped(scaler.count_clipped(X[block]))
+    if getattr(learner, "scaler", None) is not None:  # one for all labels
+        trace.add_clipped(learner.count_clipped(X[block]))
 
 
 def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:

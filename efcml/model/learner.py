@@ -3,14 +3,14 @@
 Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. The scikit-learn face
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 
-    scale -> rules -> cases -> recent cases -> temporal -> stages of one's own -> labels
+    projection -> scale -> rules -> cases -> recent cases -> temporal -> stages of one's own -> labels
 
 Rules come first; each stage sees of a row only what the stages before answered there.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +21,17 @@ from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
 from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state
 from efcml.model.params import Params
+from efcml.model.projection import (
+    MANY_LABELS,
+    Projection,
+    as_sparse,
+    directions,
+    keep,
+    pack_rows,
+    stack,
+    tell_once,
+    unpack_rows,
+)
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch, decide_scale
 from efcml.model.rulebase import RuleBase
@@ -40,7 +51,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[Floats, Floats, Floats]
 
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "warned_of_clipping")
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "warned_of_clipping", "bounded")
 
 
 class Learner(Guarded):
@@ -51,16 +62,19 @@ class Learner(Guarded):
     ) -> None:
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
+        self.projection: Projection | None = None  # if features are many, once there is one
+        self.bounded = False  # whether the rules leave out what grows with pairs of labels
+        self.recent: list[Any] = []  # then: the last rows as they came, with labels, in parts
         self.scaler: Any = None
         self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
-        self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
         self.held_sums = np.zeros((2, n_labels))  # of them: labels, and how often each is known
         self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = self.warned_of_clipping = False
-        self.relevance = RelevanceWatch(n_features, params.relevance)
+        self._watch_relevance()
         self.latest = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
 
     # -- parts ------------------------------------------------------------------------------
@@ -69,6 +83,25 @@ class Learner(Guarded):
     def fitted(self) -> bool:
         """Whether rules exist; before, the rows that are held answer."""
         return bool(self.stages)
+
+    @property
+    def directions(self) -> int:
+        """Onto how many directions rows are to be projected; 0: they are not."""
+        return directions(self.params.projection, self.n_features, self.n_labels)
+
+    @property
+    def width(self) -> int:
+        """Number of features that the stages see."""
+        if self.projection is not None:
+            return self.projection.width
+        return 1 if self.directions else self.n_features
+
+    @property
+    def feature_relevance(self) -> Floats:
+        """What every feature tells of the labels (p,)."""
+        if self.projection is not None:
+            return self.projection.relevance(self.n_features)
+        return np.ones(self.n_features) if self.directions else self.relevance.relevance
 
     @property
     def rules(self) -> RuleBase:
@@ -111,10 +144,17 @@ class Learner(Guarded):
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
         self.n_features, self.latest = n_features, (np.empty((0, n_features)), *self.latest[1:])
-        self.relevance = RelevanceWatch(n_features, self.params.relevance)
+        self._watch_relevance()
+
+    def _watch_relevance(self) -> None:
+        """Look which features matter; of directions all do."""
+        given = "off" if self.directions else self.params.relevance
+        self.relevance = RelevanceWatch(self.width, given)
 
     def _make_stages(self) -> list[Any]:
-        params, sizes = self.params, (self.n_features, self.n_labels)
+        params, sizes = self.params, (self.width, self.n_labels)
+        if self.bounded:
+            params = replace(params, product_space=False, correlation="none")
         features = self.relevance.features
         stages: list[Any] = [RuleBase(params, *sizes, features)]
         if params.cases > 0:
@@ -138,13 +178,16 @@ class Learner(Guarded):
         if not FOLDER.exists():
             tell("efcml compiles, once on this machine: about 20 s")
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
-        other._fit(X, Y, np.ones(len(X)) if weights is None else weights)
+        other._fit(X, Y, np.ones(len(Y)) if weights is None else weights)
         vars(self).update(vars(other))
         return self
 
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
+        if self.directions:
+            self._project(X, Y, weights)
+        X = self.inside(X)
         self.scaler = Scaler.from_rows(X, self.params.clip)
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
@@ -161,9 +204,41 @@ class Learner(Guarded):
         self.latest = rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy()
         self._warn_of_divergence()
 
+    def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
+        """Find the directions onto which all rows are projected from now on."""
+        if self.params.projection == "auto":
+            tell_once(self.n_features, self.directions)
+        given = self.params.relevance
+        flags = given if isinstance(given, tuple) else None
+        self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
+        self.bounded = self.n_labels > MANY_LABELS
+        self.recent = keep([], X, Y)
+        self._watch_relevance()
+
+    def inside(self, X: Any) -> Floats:
+        """Return rows, dense or sparse, as the stages see them, but for the scale."""
+        if self.projection is not None:
+            return self.projection.rows(X)
+        return X.toarray() if hasattr(X, "toarray") else X
+
+    def scaled(self, X: Any) -> Floats:
+        """Return rows as the stages see them."""
+        return self.scaler.transform(self.inside(X))
+
+    def count_clipped(self, X: Any) -> Floats:
+        """Return how many values of each feature of some rows lie beyond the clip (p,).
+
+        Of projected rows it is one number, the mean over all directions.
+        """
+        return self._count_clipped(self.inside(X))
+
+    def _count_clipped(self, X: Floats) -> Floats:
+        counts = self.scaler.count_clipped(X)
+        return counts if self.projection is None else counts.mean(keepdims=True)
+
     def _fill_batch(self, rows: Floats, Y: Floats, weights: Floats) -> Floats:
         """Return rows with what rules that are formed from them expect of missing features."""
-        whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.n_features, self.n_labels)
+        whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.width, self.n_labels)
         for _ in range(2):
             rules.form(whole, Y, weights)
             whole = self.fill(rows, rules)
@@ -194,22 +269,28 @@ class Learner(Guarded):
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
             stage.come_late(delay, gone_by=late is not None)
-        weights = np.ones(len(X)) if weights is None else weights
-        clipped = np.zeros(self.n_features)
+        n = X.shape[0]
+        weights = np.ones(n) if weights is None else weights
+        clipped = np.zeros(self.n_features if self.projection is None else 1)
 
-        def learn(X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
+        def learn(X: Any, Y: Floats, trace: Trace | None, weights: Floats) -> None:
             self._learn_block(X, Y, trace, weights, clipped)
 
         learn_in_blocks(learn, X, Y, trace, start, weights)
         self._warn_of_divergence()
-        if trace is None and start < len(X):
-            self.warn_of_clipping(clipped, len(X) - start)
+        if trace is None and start < n:
+            self.warn_of_clipping(clipped, n - start)
         return self
 
     def _learn_block(
         self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats, clipped: Floats
     ) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
+        if self.projection is not None:
+            self.recent = keep(self.recent, X, Y)
+        X = self.inside(X)
+        if trace is not None and trace.rows is not None:
+            trace.rows = self.inside(trace.rows)
         X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
         first = 0
         while first < len(X):
@@ -221,7 +302,7 @@ class Learner(Guarded):
                 last = first + done
             block, rows = slice(first, last), rows[: last - first]
             part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
-            far = self.scaler.count_clipped(X[block])
+            far = self._count_clipped(X[block])
             part.add_clipped(far)
             clipped += far
             if doubt:
@@ -341,24 +422,29 @@ class Learner(Guarded):
     @one_blas_thread()
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
-        for t in range(len(X)):
+        n = X.shape[0]
+        for t in range(n):
             if trace is not None:
                 rows = X if trace.rows is None else trace.rows
                 trace.take_answer(self.answer(rows[t : t + 1]), slice(t, t + 1))
             if not np.isnan(Y[t]).all():
-                row = X[t].copy(), Y[t].copy()
+                x = X[t : t + 1]
+                x = as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
+                row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
                     with interrupts_held():
-                        self.warm_start.note(self.held, self.frequencies, *row)
+                        if not self.directions:
+                            self.warm_start.note(self.held, self.frequencies, *row)
                         self.held.append(row)
                         self.held_sums = self.held_sums + [np.nan_to_num(Y[t]), ~np.isnan(Y[t])]
                 else:
-                    self.fit(*(np.array(part) for part in zip(*self.held, row, strict=True)))
+                    rows, labels = zip(*self.held, row, strict=True)
+                    self.fit(stack(rows) if self.directions else np.array(rows), np.array(labels))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
                 return t + 1
-        return len(X)
+        return n
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -366,7 +452,10 @@ class Learner(Guarded):
     def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs of rows that follow each other."""
         if self.fitted:
-            return self.score_scaled(self.scaler.transform(X))
+            return self.score_scaled(self.scaled(X))
+        if self.directions:  # similar rows have no say
+            return np.tile(self.frequencies, (X.shape[0], 1))
+        X = self.inside(X)
         return self.warm_start.answer(self.held, self.frequencies, X)
 
     @one_at_a_time
@@ -426,6 +515,8 @@ class Learner(Guarded):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
+        more = [(x, np.column_stack([Y, np.zeros((len(Y), count))])) for x, Y in self.recent]
+        self.recent = more
         self.held_sums = np.hstack([self.held_sums, np.full((count, 2), [0.0, len(self.held)]).T])
         rows, labels, weights = self.latest
         self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights
@@ -470,14 +561,22 @@ class Learner(Guarded):
         facts: Facts = {name: getattr(self, name) for name in FACTS}
         facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
         facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
-        held = np.array([np.concatenate(row) for row in self.held])
-        width = self.n_features + self.n_labels
-        arrays = {"held": held.reshape(-1, width), "evidence": self.warm_start.evidence.copy()}
+        held, width = self.held, self.n_features + self.n_labels
+        facts["projected"] = []
+        rows: Any = {}
+        if self.directions:
+            parts = self.recent if self.fitted else [(x, y[None]) for x, y in held]
+            held, rows = [], pack_rows(parts, self.n_features, self.n_labels)
+            sizes = (0, 0) if self.projection is None else self.projection.basis.shape
+            facts["projected"] = [*sizes, len(rows["labels"]), len(rows["data"])]
+        table = np.array([np.concatenate(row) for row in held]).reshape(-1, width)
+        arrays = {"held": table, "evidence": self.warm_start.evidence.copy()} | nest(recent=rows)
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
             facts["sizes"] = [*self.rules.arrays.G.shape[1:3], self.rules.p, self.rules.a]
             arrays |= nest(scaler=self.scaler.state())
+            arrays |= nest(projection=self.projection.state()) if self.projection else {}
             arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
         facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
@@ -489,11 +588,19 @@ class Learner(Guarded):
         learner = cls(params_of(facts), facts["n_features"], facts["n_labels"])
         for name in FACTS:
             setattr(learner, name, facts[name])
-        p = learner.n_features
+        rows = pick(arrays, "recent")
+        p, parts = learner.n_features, unpack_rows(rows, learner.n_features) if rows else []
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
         labels = arrays["held"][:, p:]
+        if rows and not facts["fitted"]:
+            labels = rows["labels"]
+            learner.held = [(parts[0][0][t : t + 1], y.copy()) for t, y in enumerate(labels)]
         learner.held_sums = np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
         learner.warm_start.evidence = arrays["evidence"].copy()
+        if facts["fitted"] and rows:
+            learner.recent, learner.projection = parts, Projection(**pick(arrays, "projection"))
+            learner._watch_relevance()
+        p = learner.width if facts["fitted"] else p
         latest = np.split(arrays["latest"], [p, p + learner.n_labels], axis=1)
         learner.latest = latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy()
         if not facts["fitted"]:

@@ -5,6 +5,7 @@ Compiled code does not check indices, so nothing of a file is believed.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from efcml.kernels import cases, temporal, watch
 from efcml.model.cases import RECENT
 from efcml.model.params import Params
+from efcml.model.projection import Projection, directions
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
@@ -23,9 +25,11 @@ from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes
 
-SIZE = range(1, 2**20)  # features or labels; matrices of more would not fit into memory
+SIZE = range(1, 2**20)  # labels; matrices of more would not fit into memory
+FEATURES = range(1, 2**31)
 # Where features or labels may be missing, and where a prior may hold to nothing that is shared.
-GAPS = ("held", "latest", "watch/labels", "watch/rows", "rules/prior")
+GAPS = ("held", "latest", "watch/labels", "watch/rows", "rules/prior", "recent/data")
+GAPS += ("recent/labels",)
 LATEST = 500  # rows that are remembered for readers
 
 
@@ -37,13 +41,22 @@ def params_of(facts: Facts) -> Params:
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    kinds = {"n_features": SIZE, "n_labels": SIZE, "n_latest": range(LATEST + 1), "params": dict}
-    kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted"), bool)
+    kinds = {"n_features": FEATURES, "n_labels": SIZE, "n_latest": range(LATEST + 1), "params": dict}
+    kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted", "bounded"), bool)
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
+    kinds["projected"] = list
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
-    take(facts["params"], "params", **kinds | {"stages": list, "relevance": (str, list)})
+    kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
+    take(facts["params"], "params", **kinds)
     params, fitted, sizes = params_of(facts), facts["fitted"], facts["sizes"]
+    many = directions(params.projection, facts["n_features"], facts["n_labels"]) > 0
+    names = ("columns", "directions", "recent", "entries")[: 4 * many]
+    if len(facts["projected"]) != len(names):
+        raise ValueError(f"no projection has the sizes {facts['projected']}")
+    least = dict(zip(names, (1, 1, 0, 0) if fitted else (0, 0, 0, 0), strict=False))
+    given = dict(zip(names, facts["projected"], strict=True))
+    take(given, "the projection", **{name: range(least[name], WHOLE.stop) for name in names})
     if len(sizes) != 4 * fitted:
         raise ValueError(f"rules cannot have {sizes} memories, groups of labels, features and axes")
     counts = {name: facts[name] for name in ("n_held", "n_rules")}
@@ -54,7 +67,7 @@ def check_facts(facts: Facts) -> Params:
         memories = 1 + params.follows
         kinds["memories"] = range(memories, memories + 1)
         kinds["groups"] = range(1, facts["n_labels"] + 1)
-        kinds["used"] = range(1, facts["n_features"] + 1)
+        kinds["used"] = range(1, facts["n_features"] + 1)  # or directions, which are fewer
         kinds["axes"] = range(1, sizes[2] + 1 if type(sizes[2]) is int else 1)
     take(counts, "the learner", **kinds)
     return params
@@ -63,13 +76,22 @@ def check_facts(facts: Facts) -> Params:
 def shapes_of_state(facts: Facts) -> Shapes:
     """Return type and shape of every array of a learner with these facts, or refuse them."""
     params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
+    m, width, rows, entries = facts["projected"] or (0, p, 0, 0)
+    inside = width if facts["fitted"] else p
     shapes: Shapes = {
-        "held": ("<f8", (facts["n_held"], p + K)),
+        "held": ("<f8", (0 if facts["projected"] else facts["n_held"], p + K)),
         "evidence": ("<f8", (EVIDENCE,)),
-        "latest": ("<f8", (facts["n_latest"], p + K + 1)),
+        "latest": ("<f8", (facts["n_latest"], inside + K + 1)),
     }
+    if facts["projected"]:
+        whole = {"indices": ("<i8", (entries,)), "ends": ("<i8", (rows + 1,))}
+        whole |= {"data": ("<f8", (entries,)), "labels": ("<f8", (rows, K))}
+        shapes |= nest(recent=whole)
     if not facts["fitted"]:
         return shapes
+    if facts["projected"]:
+        shapes |= nest(projection=Projection.state_shapes(m, width))
+    p = inside
     memories, groups, used, axes = facts["sizes"]
     sizes = {"p": used, "K": K, "m": params.cases}
     parts = {"scaler": Scaler.state_shapes(p), "cases": CASES.shapes(sizes)}
@@ -88,10 +110,24 @@ def shapes_of_state(facts: Facts) -> Shapes:
     return shapes | nest(**{name: parts[name] for name in parts if there[name]}) | own
 
 
+def check_rows(facts: Facts, arrays: Arrays) -> None:
+    """Refuse sparse rows and columns of a projection that point beyond their arrays."""
+    ends, steps = arrays["recent/ends"], np.diff(arrays["recent/ends"])
+    good = ends[0] == 0 and ends[-1] == facts["projected"][3] and (steps >= 0).all()
+    check_all(good, "sparse rows end where they cannot")
+    check_all(arrays["recent/indices"] < facts["n_features"], "sparse rows have no such feature")
+    if facts["fitted"]:
+        columns = arrays["projection/columns"]
+        good = (np.diff(columns) > 0).all() and columns[-1] < facts["n_features"]
+        check_all(good, "columns of the projection are not in order")
+
+
 def check_arrays(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that could lead compiled code out of its arrays, and NaN where none can be."""
     check_numbers(arrays, gaps=(*GAPS, *facts["own"]))
     check_all(~np.isinf(arrays["held"]), "held rows hold infinity")
+    if facts["projected"]:
+        check_rows(facts, arrays)
     if not facts["fitted"]:
         return
     uids, groups = arrays["rules/uid"], facts["sizes"][1]

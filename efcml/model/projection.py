@@ -32,7 +32,7 @@ FARTHEST = 10.0  # times the largest magnitude of the initial rows; values beyon
 ROUNDS, SPARE = 5, 8  # of the randomised search for principal directions
 TINY = 1e-9
 MANY_LABELS = 150  # beyond, rules over projected rows leave out what grows with pairs of labels
-RECENT = 500  # rows that are kept as they came, for readers
+RECENT, PARTS = 500, 100  # rows that are kept as they came, for readers
 
 
 def directions(given: Any, p: int, K: int) -> int:
@@ -55,6 +55,41 @@ def as_sparse(X: Any) -> csr_array:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def stack(rows: Sequence[Any]) -> csr_array:
+    """Return rows or blocks of rows as one."""
+    return as_sparse(vstack(rows, format="csr"))
+
+
+def keep(recent: list[Any], X: Any, Y: Floats) -> list[Any]:
+    """Return the last rows with a known label as they came, with some more, in a few parts."""
+    known = np.flatnonzero(~np.isnan(Y).all(axis=1))[-RECENT:]
+    if len(known):
+        recent = [*recent, (as_sparse(X[known]), Y[known])]
+    if len(recent) < PARTS and sum(len(labels) for _, labels in recent) <= 2 * RECENT:
+        return recent
+    rows, labels = (part[-RECENT:] for part in join(recent))
+    return [(rows, labels)]
+
+
+def join(recent: list[Any]) -> tuple[csr_array, Floats]:
+    """Return rows and labels of all parts."""
+    return stack([rows for rows, _ in recent]), np.concatenate([labels for _, labels in recent])
+
+
+def pack_rows(recent: list[Any], p: int, K: int) -> Arrays:
+    """Return rows and labels as arrays."""
+    nothing = csr_array((0, p)), np.zeros((0, K))
+    rows, labels = (part[-RECENT:] for part in join([nothing, *recent]))
+    indices, ends = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return {"data": rows.data, "indices": indices, "ends": ends, "labels": labels}
+
+
+def unpack_rows(arrays: Arrays, p: int) -> list[Any]:
+    """Return what `pack_rows` was given, in one part."""
+    data, indices, ends, labels = (arrays[name] for name in ("data", "indices", "ends", "labels"))
+    return [(as_sparse(csr_array((data, indices, ends), (len(labels), p))), labels.copy())]
 
 
 class Projection(NamedTuple):
@@ -118,6 +153,10 @@ class Projection(NamedTuple):
         found = np.zeros(p)
         found[self.columns] = self.told
         return found
+
+    def state(self) -> Arrays:
+        """Return its arrays by name."""
+        return self._asdict()
 
     @staticmethod
     def state_shapes(m: int, d: int) -> Shapes:

@@ -27,6 +27,8 @@ def warn_of_clipping(clipped, rows, names=None):
         return False
     worst = int(np.argmax(clipped))
     name = worst if names is None else repr(names[worst])
+    if names is not None and len(names) != len(clipped):
+        name = "directions"  # of a projection
     warnings.warn(
         f"{clipped.sum() / (rows * len(clipped)):.1%} of the values of {rows} rows were clipped, "
         f"most of them ({clipped[worst] / rows:.1%}) of feature {name}: see whether its unit has "
