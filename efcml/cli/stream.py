@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
-import joblib
 import numpy as np
 
 from efcml import __version__
@@ -26,6 +25,7 @@ from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
 from efcml.saving import load, save
+from efcml.studies.provenance import digest
 from efcml.support.files import make_folder, replacing
 from efcml.support.progress import progress_bar
 from efcml.support.states import to_plain
@@ -173,7 +173,7 @@ def describe(run: StreamRun, ds: Dataset) -> Facts:
     active = run.active
     columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
     about = {
-        "data": [joblib.hash((ds.X, ds.Y)), ds.n_initial, *columns],
+        "data": [digest(ds.X, ds.Y), ds.n_initial, *columns],
         "model": [type(run.model).__name__, run.learn],
         "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
         "budget": None if active is None else [active.budget, active.unit],

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import plain_answer
@@ -41,8 +42,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
       first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row, or None or NaN there, is what each rule expects of it given the
-      others. New features are taken in until the warm-up ends. Later ones are left out, with one
-      warning, and counted in ``unknown_features_``.
+      others; but if there are more than 300, as words of a text, it is 0. New features are taken
+      in until the warm-up ends. Later ones are left out, with one warning, and counted in
+      ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is
       known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
       absent.
@@ -136,13 +138,30 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         elif new:
             self._columns |= {name: c for c, name in enumerate(new, len(self._columns))}
             learner.take_features(len(self._columns))
-            gap = np.full(len(new), np.nan)
-            learner.held = [(np.append(row, gap), y) for row, y in learner.held]
+            learner.held = [(self._widened(row), y) for row, y in learner.held]
         if new := sorted(labels.keys() - self._labels.keys(), key=repr):
             self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
             learner.add_labels(len(new))
         weights = None if w == 1.0 else np.array([float(w)])
-        learner.learn(as_row(features, self._columns), as_row(labels, self._labels), None, weights)
+        learner.learn(self._row(features), as_row(labels, self._labels), None, weights)
+
+    def _row(self, features: dict[Any, float]) -> Any:
+        """Return features as a row (1, p); of many it is sparse, and what is not there is 0."""
+        if not self.learner.directions:
+            return as_row(features, self._columns)
+        known = {self._columns[name]: features[name] for name in features if name in self._columns}
+        columns, shape = sorted(known), (1, len(self._columns))
+        values = [known[column] for column in columns]
+        return csr_array((values, columns, [0, len(columns)]), shape, dtype=np.float64)
+
+    def _widened(self, row: Any) -> Any:
+        """Return a row that is held with room for features that have come since."""
+        p = len(self._columns)
+        if not self.learner.directions:
+            return np.append(row, np.full(p - len(row), np.nan))
+        if not hasattr(row, "toarray"):
+            row = csr_array(np.nan_to_num(row)[None])
+        return csr_array((row.data, row.indices, row.indptr), (1, p))
 
     def take_state(
         self,
@@ -164,7 +183,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         features, labels = read_features(x), self._known(known)
         if not self._labels:
             return plain_answer(np.empty((1, 0)))
-        return self.learner.answer(as_row(features, self._columns), labels)
+        return self.learner.answer(self._row(features), labels)
 
     def _known(self, known: Mapping[Any, Any] | None) -> "Floats | None":
         """Return labels that are known already as an array (1, K), NaN where they are not."""
@@ -234,7 +253,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """
         features = read_features(x)
         learner, *names = self._to_read()
-        row, given = as_row(features, self._columns), self._known(known)
+        row, given = self._row(features), self._known(known)
         return explain_row(learner, row, names[0], names[1], known=given)
 
     def _to_read(self) -> tuple[Learner, tuple[Any, ...], tuple[Any, ...]]:

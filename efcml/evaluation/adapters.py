@@ -57,6 +57,10 @@ class Stream:
 
     def row(self, t: int) -> dict[Any, Any]:
         """Return the features of one row as a dictionary, None where one is missing."""
+        if is_sparse(self.X):  # what is not there is 0, for river's models as well
+            row = self.X[t : t + 1].tocoo()
+            pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
+            return {self.feature_names[column]: value for column, value in pairs}
         values = np.array(densify(take_rows(self.X, slice(t, t + 1))), dtype=object)
         values[pd.isna(values)] = None
         return dict(zip(self.feature_names, values[0].tolist(), strict=True))

@@ -3,7 +3,7 @@
 Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. The scikit-learn face
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 
-    projection -> scale -> rules -> cases -> recent cases -> temporal -> stages of one's own -> labels
+    projection -> scale -> rules -> cases -> recent cases -> temporal -> one's own -> labels
 
 Rules come first; each stage sees of a row only what the stages before answered there.
 """

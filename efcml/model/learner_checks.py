@@ -41,7 +41,12 @@ def params_of(facts: Facts) -> Params:
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    kinds = {"n_features": FEATURES, "n_labels": SIZE, "n_latest": range(LATEST + 1), "params": dict}
+    kinds = {
+        "n_features": FEATURES,
+        "n_labels": SIZE,
+        "n_latest": range(LATEST + 1),
+        "params": dict,
+    }
     kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted", "bounded"), bool)
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
     kinds["projected"] = list
@@ -112,6 +117,8 @@ def shapes_of_state(facts: Facts) -> Shapes:
 
 def check_rows(facts: Facts, arrays: Arrays) -> None:
     """Refuse sparse rows and columns of a projection that point beyond their arrays."""
+    if not facts["projected"]:
+        return
     ends, steps = arrays["recent/ends"], np.diff(arrays["recent/ends"])
     good = ends[0] == 0 and ends[-1] == facts["projected"][3] and (steps >= 0).all()
     check_all(good, "sparse rows end where they cannot")
@@ -126,8 +133,7 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that could lead compiled code out of its arrays, and NaN where none can be."""
     check_numbers(arrays, gaps=(*GAPS, *facts["own"]))
     check_all(~np.isinf(arrays["held"]), "held rows hold infinity")
-    if facts["projected"]:
-        check_rows(facts, arrays)
+    check_rows(facts, arrays)
     if not facts["fitted"]:
         return
     uids, groups = arrays["rules/uid"], facts["sizes"][1]

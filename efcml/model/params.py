@@ -161,9 +161,7 @@ class Parameters:
     in the initial rows and looked for again along the stream ("auto"), all of them ("off", the
     paper), or those that are not 0 in an array of flags or weights."""
 
-    projection: int | str | None = other(
-        '"auto", None or int >= 1', default="auto", paper=None
-    )
+    projection: int | str | None = other('"auto", None or int >= 1', default="auto", paper=None)
     """Onto how many directions rows are projected before anything else: as many as given, none, or,
     with "auto", none up to 300 features, else 32 more than there are labels, from 64 to 160. It
     keeps thousands of features, also sparse ones, in bounds. Give None to keep all, or more
@@ -201,9 +199,7 @@ def read_projection(value: Any) -> str | int | None:
     if isinstance(value, str) and value == "auto":
         return value
     if isinstance(value, str | bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(
-            f'projection must be "auto", None or a whole number >= 1; got {value!r}.'
-        )
+        raise ValueError(f'projection must be "auto", None or a whole number >= 1; got {value!r}.')
     return int(value)
 
 

@@ -17,13 +17,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 
 from efcml.model.relevance import label_means
 from efcml.support.progress import tell
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
+    from efcml.support.aliases import Arrays, Floats, Ints, Shapes
 
 MANY = 300  # features; "auto" projects more: birds, with 260, loses 4 to 8 points of AP by it
 LEAST, MOST, PRINCIPAL = 64, 160, 32  # directions of "auto", and how many are principal, at least
@@ -50,7 +50,8 @@ def tell_once(p: int, d: int) -> None:
 
 def as_sparse(X: Any) -> csr_array:
     """Return rows in one form: the bits of a projected row depend on the order of its entries."""
-    X = csr_array(X, dtype=np.float64)
+    if type(X) is not csr_array or X.dtype != np.float64:
+        X = csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -130,6 +131,7 @@ class Projection(NamedTuple):
         found, told = find_directions(A, mean[columns] * scale, E, d)
         chance = (scale * deviation[columns]) ** 2 * (E * E).sum() + TINY
         basis = found * (scale * varies[columns] / np.maximum(reach[columns], TINY))[:, None]
+        basis = np.ascontiguousarray(basis)  # else every product would copy it
         return cls(columns, basis, usual[columns], FARTHEST * reach[columns], told / chance)
 
     @property

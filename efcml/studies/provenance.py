@@ -22,6 +22,7 @@ import pandas as pd
 
 import efcml
 from efcml import seams
+from efcml.support.masks import is_sparse
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 METHOD = ("_jit.py", "seams.py", "kernels", "model")
@@ -105,6 +106,8 @@ def describe(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype != object:
         content = sha256(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
         return ["array", str(value.dtype), list(value.shape), content]
+    if is_sparse(value):
+        return [list(value.shape), describe([value.data, value.indices, value.indptr])]
     if isinstance(value, pd.DataFrame):
         rows = pd.util.hash_pandas_object(value, index=False).to_numpy()
         return ["frame", list(map(repr, value.columns)), list(map(str, value.dtypes)), sha256(rows)]

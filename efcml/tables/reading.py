@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from efcml.support.imports import extra_for
+from efcml.support.masks import densify
 from efcml.tables.fields import MOSTLY, Fields
 from efcml.tables.words import (
     GAPS,
@@ -105,7 +106,9 @@ def read_chunks(
             from efcml.tables.arff import read_arff  # not above: it needs what is here
 
             names, values, _ = read_arff(source)
-            frames = frame_chunks(pd.DataFrame(values, columns=names), rows)
+            size = rows or values.shape[0]  # sparse rows are made dense chunk by chunk
+            parts = (values[i : i + size] for i in range(0, values.shape[0], size))
+            frames = (pd.DataFrame(densify(part), columns=names) for part in parts)
         else:
             file = CsvFile(Path(source), delimiter, decimal)
             frames, signs, commas = file.chunks(rows), file.signs, file.commas
