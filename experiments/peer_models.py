@@ -1,0 +1,166 @@
+"""Models that efcml is compared with, as `prequential` takes them.
+
+A model has ``fit``, ``partial_fit`` and ``predict_proba``, or is one of river's. What is not
+installed is not imported.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import RidgeCV, SGDClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+RIDGES = 10.0 ** np.arange(-1, 5)
+
+
+class NoChange(BaseEstimator):
+    """Answers with the labels of the row before."""
+
+    def fit(self, X, Y):
+        self.last_ = np.asarray(Y, dtype=float)[-1]
+        return self
+
+    partial_fit = fit
+
+    def predict_proba(self, X):
+        return np.tile(self.last_, (len(X), 1))
+
+
+class Frequencies(BaseEstimator):
+    """Answers with the share of the rows so far that had a label."""
+
+    def fit(self, X, Y):
+        self.sum_, self.n_ = 0.0, 0
+        return self.partial_fit(X, Y)
+
+    def partial_fit(self, X, Y):
+        self.sum_, self.n_ = self.sum_ + np.asarray(Y, dtype=float).sum(axis=0), self.n_ + len(Y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.sum_ / self.n_, (len(X), 1))
+
+
+class Plane(BaseEstimator):
+    """One plane per label by recursive least squares, on the features and random Fourier features.
+
+    Features are scaled by the initial part, where the ridge is chosen, too.
+    """
+
+    def __init__(self, fourier=0, random_state=0):
+        self.fourier, self.random_state = fourier, random_state
+
+    def fit(self, X, Y):
+        rng, p = np.random.default_rng(self.random_state), X.shape[1]
+        self.scaler_ = StandardScaler().fit(X)
+        Z = np.clip(self.scaler_.transform(X), -6.0, 6.0)
+        pairs = rng.choice(len(Z), (2, 1000))
+        width = np.median(np.linalg.norm(Z[pairs[0]] - Z[pairs[1]], axis=1))
+        self.waves_ = rng.normal(size=(p, self.fourier)) / max(width, 1e-9)
+        self.phases_ = rng.uniform(0.0, 2.0 * np.pi, self.fourier)
+        R = self._extend(X)
+        ridge = RidgeCV(RIDGES).fit(R[:, :-1], Y).alpha_
+        self.P_ = np.linalg.inv(R.T @ R + ridge * np.diag(np.append(np.ones(R.shape[1] - 1), 1e-6)))
+        self.W_ = self.P_ @ (R.T @ Y)
+        return self
+
+    def _extend(self, X):
+        Z = np.clip(self.scaler_.transform(X), -6.0, 6.0)
+        return np.c_[Z, np.sqrt(2.0) * np.cos(Z @ self.waves_ + self.phases_), np.ones(len(Z))]
+
+    def partial_fit(self, X, Y):
+        for r, y in zip(self._extend(X), np.asarray(Y, dtype=float), strict=True):
+            q = self.P_ @ r
+            gain = q / (1.0 + r @ q)
+            self.W_ = self.W_ + np.outer(gain, y - r @ self.W_)
+            self.P_ = self.P_ - np.outer(gain, q)
+        return self
+
+    def predict_proba(self, X):
+        return self._extend(X) @ self.W_
+
+
+def sklearn_models():
+    """Return models of scikit-learn, behind a scaler that is fitted to the initial part."""
+    per_label = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
+    return {
+        "scikit-learn, SGD per label": make_pipeline(StandardScaler(), per_label),
+        "scikit-learn, MLP": make_pipeline(StandardScaler(), MLPClassifier(random_state=0)),
+    }
+
+
+def river_models():
+    """Return models of river."""
+    from river import forest, linear_model, multioutput, neighbors, preprocessing, tree
+
+    def per_label(model, scaled=True):
+        several = multioutput.PerOutputClassifier(model)
+        return preprocessing.StandardScaler() | several if scaled else several
+
+    logistic, forest_ = linear_model.LogisticRegression, forest.ARFClassifier(n_models=10, seed=1)
+    nearest = neighbors.KNNClassifier(10, engine=neighbors.LazySearch(window_size=1000))
+    chain = multioutput.ClassifierChain(logistic())
+    return {
+        "river, logistic regression per label": per_label(logistic()),
+        "river, chain of logistic regressions": preprocessing.StandardScaler() | chain,
+        "river, Hoeffding tree per label": per_label(tree.HoeffdingTreeClassifier(), scaled=False),
+        "river, forest per label": per_label(forest_, scaled=False),
+        "river, 10 neighbours per label": per_label(nearest),
+    }
+
+
+class Moa(BaseEstimator):
+    """One classifier of MOA per label, from the jar inside of capymoa; it needs Java."""
+
+    def __init__(self, kind="neighbours"):
+        self.kind = kind
+
+    def fit(self, X, Y):
+        from capymoa import classifier
+        from capymoa.stream import Schema
+
+        names = [f"x{j}" for j in range(X.shape[1])]
+        schema = Schema.from_custom([*names, "y"], "y", {"y": ["0", "1"]})
+        make = {
+            "forest": lambda: classifier.AdaptiveRandomForestClassifier(schema, ensemble_size=10),
+            "neighbours": lambda: classifier.KNN(schema, k=10, window_size=1000),
+        }[self.kind]
+        self.header_ = schema.get_moa_header()
+        self.models_ = [make().moa_learner for _ in range(Y.shape[1])]
+        return self.partial_fit(X, Y)
+
+    def __deepcopy__(self, memo):
+        return self  # Java objects cannot be copied; a study with one order has no need
+
+    def _instance(self, x, y):
+        import jpype
+        from com.yahoo.labs.samoa.instances import DenseInstance
+
+        one = DenseInstance(1.0, jpype.JArray(jpype.JDouble)([*x.tolist(), float(y)]))
+        one.setDataset(self.header_)
+        return one
+
+    def partial_fit(self, X, Y):
+        for x, labels in zip(X, Y, strict=True):
+            for model, y in zip(self.models_, labels, strict=True):
+                model.trainOnInstance(self._instance(x, y))
+        return self
+
+    def predict_proba(self, X):
+        scores = np.zeros((len(X), len(self.models_)))
+        for t, x in enumerate(X):
+            one = self._instance(x, 0.0)
+            for k, model in enumerate(self.models_):
+                no, yes = [*map(float, model.getVotesForInstance(one)), 0.0, 0.0][:2]
+                scores[t, k] = yes / (no + yes) if no + yes > 0.0 else 0.0
+        return scores
+
+
+def moa_models():
+    """Return models of MOA."""
+    return {
+        "MOA, forest per label": Moa("forest"),
+        "MOA, 10 neighbours per label": Moa("neighbours"),
+    }
