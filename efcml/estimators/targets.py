@@ -51,12 +51,13 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
     gaps, sparse = estimator.takes_gaps, estimator.takes_sparse
-    if sparse and is_sparse(X) and not reset and X.shape[1] == estimator.n_features_in_:
-        X = csr_array(X)  # scikit-learn would look at every entry twice
     X = fill_mask(X) if gaps else refuse_mask(X, "X")
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
-    if plain and not reset and X.shape[1] == estimator.n_features_in_:
+    known = 0 if reset else estimator.n_features_in_
+    if plain and not reset and X.shape[1] == known:
         X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
+    elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
+        X = csr_array(X, dtype=np.float64)
     else:
         refuse_odd(X)
         try:

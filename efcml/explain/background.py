@@ -27,7 +27,7 @@ class Variable(NamedTuple):
     name: str
     columns: tuple[int, ...]
     values: tuple[str, ...] = ()  # of a group
-    kind: str = "group"  # or "number" or "flag"
+    kind: str = "group"  # or "number", "flag" or "rest"
 
 
 Group = Variable  # the columns of a group, and the values that they stand for
@@ -125,7 +125,8 @@ class Background:
             return things, ()
         matters = [bool(self.relevant[list(thing.columns)].any()) for thing in things]
         pairs = list(zip(things, matters, strict=True))
-        return tuple(t for t, good in pairs if good), tuple(t for t, good in pairs if not good)
+        left_out = tuple(t for t, good in pairs if not good and t.kind != "rest")
+        return tuple(t for t, good in pairs if good), left_out
 
     @property
     def usual_center(self) -> Floats:

@@ -14,6 +14,7 @@ from efcml.explain import words as say
 from efcml.explain.background import Background, ColumnKinds, name_all
 from efcml.explain.choosing import Landscape, SparsePlanes, thin_out
 from efcml.explain.trust import Trust, measure_trust
+from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 from efcml.support.statistics import CUTS, label_means, wilson
 
@@ -380,11 +381,16 @@ class RuleList(Sequence[Rule]):
     def importance(self) -> Floats:
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 
-        Rules count by their share of the activation.
+        Rules count by their share of the activation. Where rows are projected, only the strongest
+        features have names; the rest counts as 0.
         """
         total = np.zeros((len(self.feature_names), len(self.label_names)))
         for rule in self:
             total += rule.share * np.abs(rule.effects.T)
+        rest = [
+            thing.columns for thing in self.background.columns.variables if thing.kind == "rest"
+        ]
+        total[[column for columns in rest for column in columns]] = 0.0
         return total / (sum(rule.share for rule in self) or 1.0)
 
     def to_frame(self) -> DataFrame:
@@ -447,6 +453,7 @@ def read_rules(
     Things without names are ``x0``, ``x1``, ... and ``label0``, ``label1``, ...; ``columns`` says
     which columns are flags and which belong together, with names of their own.
     """
+    learner = open_up(learner)
     background, rules = read_in_order(learner, feature_names, label_names, columns)
     late = learner.latest[0]
     trust = measure_trust(learner, rules, late, "learned row") if rules and len(late) else None
@@ -460,17 +467,18 @@ def read_activations(learner: Learner, X: Floats) -> Floats:
     stamp = learner.rows_seen, learner.rules.uid.tobytes()
     known, order = _orders.get(learner, (None, []))
     if known != stamp:
-        order = reading_order(read_in_order(learner, None, None)[1])
+        order = reading_order(read_in_order(open_up(learner), None, None)[1])
         _orders[learner] = stamp, order
-    return learner.activations(learner.scaler.transform(X))[:, order]
+    return learner.activations(learner.scaled(X))[:, order]
 
 
 @one_at_a_time
 @one_blas_thread()
 def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
     """Return how far the reading of a fitted learner holds for rows that are not scaled."""
+    learner = open_up(learner)
     _, rules = read_in_order(learner, None, None, columns)
-    return measure_trust(learner, rules, learner.scaler.transform(X), "row")
+    return measure_trust(learner, rules, learner.scaled(X), "row")
 
 
 def reading_order(rules: Sequence[Rule]) -> list[int]:
@@ -487,6 +495,8 @@ def read_in_order(
 ) -> tuple[Background, list[Rule]]:
     """Return the background and the rules in the order of the learner's arrays."""
     p, K = learner.n_features, learner.n_labels
+    if isinstance(learner, Reading):
+        columns = learner.columns(columns, feature_names)
     if columns is None:
         columns = ColumnKinds(name_all(feature_names, "x", p), np.zeros(p, dtype=bool))
     names = name_all(label_names, "label", K)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from efcml.explain.wide import Reading
 from efcml.explain.words import Block, as_text, count, percent, short
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
     from efcml.kernels.cases import FAR
     from efcml.model.cases import CaseStage
 
+    if isinstance(learner, Reading):
+        learner, x = learner.learner, x @ learner.T
     adds, rows, similar = [np.zeros((0, learner.n_labels))], list[bytes](), [np.zeros(0)]
     for stage in learner.stages:
         if isinstance(stage, CaseStage):

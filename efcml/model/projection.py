@@ -67,7 +67,8 @@ def keep(recent: list[Any], X: Any, Y: Floats) -> list[Any]:
     """Return the last rows with a known label as they came, with some more, in a few parts."""
     known = np.flatnonzero(~np.isnan(Y).all(axis=1))[-RECENT:]
     if len(known):
-        recent = [*recent, (as_sparse(X[known]), Y[known])]
+        every = len(known) == len(Y)
+        recent = [*recent, (as_sparse(X if every else X[known]), Y[known])]
     if len(recent) < PARTS and sum(len(labels) for _, labels in recent) <= 2 * RECENT:
         return recent
     rows, labels = (part[-RECENT:] for part in join(recent))
