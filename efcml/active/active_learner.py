@@ -393,7 +393,7 @@ class ActiveLearner:
             at, looked = at + len(decided), slice(at, at + len(decided))
             scores = np.array([row[-1] for row in decided])
             trace.take_answer(learner.answer_scores(scores), looked)
-            trace.add_clipped(learner.count_clipped(X[looked]))
+            trace.add_clipped(learner.scaler.count_clipped(learner.inside(X[looked])))
             trace.rules[looked] = learner.n_rules
             learner.pass_rows(len(decided) - bool(reasons))
             if reasons:

@@ -183,7 +183,7 @@ def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     answer_rows(learner, X[block], trace, block)
     trace.rules[block] = learner.n_rules
     if getattr(learner, "scaler", None) is not None:  # one for all labels
-        trace.add_clipped(learner.count_clipped(X[block]))
+        trace.add_clipped(learner.scaler.count_clipped(learner.inside(X[block])))
 
 
 def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:

@@ -55,6 +55,13 @@ class ColumnKinds:
             found.append(group._replace(values=values))
         return tuple(sorted(found, key=lambda thing: thing.columns[0]))
 
+    @cached_property
+    def named(self) -> Bools:
+        """Which columns are features, not a part of the rest (p,)."""
+        named = np.ones(len(self.names), bool)
+        named[[j for group in self.groups if group.kind == "rest" for j in group.columns]] = False
+        return named
+
     def with_found_groups(self, rows: Floats, zeros: Floats) -> ColumnKinds:
         """Return the same with groups of flags that share the beginning of their names.
 

@@ -101,7 +101,7 @@ class Rule:
         usual = self.background
         self.scaled_sigma = np.sqrt(np.diagonal(self.scaled_covariance))
         self.slopes = self.scaled_weights[:, :-1]
-        self.effects = self.slopes * self.scaled_sigma
+        self.effects = self.slopes * self.scaled_sigma * usual.columns.named
         self.answer = self.slopes @ self.scaled_center + self.scaled_weights[:, -1]
         self.probabilities = np.clip(self.answer, 0.0, 1.0)
         self.center = usual.offset + usual.unit * self.scaled_center
@@ -387,10 +387,6 @@ class RuleList(Sequence[Rule]):
         total = np.zeros((len(self.feature_names), len(self.label_names)))
         for rule in self:
             total += rule.share * np.abs(rule.effects.T)
-        rest = [
-            thing.columns for thing in self.background.columns.variables if thing.kind == "rest"
-        ]
-        total[[column for columns in rest for column in columns]] = 0.0
         return total / (sum(rule.share for rule in self) or 1.0)
 
     def to_frame(self) -> DataFrame:

@@ -225,17 +225,6 @@ class Learner(Guarded):
         """Return rows as the stages see them."""
         return self.scaler.transform(self.inside(X))
 
-    def count_clipped(self, X: Any) -> Floats:
-        """Return how many values of each feature of some rows lie beyond the clip (p,).
-
-        Of projected rows it is one number, the mean over all directions.
-        """
-        return self._count_clipped(self.inside(X))
-
-    def _count_clipped(self, X: Floats) -> Floats:
-        counts = self.scaler.count_clipped(X)
-        return counts if self.projection is None else counts.mean(keepdims=True)
-
     def _fill_batch(self, rows: Floats, Y: Floats, weights: Floats) -> Floats:
         """Return rows with what rules that are formed from them expect of missing features."""
         whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.width, self.n_labels)
@@ -271,7 +260,7 @@ class Learner(Guarded):
             stage.come_late(delay, gone_by=late is not None)
         n = X.shape[0]
         weights = np.ones(n) if weights is None else weights
-        clipped = np.zeros(self.n_features if self.projection is None else 1)
+        clipped = np.zeros(self.width)
 
         def learn(X: Any, Y: Floats, trace: Trace | None, weights: Floats) -> None:
             self._learn_block(X, Y, trace, weights, clipped)
@@ -302,7 +291,7 @@ class Learner(Guarded):
                 last = first + done
             block, rows = slice(first, last), rows[: last - first]
             part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
-            far = self._count_clipped(X[block])
+            far = self.scaler.count_clipped(X[block])
             part.add_clipped(far)
             clipped += far
             if doubt:
