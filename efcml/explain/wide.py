@@ -36,7 +36,8 @@ class Reading:
     def __init__(self, learner: Learner, x: Any = None) -> None:
         from efcml.model.projection import join  # not above: it loads numba
 
-        self.learner, projection = learner, learner.projection
+        projection: Any = learner.projection
+        self.learner = learner
         rows, labels = (part[-len(learner.latest[0]) :] for part in join(learner.recent))
         Z, basis = learner.fill(learner.scaled(rows)), projection.basis / learner.scaler.scale
         usual = np.asarray(rows.mean(axis=0)).reshape(-1)[projection.columns]
@@ -50,7 +51,7 @@ class Reading:
         moving, apart = (((basis @ M) * basis).sum(axis=1) for M in (moves, parts))
         strengths = [moving * spread**2, apart * spread**2]
         if x is not None:
-            strengths.append(moving * (dense(x)[0, projection.columns] - usual) ** 2)
+            strengths.append(moving * (dense(x)[0][projection.columns] - usual) ** 2)
         places = np.unique([np.argsort(-each, kind="stable")[:MOST] for each in strengths])
         self.features = projection.columns[places]
         self.n_named, self.n_features = len(places), len(places) + projection.width

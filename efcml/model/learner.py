@@ -26,6 +26,7 @@ from efcml.model.projection import (
     Projection,
     as_sparse,
     directions,
+    join,
     keep,
     pack_rows,
     stack,
@@ -427,8 +428,8 @@ class Learner(Guarded):
                         self.held.append(row)
                         self.held_sums = self.held_sums + [np.nan_to_num(Y[t]), ~np.isnan(Y[t])]
                 else:
-                    rows, labels = zip(*self.held, row, strict=True)
-                    self.fit(stack(rows) if self.directions else np.array(rows), np.array(labels))
+                    xs, ys = zip(*self.held, row, strict=True)
+                    self.fit(stack(xs) if self.directions else np.array(xs), np.array(ys))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
@@ -504,8 +505,7 @@ class Learner(Guarded):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
-        more = [(x, np.column_stack([Y, np.zeros((len(Y), count))])) for x, Y in self.recent]
-        self.recent = more
+        self.recent = [(x, np.pad(Y, ((0, 0), (0, count)))) for x, Y in self.recent]
         self.held_sums = np.hstack([self.held_sums, np.full((count, 2), [0.0, len(self.held)]).T])
         rows, labels, weights = self.latest
         self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights
@@ -550,22 +550,24 @@ class Learner(Guarded):
         facts: Facts = {name: getattr(self, name) for name in FACTS}
         facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
         facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
-        held, width = self.held, self.n_features + self.n_labels
-        facts["projected"] = []
-        rows: Any = {}
+        held, raw, facts["projected"] = self.held, {}, []
         if self.directions:
-            parts = self.recent if self.fitted else [(x, y[None]) for x, y in held]
-            held, rows = [], pack_rows(parts, self.n_features, self.n_labels)
+            parts: list[Any] = [(x, y[None]) for x, y in held]
+            if self.fitted:
+                parts = [tuple(part[-LATEST:] for part in join(self.recent))]
+            held, raw = [], pack_rows(parts, self.n_features, self.n_labels)
             sizes = (0, 0) if self.projection is None else self.projection.basis.shape
-            facts["projected"] = [*sizes, len(rows["labels"]), len(rows["data"])]
-        table = np.array([np.concatenate(row) for row in held]).reshape(-1, width)
-        arrays = {"held": table, "evidence": self.warm_start.evidence.copy()} | nest(recent=rows)
+            facts["projected"] = [*sizes, len(raw["labels"]), len(raw["data"])]
+        rows = np.array([np.concatenate(row) for row in held])
+        rows = rows.reshape(-1, self.n_features + self.n_labels)
+        arrays = {"held": rows, "evidence": self.warm_start.evidence.copy()} | nest(raw=raw)
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
             facts["sizes"] = [*self.rules.arrays.G.shape[1:3], self.rules.p, self.rules.a]
             arrays |= nest(scaler=self.scaler.state())
-            arrays |= nest(projection=self.projection.state()) if self.projection else {}
+            if self.projection is not None:
+                arrays |= nest(projection=self.projection._asdict())
             arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
         facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
@@ -577,19 +579,19 @@ class Learner(Guarded):
         learner = cls(params_of(facts), facts["n_features"], facts["n_labels"])
         for name in FACTS:
             setattr(learner, name, facts[name])
-        rows = pick(arrays, "recent")
-        p, parts = learner.n_features, unpack_rows(rows, learner.n_features) if rows else []
+        p, raw = learner.n_features, pick(arrays, "raw")
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
         labels = arrays["held"][:, p:]
-        if rows and not facts["fitted"]:
-            labels = rows["labels"]
-            learner.held = [(parts[0][0][t : t + 1], y.copy()) for t, y in enumerate(labels)]
+        if raw and facts["fitted"]:
+            learner.recent = [unpack_rows(raw, p)]
+            learner.projection = Projection(**pick(arrays, "projection"))
+            learner._watch_relevance()
+            p = learner.width
+        elif raw:
+            rows, labels = unpack_rows(raw, p)
+            learner.held = [(rows[t : t + 1], y) for t, y in enumerate(labels)]
         learner.held_sums = np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
         learner.warm_start.evidence = arrays["evidence"].copy()
-        if facts["fitted"] and rows:
-            learner.recent, learner.projection = parts, Projection(**pick(arrays, "projection"))
-            learner._watch_relevance()
-        p = learner.width if facts["fitted"] else p
         latest = np.split(arrays["latest"], [p, p + learner.n_labels], axis=1)
         learner.latest = latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy()
         if not facts["fitted"]:

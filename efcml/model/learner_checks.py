@@ -13,14 +13,14 @@ import numpy as np
 from efcml.kernels import cases, temporal, watch
 from efcml.model.cases import RECENT
 from efcml.model.params import Params
-from efcml.model.projection import Projection, directions
+from efcml.model.projection import Projection, directions, raw_shapes
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
 from efcml.model.warm_start import EVIDENCE
-from efcml.support.states import WHOLE, check_all, check_numbers, nest, take
+from efcml.support.states import WHOLE, check_all, check_numbers, is_of_kind, nest, take
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Facts, Shapes
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 SIZE = range(1, 2**20)  # labels; matrices of more would not fit into memory
 FEATURES = range(1, 2**31)
 # Where features or labels may be missing, and where a prior may hold to nothing that is shared.
-GAPS = ("held", "latest", "watch/labels", "watch/rows", "rules/prior", "recent/data")
-GAPS += ("recent/labels",)
+GAPS = ("held", "latest", "watch/labels", "watch/rows", "rules/prior", "raw/data")
 LATEST = 500  # rows that are remembered for readers
 
 
@@ -41,27 +40,20 @@ def params_of(facts: Facts) -> Params:
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    kinds = {
-        "n_features": FEATURES,
-        "n_labels": SIZE,
-        "n_latest": range(LATEST + 1),
-        "params": dict,
-    }
+    kinds = {"n_features": FEATURES, "n_labels": SIZE, "params": dict, "projected": list}
+    kinds["n_latest"] = range(LATEST + 1)
     kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted", "bounded"), bool)
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
-    kinds["projected"] = list
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
     kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
     take(facts["params"], "params", **kinds)
     params, fitted, sizes = params_of(facts), facts["fitted"], facts["sizes"]
     many = directions(params.projection, facts["n_features"], facts["n_labels"]) > 0
-    names = ("columns", "directions", "recent", "entries")[: 4 * many]
-    if len(facts["projected"]) != len(names):
-        raise ValueError(f"no projection has the sizes {facts['projected']}")
-    least = dict(zip(names, (1, 1, 0, 0) if fitted else (0, 0, 0, 0), strict=False))
-    given = dict(zip(names, facts["projected"], strict=True))
-    take(given, "the projection", **{name: range(least[name], WHOLE.stop) for name in names})
+    if len(facts["projected"]) != 4 * many or not all(
+        is_of_kind(size, WHOLE) for size in facts["projected"]
+    ):
+        raise ValueError(f"no rows are projected by {facts['projected']}")
     if len(sizes) != 4 * fitted:
         raise ValueError(f"rules cannot have {sizes} memories, groups of labels, features and axes")
     counts = {name: facts[name] for name in ("n_held", "n_rules")}
@@ -89,9 +81,7 @@ def shapes_of_state(facts: Facts) -> Shapes:
         "latest": ("<f8", (facts["n_latest"], inside + K + 1)),
     }
     if facts["projected"]:
-        whole = {"indices": ("<i8", (entries,)), "ends": ("<i8", (rows + 1,))}
-        whole |= {"data": ("<f8", (entries,)), "labels": ("<f8", (rows, K))}
-        shapes |= nest(recent=whole)
+        shapes |= nest(raw=raw_shapes(rows, entries, K))
     if not facts["fitted"]:
         return shapes
     if facts["projected"]:
@@ -115,25 +105,22 @@ def shapes_of_state(facts: Facts) -> Shapes:
     return shapes | nest(**{name: parts[name] for name in parts if there[name]}) | own
 
 
-def check_rows(facts: Facts, arrays: Arrays) -> None:
-    """Refuse sparse rows and columns of a projection that point beyond their arrays."""
+def check_raw(facts: Facts, arrays: Arrays) -> None:
+    """Refuse sparse rows and a projection that point beyond their arrays."""
     if not facts["projected"]:
         return
-    ends, steps = arrays["recent/ends"], np.diff(arrays["recent/ends"])
-    good = ends[0] == 0 and ends[-1] == facts["projected"][3] and (steps >= 0).all()
-    check_all(good, "sparse rows end where they cannot")
-    check_all(arrays["recent/indices"] < facts["n_features"], "sparse rows have no such feature")
-    if facts["fitted"]:
-        columns = arrays["projection/columns"]
-        good = (np.diff(columns) > 0).all() and columns[-1] < facts["n_features"]
-        check_all(good, "columns of the projection are not in order")
+    ends, p = arrays["raw/ends"], facts["n_features"]
+    good = ends[0] == 0 and ends[-1] == facts["projected"][3] and (np.diff(ends) >= 0).all()
+    check_all(good and (arrays["raw/indices"] < p).all(), "sparse rows end where they cannot")
+    columns = arrays.get("projection/columns", np.zeros(0))
+    check_all((np.diff(columns) > 0) & (columns[1:] < p), "directions have columns that are not")
 
 
 def check_arrays(facts: Facts, arrays: Arrays) -> None:
     """Refuse values that could lead compiled code out of its arrays, and NaN where none can be."""
-    check_numbers(arrays, gaps=(*GAPS, *facts["own"]))
+    check_numbers(arrays, gaps=(*GAPS, "raw/labels", *facts["own"]))
     check_all(~np.isinf(arrays["held"]), "held rows hold infinity")
-    check_rows(facts, arrays)
+    check_raw(facts, arrays)
     if not facts["fitted"]:
         return
     uids, groups = arrays["rules/uid"], facts["sizes"][1]

@@ -82,16 +82,21 @@ def join(recent: list[Any]) -> tuple[csr_array, Floats]:
 
 def pack_rows(recent: list[Any], p: int, K: int) -> Arrays:
     """Return rows and labels as arrays."""
-    nothing = csr_array((0, p)), np.zeros((0, K))
-    rows, labels = (part[-RECENT:] for part in join([nothing, *recent]))
+    rows, labels = join([(csr_array((0, p)), np.zeros((0, K))), *recent])
     indices, ends = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     return {"data": rows.data, "indices": indices, "ends": ends, "labels": labels}
 
 
-def unpack_rows(arrays: Arrays, p: int) -> list[Any]:
-    """Return what `pack_rows` was given, in one part."""
-    data, indices, ends, labels = (arrays[name] for name in ("data", "indices", "ends", "labels"))
-    return [(as_sparse(csr_array((data, indices, ends), (len(labels), p))), labels.copy())]
+def unpack_rows(raw: Arrays, p: int) -> tuple[csr_array, Floats]:
+    """Return rows and labels that `pack_rows` was given, in one part."""
+    parts, labels = tuple(raw[name].copy() for name in ("data", "indices", "ends")), raw["labels"]
+    return csr_array(parts, (len(labels), p)), labels.copy()
+
+
+def raw_shapes(rows: int, entries: int, K: int) -> Shapes:
+    """Return type and shape of every array of `pack_rows`."""
+    shapes: Shapes = {"data": ("<f8", (entries,)), "indices": ("<i8", (entries,))}
+    return shapes | {"ends": ("<i8", (rows + 1,)), "labels": ("<f8", (rows, K))}
 
 
 class Projection(NamedTuple):
@@ -108,12 +113,14 @@ class Projection(NamedTuple):
         cls, X: Any, Y: Floats, weights: Floats, d: int, flags: Sequence[int] | None = None
     ) -> Self:
         """Find directions in initial rows; features whose flag is 0 are left out."""
-        A, n, p = as_sparse(X), X.shape[0], X.shape[1]
+        A: Any = as_sparse(X)
+        n, p = X.shape
         gaps = np.isnan(A.data)
         known = n - np.bincount(A.indices[gaps], minlength=p)
         total = np.bincount(A.indices, np.where(gaps, 0.0, A.data), p)
         usual = total / np.maximum(known, 1)
-        A = csr_array((np.where(gaps, usual[A.indices], A.data), A.indices, A.indptr), A.shape)
+        filled = np.where(gaps, usual[A.indices], A.data)
+        A = csr_array((filled, A.indices, A.indptr), (n, p))
         reach = abs(A).max(axis=0).toarray().reshape(-1)
         A.data /= np.where(reach > 0.0, reach, 1.0)[A.indices]  # so that no square overflows
         mean = usual / np.where(reach > 0.0, reach, 1.0)
@@ -156,10 +163,6 @@ class Projection(NamedTuple):
         found = np.zeros(p)
         found[self.columns] = self.told
         return found
-
-    def state(self) -> Arrays:
-        """Return its arrays by name."""
-        return self._asdict()
 
     @staticmethod
     def state_shapes(m: int, d: int) -> Shapes:
