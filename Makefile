@@ -11,14 +11,12 @@ NIGHTLY_STAMP := $(VENV)/.installed-nightly
 COMPILED := $(VENV)/.compiled
 PYTEST := $(PY) -m pytest
 OLDEST := .venv-oldest
-BENCH := experiments/benchmarks
-BENCHED := experiments/results/benchmarks
 # Output of what runs at the same time comes when each one ends.
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test test-all lint format test-jit test-nojit test-boundscheck test-oldest
-.PHONY: demo bench docs docs-tables docs-outputs notebooks clean
+.PHONY: demo evidence docs docs-tables docs-outputs notebooks clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -99,13 +97,8 @@ $(OLDEST)/.installed: pyproject.toml tests/tools/oldest_versions.py
 demo: $(DEMO_STAMP)  ## run the built-in stream; table on screen, figures and report in demo/
 	$(PY) experiments/demo/demo.py $(DEMO_ARGS)
 
-bench: $(NIGHTLY_STAMP)  ## benchmarks, about an hour; all data sets must be there
-	$(PY) $(BENCH)/first_fit.py --out $(BENCHED)/first_fit.json
-	$(PY) $(BENCH)/following_speed.py --out $(BENCHED)/following_speed.json
-	$(PY) $(BENCH)/gaps_speed.py --out $(BENCHED)/gaps_speed.json
-	$(PY) $(BENCH)/mediamill_pass.py --out $(BENCHED)/mediamill_pass.json
-	$(PY) $(BENCH)/peers.py --out $(BENCHED)/peers.json
-	$(PY) docs/tools/write_docs.py
+evidence: $(NIGHTLY_STAMP)  ## records, tables, outputs, pictures anew; QUICK=1: all on little data
+	$(PY) experiments/evidence.py $(if $(QUICK),--quick)
 
 docs: $(NIGHTLY_STAMP)  ## the site, in docs/_build/html; a warning is an error
 	$(PY) -m sphinx -W --keep-going -n -q -b html -d docs/_build/trees docs docs/_build/html

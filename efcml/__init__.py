@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from efcml.estimators.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
     from efcml.model.warm import warmup
-    from efcml.rivals import ChainEFC, OneVsRestEFC
+    from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
     from efcml.seams import register
     from efcml.studies import Study
@@ -37,9 +37,9 @@ __all__ = [
 
 _HOMES = {
     "ActiveLearner": "efcml.active",
-    "ChainEFC": "efcml.rivals",
+    "ChainEFC": "efcml.rivals.per_label",
     "EFCMLClassifier": "efcml.estimators.classifier",
-    "OneVsRestEFC": "efcml.rivals",
+    "OneVsRestEFC": "efcml.rivals.per_label",
     "Study": "efcml.studies",
     "datasets": "efcml.datasets",
     "load": "efcml.saving",

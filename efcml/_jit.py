@@ -17,7 +17,6 @@ from numba import config, njit
 
 PACKAGE = Path(__file__).resolve().parent
 KEPT = 3  # folders: the present one and those of the last edits
-ACTIVE = PACKAGE / "active" / "kernels.py"  # the kernels of the active learner
 
 # Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
@@ -29,7 +28,7 @@ INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "
 def folder_of_sources() -> Path:
     """Return the folder for these sources; when it is a new one, the oldest are removed."""
     digest = hashlib.sha256(str(config.BOUNDSCHECK).encode())
-    for path in (Path(__file__), *sorted(PACKAGE.glob("kernels/*.py")), ACTIVE):
+    for path in (Path(__file__), *sorted(PACKAGE.glob("kernels/*.py"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     parent = Path(config.CACHE_DIR or PACKAGE / "__pycache__")
     folder = parent / f"kernels-{digest.hexdigest()[:16]}"

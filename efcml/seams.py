@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 KINDS = ("merging", "split", "birth", "update", "stage")
 TAKEN = {"split": ("labels", "axis", "off"), "update": ("rls", "paper")}  # names of the usual ones
+USUAL: dict[tuple[str, str], Any] = {}  # filled where they are (model/rulebase.py)
 _registered: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -75,8 +76,8 @@ def is_known(kind: str, value: Any) -> bool:
 
 
 def function_of(kind: str, value: Any) -> Any:
-    """Return the function that a parameter names or is."""
-    return value if callable(value) else _registered[kind, value]
+    """Return the function that a parameter names or is; None if it stands for no function."""
+    return value if callable(value) else (_registered | USUAL).get((kind, value))
 
 
 def name_of(kind: str, value: Any) -> Any:

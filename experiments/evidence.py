@@ -1,14 +1,15 @@
-"""All records by today's code: ``python experiments/evidence.py [--quick] [--jobs N] [NAME ...]``.
+"""All records and pages by today's code: ``python experiments/evidence.py [--quick] [NAME ...]``.
 
 A record that today's method has made is not made again, and runs that are done are kept in
 ``experiments/kept``, so that a second call goes on where the first one was stopped. What fails is
-told at the end, and does not keep the rest from being made. ``--quick`` runs everything on little
-data, and writes into a folder that is thrown away.
+told at the end, and does not keep the rest from being made. Then tables, outputs and pictures of
+the pages are written anew. ``--quick`` runs everything on little data, and keeps nothing.
 """
 
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,12 +23,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import compared
 import efcml
 from efcml import Study
-from efcml.studies.provenance import machine, method
+from efcml.studies.provenance import made_by, method
+from efcml_paper.session import choose_ids, reproduce
 from speed import speed
 
 HERE = Path(__file__).resolve().parent
 RESULTS, KEPT = HERE / "results", HERE / "kept"
 DIGITS = 5
+TOOLS = {  # that write pages, with what makes them write nothing
+    "write_docs.py": ["--check"],
+    "write_outputs.py": ["--check"],
+    "draw_gallery.py": ["--out"],
+    "run_notebooks.py": ["--quick"],
+}
 
 
 def lines_of(study, measures):
@@ -44,8 +52,12 @@ def lines_of(study, measures):
 
 
 def run_study(make, measures, folder, jobs, quick):
-    """Run what is missing of a study and return its lines."""
-    return lines_of(Study(**make(quick), folder=folder).run(jobs), measures)
+    """Run what is missing of a study, or of several, and return the lines."""
+    found = make(quick)
+    studies = [
+        Study(**one, folder=folder) for one in (found if isinstance(found, list) else [found])
+    ]
+    return [line for one in studies for line in lines_of(one.run(jobs), measures)]
 
 
 def rounded(value):
@@ -63,7 +75,15 @@ def jobs_of(folder, jobs, quick):
     for name, (make, measures) in compared.STUDIES.items():
         made[name] = partial(run_study, make, measures, folder, jobs, quick)
     made["known-labels"] = partial(compared.known_labels, quick)
+    made["paper"] = partial(paper, folder, jobs, quick)
     return made | {"speed": partial(speed, quick)}
+
+
+def paper(folder, jobs, quick):
+    """Return the verdicts on the claims of the paper; its pages go beside the runs."""
+    ids = choose_ids("all", quick)
+    more = {"quick": quick, "say": print, "runs": folder, "jobs": jobs}
+    return reproduce(ids, folder / "paper", **more)
 
 
 def is_made(path):
@@ -87,12 +107,22 @@ def make_records(names, results, folder, jobs, quick):
             traceback.print_exc()
             failed.append(name)
             continue
-        made = {"date": datetime.now(UTC).date().isoformat(), "method": method()}
-        made |= {"efcml": efcml.__version__, "machine": machine()["kind"]}
+        made = {"date": datetime.now(UTC).date().isoformat()} | made_by()
         made["minutes"] = (time.monotonic() - begin) / 60.0
         text = ",\n".join(json.dumps(line) for line in rounded(lines))
         path.write_text(f'{{"made": {json.dumps(rounded(made))}, "lines": [\n{text}\n]}}\n')
         print(f"{where} {name}: {made['minutes']:.1f} minutes", flush=True)
+    return failed
+
+
+def write_pages(quick, folder):
+    """Run the tools of the pages; return those that failed. A quick run changes no page."""
+    failed = []
+    for tool, options in TOOLS.items():
+        print(f"{tool} ...", flush=True)
+        given = [*options, *([str(folder)] if options == ["--out"] else [])] if quick else []
+        command = [sys.executable, str(HERE.parent / "docs/tools" / tool), *given]
+        failed += [tool] if subprocess.run(command).returncode else []
     return failed
 
 
@@ -107,6 +137,7 @@ def main():
     with tempfile.TemporaryDirectory() as thrown_away:
         results, kept = (Path(thrown_away),) * 2 if given.quick else (RESULTS, KEPT)
         failed = make_records(given.names, results, kept, given.jobs, given.quick)
+        failed += [] if given.names else write_pages(given.quick, results)
     print(f"{(time.monotonic() - begin) / 60.0:.1f} minutes", flush=True)
     sys.exit(f"not made: {', '.join(failed)}" if failed else 0)
 

@@ -100,7 +100,6 @@ def test_weights_count_as_rows_in_all_that_is_learned_from_errors(rng):
     assert np.allclose(*rows) and rows[0].tolist() == [700.0] * 3
 
 
-@pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning")
 @pytest.mark.parametrize("where", ["initial", "stream", "both"])
 def test_wild_values_cost_no_more_than_missing_ones(rng, where):
     X = rng.normal(size=(1200, 5))
@@ -110,6 +109,14 @@ def test_wild_values_cost_no_more_than_missing_ones(rng, where):
     wild[INITIAL if where == "initial" else len(X) :] = False
     spoiled = run(np.where(wild, 1e3 * rng.normal(size=X.shape), X), Y)[0].pa
     assert spoiled > run(np.where(wild, np.nan, X), Y)[0].pa - 0.01  # 17 points before
+
+
+def test_wild_values_that_mean_something_are_kept(rng):
+    X, far = rng.normal(size=(1200, 5)), rng.random(1200) < 0.05
+    X[far, 0] = -999.0  # a code of one sensor
+    Y = np.c_[far, X[:, 1] > 0.0].astype(float)
+    decided = run(X, Y)[0].decisions[:, 0]
+    assert decided[far[INITIAL:]].mean() > 0.9 > 0.02 > decided[~far[INITIAL:]].mean()  # 0 before
 
 
 def test_time_changes_nothing_where_rows_are_independent(rng):

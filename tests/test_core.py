@@ -24,14 +24,12 @@ from efcml.model import reshape
 from efcml.model.cases import CaseStage
 from efcml.model.fit import folds_of
 from efcml.model.learner import Learner
-from efcml.model.params import Params
+from efcml.model.params import DivergenceWarning, Params
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace
-from efcml.model.warnings_of import ClippingWarning, DivergenceWarning
 
 pytestmark = [
     pytest.mark.uncompiled,
-    pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning"),
 ]
 
 FULL = {"scaling": "follow", "cases": 6, "time": True, "forgetting": "auto"}
@@ -324,24 +322,6 @@ def test_a_second_fit_starts_from_nothing(rng):
     learner = Learner(make_params(**FULL), 3, 3).fit(*batch).learn(X, Y)
     learner.fit(*batch)
     assert_identical(state_of(learner), state_of(Learner(make_params(**FULL), 3, 3).fit(*batch)))
-
-
-@pytest.mark.slow
-def test_clipping_is_told_once_in_the_life_of_a_fit(rng):
-    """It was neither saved nor told again after another fit."""
-    X, Y = random_rows(rng, 240, 2, 2)
-    learner = Learner(make_params(), 2, 2).fit(X[:40], Y[:40])
-    far = X[40:] * 100.0
-    with pytest.warns(ClippingWarning, match="% of the values of 200 rows were clipped"):
-        learner.learn(far, Y[40:])
-    for other in (learner, learner.copy(), Learner.from_state(*learner.state())):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            other.learn(far, Y[40:])
-    learner.fit(X[:40], Y[:40])
-    assert not learner.warned_of_clipping
-    with pytest.warns(ClippingWarning):
-        learner.learn(far, Y[40:])
 
 
 def test_folds_are_interleaved_too_if_rows_are_sorted(rng):

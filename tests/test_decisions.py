@@ -7,7 +7,6 @@ from helpers.models import freeze, learn_late
 from numpy.testing import assert_array_equal
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, measures, prequential
-from efcml_paper.simple_models import LabelFrequencies
 
 QUICK = {"prior": 1.0, "vigilance": 0.3, "birth_width": 0.3, "cases": 12, "warmup_rows": 30}
 NO = np.nan
@@ -67,8 +66,12 @@ def test_without_learning_and_with_questions_rows_are_decided_likewise():
     result = prequential(clf, X[60:], Y[60:], learn=False)
     assert_array_equal(result.decisions, clf.predict(X[60:]))
     assert_array_equal(result.probabilities, clf.predict_proba(X[60:]))
-    one, other, active = fitted(decision="f1"), fitted(decision="f1"), ActiveLearner.all()
-    result = prequential(one, X[60:80], Y[60:80], active=ActiveLearner.all())
+    one, other, active = (
+        fitted(decision="f1"),
+        fitted(decision="f1"),
+        ActiveLearner(1.0, criteria="all"),
+    )
+    result = prequential(one, X[60:80], Y[60:80], active=ActiveLearner(1.0, criteria="all"))
     assert (result.decisions != (result.scores >= 0.5)).any()
     for t in range(60, 80):
         assert_array_equal(other.predict(X[[t]])[0], result.decisions[t - 60])
@@ -117,9 +120,8 @@ def test_bad_known_labels_are_refused_with_a_sentence():
             with pytest.raises(ValueError, match=words):
                 ask(X[:2], known)
     known = np.full((2, 4), NO)
-    for model in (OneVsRestEFC(**QUICK), LabelFrequencies()):
-        with pytest.raises(ValueError, match="known needs a model that has learned labels toget"):
-            model.fit(X[:60], Y[:60]).predict(X[:2], known)
+    with pytest.raises(ValueError, match="known needs a model that has learned labels together"):
+        OneVsRestEFC(**QUICK).fit(X[:60], Y[:60]).predict(X[:2], known)
     single = EFCMLClassifier(**QUICK).fit(X[:60], Y[:60, 0])
     with pytest.raises(ValueError, match="a 1-D y has no other label"):
         single.predict(X[:2], known[:, 0])

@@ -7,7 +7,7 @@ import pytest
 from requests.exceptions import ConnectionError
 
 from efcml import datasets
-from efcml.datasets import DatasetNotFound, FetchError
+from efcml.datasets import DatasetNotFound
 from efcml.datasets import published as catalog
 from efcml.datasets.published import CATALOG
 
@@ -24,8 +24,8 @@ def server(monkeypatch, tmp_path):
         remote={"our-rows.arff": "far/rows.arff", "labels.xml": "far/labels.xml"},
     )
     monkeypatch.setitem(CATALOG, "emotions", record)
-    for name in ("EFCML_DATA", "EFCML_MULAN"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("EFCML_DATA", raising=False)
+    monkeypatch.setenv("EFCML_MULAN", f"{BASE}/")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(catalog, "__file__", str(tmp_path / "a/b/c/catalog.py"))
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
@@ -39,7 +39,7 @@ def server(monkeypatch, tmp_path):
             raise answer
         Path(output_file).write_bytes(answer)
 
-    monkeypatch.setattr("pooch.HTTPDownloader", lambda: download)
+    monkeypatch.setattr("pooch.HTTPDownloader", lambda **options: download)
     return answers, seen, tmp_path / "cache" / "efcml"
 
 
@@ -49,29 +49,22 @@ def files_in(folder):
 
 def test_files_arrive_under_our_names_and_only_once(server, tmp_path, monkeypatch):
     _, seen, folder = server
-    assert datasets.fetch("Emotions", base=BASE) == folder
+    assert datasets.fetch("Emotions") == folder
     assert files_in(folder) == FILES
-    datasets.fetch("emotions", base=BASE)
+    datasets.fetch("emotions")
     assert seen == [f"{BASE}/far/rows.arff", f"{BASE}/far/labels.xml"]
     (folder / "labels.xml").write_bytes(b"changed")
-    datasets.fetch("emotions", base=BASE)  # what differs is replaced
+    datasets.fetch("emotions")  # what differs is replaced
     assert (files_in(folder), seen[2:]) == (FILES, [f"{BASE}/far/labels.xml"])
-    own = tmp_path / "deep" / "own"
-    monkeypatch.setenv("EFCML_MULAN", BASE + "/")
-    assert datasets.fetch("emotions", folder=str(own), progress=True) == own
-    assert files_in(own) == FILES
-    monkeypatch.setenv("EFCML_DATA", str(own))
-    seen.clear()
-    assert datasets.fetch("emotions") == own and seen == []
-    (own / "labels.xml").write_bytes(b"changed")  # a folder of one's own is left alone
-    with pytest.raises(ValueError, match=r"labels.xml is not the published file"):
-        datasets.fetch("emotions")
+    monkeypatch.setenv("EFCML_DATA", str(folder.rename(tmp_path / "own")))
+    (tmp_path / "own" / "labels.xml").write_bytes(b"changed")  # left alone there
+    assert datasets.fetch("emotions") == tmp_path / "own" and len(seen) == 3
 
 
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        ([FAILS] * 4, "rows.arff: no route to the host: check the connection and the base"),
+        ([FAILS] * 4, "rows.arff: no route to the host: check the connection and EFCML"),
         ([ROWS[::-1]] * 4, "rows.arff: its sha256 differs: check the connection"),
         ([ROWS[:99], FAILS], ""),  # asked for again at once
     ],
@@ -80,23 +73,24 @@ def test_a_broken_answer_leaves_no_file_and_the_next_one_is_taken(server, broken
     answers, seen, folder = server
     answers["our-rows.arff"] = [*broken]
     if words:
-        with pytest.raises(FetchError, match=words):
-            datasets.fetch("emotions", base=BASE)
+        with pytest.raises(ValueError, match=words):
+            datasets.fetch("emotions")
         assert files_in(folder) == {}
-    datasets.fetch("emotions", base=BASE)
+    datasets.fetch("emotions")
     assert files_in(folder) == FILES
     assert len(seen) == len(broken) + 2
 
 
-def test_what_cannot_be_fetched_says_why(server):
+def test_what_cannot_be_fetched_says_why(server, monkeypatch):
     with pytest.raises(DatasetNotFound, match=r'or datasets.fetch\("yeast"\)'):
         datasets.load("yeast")
     for name, base, words in (
         ("mediamill", BASE, "mediamill cannot be fetched: .*scikit-multilearn 0.0.1"),
-        ("drifting_clusters", None, r"built in .* datasets.load\('drifting-clusters'\)"),
+        ("drifting_clusters", BASE, r"built in .* datasets.load\('drifting-clusters'\)"),
         ("emotions", "ftp://host/path", "cannot be used: give one like https://"),
         ("emotions", "http://user:word@host/", "^((?!word).)*cannot be used: give one like"),
     ):
-        with pytest.raises(FetchError, match=words):
-            datasets.fetch(name, base=base)
+        monkeypatch.setenv("EFCML_MULAN", base)
+        with pytest.raises(ValueError, match=words):
+            datasets.fetch(name)
     assert server[1] == []

@@ -1,7 +1,6 @@
-"""Several threads in one model, forks, one thread of BLAS, and Ctrl-C while a model learns."""
+"""Several threads in one model, one thread of BLAS, and Ctrl-C while a model learns."""
 
 import copy
-import os
 import pickle
 import signal
 import threading
@@ -24,7 +23,6 @@ from efcml.model.rulebase import RuleBase
 from efcml.studies import runs as runs_module
 from efcml.support import guard
 from efcml.support.guard import blas_pools, interrupts_held, one_blas_thread
-from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 X, Y = random_rows(np.random.default_rng(5), 12, 2, 2)
 
@@ -56,9 +54,7 @@ ACTIVE += [(lambda active: active.tell(make_face(), X[0]),)]
 THINGS = {
     "learner": (lambda: Learner(make_params(), 2, 2).fit(X, Y), LEARNER),
     "one by one": (lambda: OneVsRestEFC().fit(X, Y).learner_, LEARNER),
-    "least squares": (lambda: GlobalRLS().fit(X, Y).learner_, LEARNER),
-    "frequencies": (lambda: LabelFrequencies().fit(X, Y).learner_, LEARNER),
-    "face": (lambda: LabelFrequencies().fit(X, Y), FACE),
+    "face": (make_face, FACE),
     "inside of a face": (make_face, INNER),
     "river": (make_river, RIVER),
     "active": (ActiveLearner, ACTIVE),
@@ -159,28 +155,6 @@ def test_locks_belong_to_objects_and_go_with_them(tmp_path):
     assert len(guard._locks) == before + 1
     del learner
     assert len(guard._locks) == before
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_a_fork_in_the_middle_is_refused():
-    def works_in_child():
-        child = os.fork()
-        if child == 0:
-            try:
-                learner.score(X)
-            except RuntimeError as error:
-                os._exit(2 if "when the process was forked" in str(error) else 3)
-            os._exit(0)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-    learner = Learner(make_params(), 2, 2).fit(X, Y)
-    learner.score(X)
-    assert works_in_child() == 0
-    with another_thread_in(learner):
-        assert works_in_child() == 2
-    with guard.lock_of(learner):  # of the thread that forks
-        assert works_in_child() == 0
 
 
 # BLAS
@@ -285,7 +259,7 @@ def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
 
 def test_a_told_row_is_learned_and_paid_for(rng, interrupt_at):
     initial, rows = random_rows(rng, 20, 2, 2), zip(*random_rows(rng, 30, 2, 2), strict=True)
-    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner.all()
+    clf, active = EFCMLClassifier(**CAP).fit(*initial), ActiveLearner(1.0, criteria="all")
     interrupt_at(1)
     with pytest.raises(KeyboardInterrupt):
         for x, y in rows:
@@ -344,7 +318,7 @@ def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
         return done[-1]
 
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
-    arguments += ["--folds", "2", "--alpha", "0", "--beta", "0.1", "--vigilance", "0.3,0.9"]
+    arguments += ["--folds", "2", "--vary", "vigilance=0.3,0.9"]
     arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
     with monkeypatch.context() as patch:
         patch.setattr(runs_module, "stream", stopping)

@@ -4,16 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from helpers.cli_files import write_related
 from helpers.models import freeze
 from helpers.streams import assert_identical, random_rows, state_of, with_gaps
 from helpers.study_files import model
 
-import efcml
 from efcml import EFCMLClassifier, datasets, measures, prequential
 from efcml.explain.words import plain_number
 from efcml.support.masks import densify
-from efcml_paper.simple_models import GlobalRLS
 
 N, START, P, K = 150, 60, 4, 3
 QUICK = {"prior": 1.0, "cases": 10}
@@ -99,11 +96,8 @@ def test_features_under_a_mask_are_missing(masked_rows):
     same = EFCMLClassifier(**QUICK).fit(gapped, Y)
     assert_identical(state_of(clf.learner_), state_of(same.learner_))
     expected = clf.decision_function(gapped)
-    for table in (masked, list(masked)):
-        np.testing.assert_array_equal(clf.decision_function(table), expected)
+    np.testing.assert_array_equal(clf.decision_function(masked), expected)
     assert str(clf.explain(masked[3])) == str(clf.explain(gapped[3]))
-    with pytest.raises(ValueError, match=HIDDEN):
-        GlobalRLS().partial_fit(masked, Y)
     assert clf.predict(np.ma.array(X)).shape == Y.shape  # nothing is hidden
 
 
@@ -145,37 +139,3 @@ def test_what_sparse_labels_hold_twice_and_sparse_features_are_refused(rng):
         EFCMLClassifier().fit(scipy.sparse.csr_array(X), Y)
     with pytest.raises(ValueError, match=r"X is a sparse matrix.*X.toarray"):
         datasets.from_arrays(scipy.sparse.csr_array(X), Y)
-
-
-# Labels that are known, for river
-
-OPTIONS = {"prior": 1.0, "max_rules": 3, "vigilance": 0.3}
-
-
-@pytest.fixture
-def in_river(tmp_path):
-    """A model of labels that share what features do not tell, for river and as it is; a row."""
-    river = pytest.importorskip("efcml.compat.river")
-    ds = efcml.datasets.from_csv(write_related(tmp_path), 4, n_initial=120)
-    clf = efcml.EFCMLClassifier(**OPTIONS).fit(*ds.initial)
-    clf.name_columns(ds.feature_names, ds.label_names)
-    model, X = river.RiverEFCML(**OPTIONS), ds.X[-3:-2]
-    model.take_state(clf.learner_, "abc", list("defg"), ())
-    return model, clf, dict(zip("abc", X[0].tolist(), strict=True)), X
-
-
-def test_river_knows_labels_as_the_classifier_does(in_river):
-    model, clf, x, X = in_river
-    said, row = {"g": True, "e": 0, "d": None}, [[np.nan, 0.0, np.nan, 1.0]]
-    answer = clf.learner_.answer(X, np.array(row))
-    found, likely = model.predict_one(x, known=said), model.predict_proba_one(x, known=said)
-    assert list(found.values()) == (answer.decisions[0] == 1.0).tolist()
-    assert [part[True] for part in likely.values()] == answer.probabilities[0].tolist()
-    assert str(model.explain_one(x, known=said)) == str(clf.explain(X, row))
-    ask = model.predict_one
-    with pytest.raises(ValueError, match="known has the label 'z', which no row has had so far"):
-        ask(x, known={"z": 1})
-    with pytest.raises(ValueError, match="label 'd' must be True or False"):
-        ask(x, known={"d": 2})
-    with pytest.raises(TypeError, match="known must be a dictionary of labels; got list"):
-        ask(x, known=[1])

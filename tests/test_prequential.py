@@ -1,6 +1,7 @@
 """Test-then-train: what is scored was known before the row, and learning is partial_fit."""
 
 import copy
+import signal
 import warnings
 
 import numpy as np
@@ -19,7 +20,6 @@ from efcml.evaluation import blocks
 from efcml.measures import MEASURES, average_precision_rows, trend
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
-from efcml_paper.simple_models import GlobalRLS, LabelFrequencies
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -30,8 +30,6 @@ MODELS = {
     "everything": lambda: EFCMLClassifier(**EVERYTHING),
     "ovr": lambda: OneVsRestEFC(**QUICK),
     "chain": lambda: ChainEFC(**QUICK, order=[2, 0, 1]),
-    "rls": lambda: GlobalRLS(ridge=1.0, warmup_rows=12),
-    "frequencies": LabelFrequencies,
 }
 
 
@@ -60,8 +58,7 @@ def in_blocks_of(monkeypatch, size):
         ("everything", "unknown", "fit", 0),
         ("ovr", "unknown", "fit", 9),
         ("chain", "unknown", "new", 0),
-        ("rls", "unknown", "new", 9),
-        ("frequencies", "unknown", "new", 60),
+        ("chain", "unknown", "new", 60),
     ],
 )
 def test_a_row_is_scored_by_what_was_learned_before_it(name, labels, how, delay, monkeypatch):
@@ -114,11 +111,9 @@ def test_events_account_for_every_change(options, kinds):
         uids.add(uid)
     assert np.array_equal(np.cumsum(changes) + rules, result.rules)
     for kind, own in (("birth", result.births), ("merge", result.merges), ("drop", result.drops)):
-        assert result.count(kind) == own == clf.learner_.rules.counts[kind] - counts[kind]
+        assert own == clf.learner_.rules.counts[kind] - counts[kind]
         assert own > 0 or kind not in kinds
     assert result.event_counts["births"] == result.births
-    with pytest.raises(ValueError, match="'birth', 'split', 'merge', 'drop', 'drift'; got 'bir"):
-        result.count("births")
 
 
 @pytest.mark.parametrize("how", ["warm-up", "fit"])
@@ -177,52 +172,41 @@ def test_an_active_learner_says_what_is_learned(unit):
 # -- blocks ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize(("name", "how"), [("efcml", "fit"), ("efcml", "new"), ("chain", "fit")])
-def test_an_interrupt_leaves_whole_blocks(name, how, error, monkeypatch):
+def test_an_interrupt_leaves_whole_blocks(name, how, monkeypatch):
     X, Y = problem(n=45)
     model, X, Y = start(name, how, X, Y)
     expected = copy.deepcopy(model).partial_fit(X[:14], Y[:14])
     in_blocks_of(monkeypatch, 7)
     real, calls = Learner.learn, []
-    per_block = 3 if name == "chain" else 1
 
-    def breaks(self, X, Y, *given, **more):
-        """The third block breaks off half-way, for the models per label in the second of them."""
+    def interrupted(self, X, Y, *given, **more):
+        """Send Ctrl-C before the second block, for the models per label in the midst of it."""
         calls.extend([1] * (len(X) == 7))  # not what is compiled before
-        if len(calls) == 2 * per_block + 1 + (per_block > 1):
-            real(self, X[:4], Y[:4])
-            raise error("in the middle")
+        if len(calls) == (5 if name == "chain" else 2):
+            signal.raise_signal(signal.SIGINT)
         return real(self, X, Y, *given, **more)
 
-    with monkeypatch.context() as patch, pytest.raises(error):
-        patch.setattr(Learner, "learn", breaks)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Learner, "learn", interrupted)
         prequential(model, X, Y)
     assert freeze(model) == freeze(expected)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "copying", "sizes"),
-    [([1e-3, *[100.0] * 60], 0.0, [4, 16, *[1] * 40]), ([4.0] * 60, 1.0, [4, 10, *[25] * 2])],
-)
-def test_block_sizes_follow_the_time(seconds, copying, sizes, monkeypatch):
-    """Half a second each, but at least ten times as long as a copy of the learner takes."""
-    now, found, spent = [0.0], [], iter(seconds)
+def test_block_sizes_follow_the_time(monkeypatch):
+    """Half a second each, and at most four times as long as the one before."""
+    now, found, spent = [0.0], [], iter([1e-3, *[0.0625] * 60])
 
     def run(block):
         found.append(block.stop - block.start)
-        now[0] += next(spent)
-
-    class Learner:
-        def copy(self):
-            now[0] += copying
+        now[0] += next(spent) * (block.stop - block.start)
 
     monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
     monkeypatch.setattr(blocks.time, "perf_counter", lambda: now[0])
     trace = Trace.for_rows(60, 1)
-    blocks.in_blocks(60, run, trace, found.append, learner=Learner())
-    assert found[::2] == found[1::2] and found[:4:2] == sizes[:2] and sum(found[::2]) == 60
-    assert trace.seconds == sum(seconds[: len(found) // 2])
+    blocks.in_blocks(60, run, trace, found.append)
+    assert found[::2] == found[1::2] == [4, 16, *[8] * 5]
+    assert trace.seconds == pytest.approx(0.004 + 0.0625 * 56)
 
 
 # -- results --------------------------------------------------------------------------------
@@ -264,14 +248,10 @@ def test_measures_tables_and_pictures_of_a_result():
     assert ax.get_ylabel() == "macro F1, last 10 rows"
     for ax in (result.plot("rules"), result.plot(measure="rules", static=static)):
         assert ax.get_ylabel() == "rules"
-    with pytest.raises(TypeError, match='kind must be .*, not str; .* give measure="rules"'):
+    with pytest.raises(TypeError, match="kind must be the result of a run; .* got 'rules'"):
         result.plot(kind="rules")
     both = result.plot(window=10**6)
     assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
-    with pytest.raises(
-        TypeError, match="^static must be the result of a run, not float; .* measure=.rules.,"
-    ):
-        result.plot(static=static.pa)
 
 
 # -- models from elsewhere ------------------------------------------------------------------
@@ -378,7 +358,7 @@ def test_scikit_learn_models_give_what_their_own_loop_gives(name, delay):
     np.testing.assert_allclose(result.scores, expected, rtol=rounding)
     later = scores_by_hand(model, X), scores_by_hand(twin, X)
     np.testing.assert_allclose(*later, rtol=rounding)
-    assert (result.rules == 0).all() and result.events == () and result.clipped is None
+    assert (result.rules == 0).all() and result.events == ()
 
 
 @pytest.mark.parametrize("name", ["hinge", "network"])
@@ -577,7 +557,7 @@ def asking(**options):
             )
         ),
         (Odd(np.full((1, 3), np.nan)), {}, ValueError, "Odd answered NaN"),
-        (Odd(np.full((60, 3), np.nan)), {"learn": False}, ValueError, "Odd answered NaN"),
+        (Odd(lambda X: np.nan * X), {"learn": False}, ValueError, "Odd answered NaN"),
         (Odd(lambda X: 1 / 0), {}, ZeroDivisionError, "division by zero"),
         (Single(), {}, ValueError, "Single must answer with a dictionary of labels; got bool"),
         (Fails(), {}, AttributeError, "missing"),

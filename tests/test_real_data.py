@@ -7,9 +7,8 @@ from helpers.models import load_or_skip
 from efcml import EFCMLClassifier, prequential
 from efcml.kernels.linalg import whole
 from efcml.model.learner import Learner
-from efcml.model.params import Params
+from efcml.model.params import DivergenceWarning, Params
 from efcml.model.trace import Trace
-from efcml.model.warnings_of import DivergenceWarning
 
 # PA and AP of the stream in file order. Other processors round in other ways.
 FOUND = {
@@ -40,7 +39,6 @@ def test_printed_formulas_trip_the_guard_once_and_stay_finite(name):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning")
 def test_a_long_stream_that_drifts_leaves_a_learner_as_good_and_as_small():
     """Labels turn, sensors move, a feature rests: after a hundred thousand rows all is well."""
     rng, n, p, K = np.random.default_rng(0), 100_000, 4, 3

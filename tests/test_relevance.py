@@ -252,16 +252,13 @@ def test_rules_name_what_matters_and_say_once_what_does_not(rng):
     X, Y = rows_and_labels(rng, 500, p=2, noise=0, K=1)
     weekday = np.eye(7)[rng.integers(0, 7, 500)]
     clf = EFCMLClassifier(**QUICK).fit(np.c_[X, weekday], Y)
-    clf.name_columns(["size", "age", *(f"day_{i}" for i in range(7))], ["sold"])
+    days = [f"day_{i}" for i in range(7)]
+    clf.name_columns(["size", "age", *days], ["sold"], {"day": days})
     text = str(clf.rules_)
     assert text.count("day") == 1 and "in no condition, since the labels do not" in text
     assert str(clf.explain(np.r_[X[0], weekday[0]])).count("in no condition") == 1
     assert clf.rules_.importance().shape == (9, 1)
     assert clf.activations(np.c_[X, weekday]).sum(axis=1) == pytest.approx(1.0)
-    firing = clf.rules_.firing(np.c_[X, weekday][:5])
-    shares = firing / firing.sum(axis=1, keepdims=True)
-    assert_allclose(shares**2 / (shares**2).sum(axis=1, keepdims=True),
-                    clf.activations(np.c_[X, weekday][:5]), atol=1e-6)  # fmt: skip
 
 
 def test_pictures(rng):
@@ -270,14 +267,11 @@ def test_pictures(rng):
     names = [f"f{i}" for i in range(12)]
     ax = plots.draw_relevance(clf.feature_relevance_, names, most=5)
     assert ax.get_yticklabels()[0].get_text() in ("f0", "f1")
-    lines = plots.draw_relevance_course(*clf.learner_.relevance.course, names).lines
-    assert len(lines) == 8  # seven features, and chance
-    plots.draw_relevance([])
-    plots.draw_relevance_course([], [])
 
 
 def test_a_run_shows_it(rng):
     X, Y = moving_stream(rng, 500)
     clf = EFCMLClassifier(**QUICK).fit(X[:250], Y[:250])
     figures = draw_run(prequential(clf, X[250:], Y[250:]), clf)
-    assert len(figures["relevance"].axes) == 2
+    above, below = figures["relevance"].axes
+    assert len(below.lines) == 7 and below.get_yscale() == "log"

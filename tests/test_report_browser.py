@@ -49,7 +49,7 @@ def test_a_report_is_read_at_any_width_and_loads_nothing(browser, tmp_path, widt
     assert [one for one in asked if not one.startswith("data:")] == [path.as_uri()]
     assert browser.execute_script("return document.scrollingElement.scrollWidth") <= width
     images = browser.find_elements("css selector", "figure img")
-    assert len(images) == 7
+    assert len(images) == 6
     for image in images:
         assert browser.execute_script("return arguments[0].naturalWidth", image) > 300
         assert image.rect["x"] >= 0 and image.rect["x"] + image.rect["width"] <= width

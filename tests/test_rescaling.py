@@ -25,11 +25,9 @@ from efcml.model.rescaling import (
 )
 from efcml.model.scaler import Scaler, find_wild, is_resting
 from efcml.model.trace import Trace
-from efcml.model.warnings_of import warn_of_clipping
 
 pytestmark = [
     pytest.mark.uncompiled,
-    pytest.mark.filterwarnings("ignore::efcml.model.warnings_of.ClippingWarning"),
 ]
 
 A, B = np.array([2.0, 0.25, 1.3]), np.array([-3.0, 0.5, 7.0])
@@ -81,7 +79,6 @@ def test_one_wild_value_does_not_decide(rng, wild):
         assert np.flatnonzero(find_wild(rows)[0][:, 0]).tolist() == [7, *range(9, 19)]
     seen = scaler.transform(X)
     assert np.isnan(seen).sum() == 11 and np.abs(np.nan_to_num(seen)).max() < 6.0
-    assert scaler.count_clipped(X).tolist() == [11.0, 0.0]
     rare = np.zeros((300, 1))
     rare[5] = 40.0
     few = np.array([[0.0], [1.0], [1e9]])
@@ -101,24 +98,10 @@ def test_a_scale_ignores_what_is_missing(rng):
     scaled = scaler.transform(gapped)
     wild = gapped == 1e12
     assert_array_equal(np.isnan(scaled), np.isnan(gapped) | wild)
-    assert scaler.count_clipped(gapped).sum() == wild.sum()
     X = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [1.0, np.nan, np.nan]])
     watch = ScaleWatch.from_rows(X, X, 2).arrays
     assert watch.asleep.tolist() == [True, True, False]
     assert watch.lively.tolist() == [False, False, True]
-
-
-@pytest.mark.parametrize(
-    "clipped, rows, warns", [(10, 500, False), (11, 500, True), (90, 99, False)]
-)
-def test_more_than_one_value_in_a_hundred_is_told(clipped, rows, warns):
-    counts = np.array([clipped, 0.0])
-    if warns:
-        with pytest.warns(match="of feature 'a': see whether its unit has changed"):
-            assert warn_of_clipping(counts, rows, ["a", "b"])
-    else:
-        assert not warn_of_clipping(counts, rows)
-    assert not warn_of_clipping(None, 1000)
 
 
 # Other units

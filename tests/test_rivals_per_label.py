@@ -35,16 +35,14 @@ def test_one_versus_rest_is_one_classifier_per_label(options, labels, begin):
         clf.fit(X[:begin], Y[:begin])
         alone = [one.fit(X[:begin], Y[:begin, [c]]) for c, one in enumerate(alone)]
     result = prequential(clf, X[begin:], Y[begin:])
-    rules, clipped = 0, []
+    rules = 0
     for c, one in enumerate(alone):
         expected = prequential(one, X[begin:], Y[begin:, [c]])
         assert_array_equal(result.scores[:, [c]], expected.scores)
         assert freeze(clf.learner_.models[c]) == freeze(of_one_label(one.learner_))
         rules = rules + expected.rules
-        clipped.append(expected.clipped)
         assert_array_equal(clf.decision_function(X)[:, [c]], one.decision_function(X))
     assert_array_equal(result.rules, rules)
-    np.testing.assert_allclose(result.clipped, np.mean(clipped, axis=0))
     assert clf.n_rules_ == rules[-1]
 
 
@@ -166,7 +164,7 @@ def test_events_name_label_and_rule(make):
     assert result.merges + result.drops > 0
     for kind in ("birth", "merge", "drop"):
         now = sum(model.rules.counts[kind] for model in clf.learner_.models)
-        assert result.count(kind) == now - sum(counts[kind] for counts in before)
+        assert result.event_counts[f"{kind}s"] == now - sum(counts[kind] for counts in before)
     rows = [row for row, _, _ in result.events]
     assert rows == sorted(rows)
 

@@ -15,7 +15,7 @@ from efcml import EFCMLClassifier, load, save
 from efcml.cli import main
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.saving import pack, unpack, write_archive
+from efcml.saving import pack, unpack, write
 
 pytest.importorskip("river")
 
@@ -102,7 +102,7 @@ def test_a_warm_up_answers_in_plain_python():
     for t, (x, y) in enumerate(dicts(X[:-1], Y[:-1]), start=1):
         model.learn_one(x, y)
         expected = (Y[:t].sum(axis=0) + 0.5) / (t + 1.0)
-        np.testing.assert_allclose(chances(model, {"z": 1.0}), expected, atol=0.1)
+        np.testing.assert_allclose(chances(model, {"z": 1.0}), expected, atol=0.12)
         assert model.n_rules == 0
     model.learn_one(*next(dicts(X[-1:], Y[-1:])))
     assert model.n_rules > 0
@@ -317,7 +317,7 @@ def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_pat
         {"unknown": ["new"]},
     ):
         lie = facts | {"face": facts["face"] | change}
-        write_archive(path, {"kind": "model", "content": lie}, arrays)
+        write(path, lie, arrays)
         with pytest.raises(ValueError, match=r"cannot be loaded: "):
             load(path)
     arrays["learner/rules/center"] = arrays["learner/rules/center"] * np.nan

@@ -30,13 +30,13 @@ from efcml import (
     load,
     register,
     save,
+    saving,
 )
-from efcml import saving as archive
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.model.temporal import TemporalStage
-from efcml.saving import pack, read_archive, write_archive
+from efcml.saving import pack, write
 
 ANY_KIND = pytest.mark.parametrize("kind", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
 PRINTED = {"correlation": "paper", "lipschitz": "paper", "alpha": 0.1, "beta": 1.0}
@@ -112,8 +112,6 @@ def test_400_labels_can_be_saved(kind, path, rng):
         model.learner_.models = [one.copy() for _ in range(400)]
     save(model, path)
     assert_array_equal(load(path).decision_function(X), model.decision_function(X))
-    with np.load(path) as file:
-        assert len(file["header"]) < archive.MOST_HEADER / 10
 
 
 def test_functions_are_saved_by_the_names_they_are_registered_under(path):
@@ -181,10 +179,7 @@ def test_open_questions_can_be_answered(path):
     model, active, X, Y = open_questions()
     copy, twin = through(active, path), through(model, path)
     for one, two in ((active, model), (copy, twin)):
-        with pytest.raises(ValueError, match="has expired"):
-            one.tell(two, None, Y[0], row=min(one._expired))
-        row = one.open[1]
-        labels = next(query.labels for query in one.log if query.row == row)
+        row, labels = one.waiting[1].row, one.waiting[1].labels
         one.tell(two, None, np.where(labels, 1.0, np.nan), row=row)
         for x in X:
             one.tell(two, x)
@@ -228,22 +223,19 @@ def test_what_cannot_be_saved_is_refused(fitted, path):
     for strange in (None, 3, EFCMLClassifier, Heir(), RuleBase(Params(), 1, 1)):
         with pytest.raises(TypeError, match="ChainEFC, RiverEFCML, ActiveLearner can be saved"):
             save(strange, path)
-    for strange in (np.random.RandomState(0), np.nan, -np.inf, {"a": 1}, ["a"], 1j):
+    for strange in (np.random.RandomState(0), np.nan, -np.inf, 1j):
         with pytest.raises(ValueError, match=r"random_state=.* cannot be saved: set it to a numb"):
             save(EFCMLClassifier(random_state=strange), path)
     X, Y = stream()
     model = EFCMLClassifier(**QUICK).fit(X, Y[:, 0])
-    for strange in (np.longdouble([0, 1]), np.array([b"a", b"b"]), np.array(["x" * 1000, ""])):
+    for strange in (np.longdouble([0, 1]), np.array([b"a", b"b"])):
         model._pair = strange
-        with pytest.raises(ValueError, match="cannot be saved: classes of the type"):
+        with pytest.raises(ValueError, match="EFCMLClassifier cannot be saved: Object of type"):
             save(model, path)
     model = copy.deepcopy(fitted)
     model.learner_.rules.arrays.G[0, 0, 0, 0, 0] = np.nan
     with pytest.raises(ValueError, match=r"EFCMLClassifier cannot be saved: rules/G holds NaN"):
         save(model, path)
-    for content, arrays in (({}, {"x": np.zeros(1, "O")}), ({"long": "x" * 2**25}, {})):
-        with pytest.raises(ValueError, match="cannot be saved|too long"):
-            write_archive(path, {"kind": "x", "content": content}, arrays)
     assert not path.exists()
 
 
@@ -260,17 +252,6 @@ def test_numpy_reads_the_file_and_equal_models_give_equal_ones(fitted, path):
     before = path.read_bytes()
     save(load(path), path)
     assert path.read_bytes() == before
-
-
-def test_arrays_come_back_in_any_order_of_memory(path, rng):
-    square = np.asfortranarray(rng.normal(size=(3, 4)))
-    arrays = {"f": square, "t": square.T[::2], "none": np.zeros((0, 5)), "one": np.array(3.0)}
-    write_archive(path, {"kind": "x", "content": {}}, arrays)
-    shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-    _, found = read_archive(path, lambda header: shapes)
-    for name in arrays:
-        assert_array_equal(found[name], arrays[name])
-        assert found[name].flags.c_contiguous and found[name].flags.writeable
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "disk full"), KeyboardInterrupt()])
@@ -323,8 +304,8 @@ def parts_of(contents):
 
 def older(contents):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("header.json", '{"format":"efcml","format_version":3}')
+    with zipfile.ZipFile(file, "w") as zipped:
+        zipped.writestr("header.json", '{"format":"efcml","format_version":3}')
     return file.getvalue()
 
 
@@ -336,7 +317,7 @@ def header_of(change):
         text = change(parts.pop("header").tobytes())
         header = np.frombuffer(text, np.uint8)
         parts.pop("sha256")
-        return numpy_file(header=header, sha256=archive.content_hash(text, parts), **parts)
+        return numpy_file(header=header, sha256=saving.content_hash(text, parts), **parts)
 
     return rewrite
 
@@ -378,8 +359,8 @@ BAD_FILES = {
     "compressed": (lambda good: numpy_file(np.savez_compressed, **parts_of(good)), "compressed"),
     "older": (older, "an earlier efcml wrote it, in a format that this one does not read: train"),
     "newer": (saying(format_version=6), "a newer efcml wrote it (format 6): upgrade efcml"),
-    "a checkpoint": (saying(kind="checkpoint"), "it holds a checkpoint, not a model"),
-    "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "no JSON"),
+    "no JSON": (header_of(lambda text: text[1:]), "Extra data"),
+    "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "alpha must"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),
     "more arrays": (replaced(more=np.zeros(3)), "not those that its header asks for"),
     "other shape": (replaced(learner__scaler__mean=np.zeros(4)), "another type or shape"),
@@ -446,7 +427,7 @@ def test_a_lie_under_a_right_hash_is_refused_or_harmless(count, states, path, rn
             wild = np.array([0, -1, 1, 5, 1e6, -1e6, 2**40, 1e300])[rng.integers(8)]
             with np.errstate(invalid="ignore"):
                 array[rng.integers(array.size)] = wild.astype(array.dtype)
-        write_archive(path, {"kind": "model", "content": facts}, arrays)
+        write(path, facts, arrays)
         try:
             model = load(path)
         except ValueError as error:
@@ -474,16 +455,10 @@ def states(fitted, tmp_path_factory):
     }
 
 
-def backwards(story):
-    """Return the story of an active learner with the first question last."""
-    facts = json.loads(story.tobytes())
-    return np.frombuffer(json.dumps(facts | {"log": facts["log"][::-1]}).encode(), np.uint8)
-
-
 # By model and place in its facts (or, with "/", by its array): a part of the reason, and lies.
 LIES = {
     "new class": ("no model of a known class", "Other"),
-    "warm learners.0.n_features": ("its header asks for", 2**19),
+    "warm learners.0.n_features": ("another type or shape", 2**19),
     "fitted learner/rules/numbers": ("newer than the next", lambda a: a * 0),
     "fitted learner/rules/group": ("groups", lambda a: a + 1, lambda a: a * 0),
     "fitted learner/rules/uid": ("one uid", lambda a: a * 0),
@@ -494,16 +469,12 @@ LIES = {
         lambda a: a.astype(int),
     ),
     "fitted face.label_names_": ("label_names_ must be 3 words", ["a"], ["a", "b", None]),
-    "classes face.classes.values": ("", [], ["a", "b", "c"], ["yes", "yes"], [0, 1], [[], []]),
-    "chain face.order": ("name each once", [0, 0], [0, 1, 2], [True, False], []),
+    "classes face.classes.dtype": ("", "what", 3),
+    "chain face.order": ("each once", [0, 0], [0, 1, 2], []),
     "chain learners.0.n_features": ("another type or shape", 4),
     "table face.table": ("", [], {}, {"columns": 3, "labels": []}, {"columns": [], "labels": []}),
-    "active learners.0.open_questions": ("more questions are open", 2),
-    "active learner/story": (
-        "question",
-        lambda a: backwards(a),
-        lambda a: np.frombuffer(a.tobytes().replace(b"novelty", b"curious"), np.uint8),
-    ),
+    "active face.criteria": ("every one of the criteria must be", ["curious"]),
+    "active face.log": ("", [1], [[1]], None),
 }
 
 
@@ -520,7 +491,7 @@ def test_lies_are_refused(place, states, path):
             for key in way:
                 facts = facts[int(key) if key.isdigit() else key]
             facts[last] = lie
-        write_archive(path, {"kind": "model", "content": content}, arrays)
+        write(path, content, arrays)
         assert reason in reason_of(path)
 
 

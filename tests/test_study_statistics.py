@@ -6,7 +6,6 @@ import pytest
 from efcml.measures import MEASURES, value_of
 from efcml.studies import intervals
 from efcml.studies.intervals import Interval, draw_orders, paired_difference
-from efcml_paper.means import interval_of, resampled_means, shares_ahead
 
 
 def as_tallies(values):
@@ -65,18 +64,7 @@ def test_a_measure_may_make_something_else_of_its_sums():
     assert paired_difference(*tallies[::-1], error)[0] == pytest.approx(-found[0])
 
 
-def test_one_order_gives_the_interval_over_samples():
-    """The same as the intervals of the paper's verdicts; samples without a value are left out."""
-    values = np.random.default_rng(0).random((2, 1, 80))
-    values[:, :, :7] = np.nan
-    tallies = [
-        np.stack([np.nan_to_num(one), ~np.isnan(one)], axis=-1)[..., None].astype(float)
-        for one in values
-    ]
-    found = paired_difference(*tallies, comparisons=5)
-    wanted = interval_of((values[1] - values[0])[0], claims=5)
-    bounds = wanted.mean, wanted.wide_low, wanted.wide_high
-    assert tuple(found) == pytest.approx(bounds, abs=1e-12)
+def test_nothing_gives_no_number():
     empty = np.zeros((2, 30, 2, 1))
     nothing = paired_difference(empty, empty)
     assert np.isnan(nothing).all()
@@ -110,45 +98,18 @@ def test_long_streams_are_drawn_in_blocks(monkeypatch):
 
 def test_the_interval_has_the_width_of_the_standard_error(rng):
     values = rng.normal(0.3, 2.0, 400)
-    one, many = interval_of(values), interval_of(values, claims=100, spread=0.5)
-    error = values.std() / np.sqrt(400)
-    assert one.mean == pytest.approx(values.mean())
-    assert one.high - one.low == pytest.approx(2 * 1.96 * error, rel=0.05)
-    assert (one.wide_low, one.wide_high) == pytest.approx((one.low, one.high))
-    assert (one.low, one.high) == (many.low, many.high)
+    first, second = as_tallies(np.zeros((1, 400))), as_tallies(values[None])
+    one, many = paired_difference(first, second), paired_difference(first, second, comparisons=100)
+    assert one.difference == pytest.approx(values.mean())
+    assert one.high - one.low == pytest.approx(2 * 1.96 * values.std() / 20.0, rel=0.05)
     ratio = 3.4808 / 1.95996  # normal quantiles at .05/100, two-sided
-    assert many.wide_low - many.mean == pytest.approx(ratio * (one.low - one.mean), rel=1e-3)
-    assert many.wide_high - many.mean == pytest.approx(ratio * (one.high - one.mean), rel=1e-3)
-    assert many.spread == 0.5
+    assert many.high - many.low == pytest.approx(ratio * (one.high - one.low), rel=0.02)
     assert Interval(-1e-9, -0.0123, 0.02).in_points() == "+0.00 [-1.23, +2.00]"
 
 
-def test_missing_values_are_left_out_and_draws_come_again(rng):
-    values = rng.normal(size=150)
-    found = resampled_means(np.insert(values, [3, 70, 150], np.nan))
-    np.testing.assert_allclose(found, resampled_means(values), rtol=0, atol=1e-12)
-    assert not np.array_equal(found, resampled_means(values, seed=1))
-
-
 def test_blocks_keep_neighbours_together(rng):
-    values = np.repeat(rng.normal(size=60), 20)  # 60 independent values, each 20 times
-    alone, blocks = interval_of(values), interval_of(values, block=20)
+    values = np.repeat(rng.normal(size=60), 20)[None]  # 60 independent values, each 20 times
+    first, second = as_tallies(np.zeros_like(values)), as_tallies(values)
+    alone, blocks = (paired_difference(first, second, block=block) for block in (1, 20))
     ratio = (blocks.high - blocks.low) / (alone.high - alone.low)
     assert ratio == pytest.approx(np.sqrt(20), rel=0.1)
-    assert np.isfinite(resampled_means(np.append(values, np.nan), 20)).all()
-    holes = np.zeros(400)
-    holes[0], holes[1:10] = 100.0, np.nan  # the first of 40 blocks has one value
-    expected = [100 * count / (count + 10 * (40 - count)) for count in range(12)]
-    assert np.isclose(resampled_means(holes, 10)[:, None], expected).any(axis=1).all()
-    few = rng.normal(size=40)  # few rows have short blocks
-    assert np.array_equal(resampled_means(few, 50), resampled_means(few, 2))
-    assert np.array_equal(resampled_means(few[:15], 50), resampled_means(few[:15]))
-
-
-def test_shares_of_rows_ahead():
-    leads = np.tile([3 / 6 - 2 / 6, 4 / 6 - 5 / 6], 50)  # not quite 0 when added: a tie
-    assert shares_ahead(np.array([leads, leads])).mean == pytest.approx(0.5)
-    late = np.concatenate([[-1.0] * 20, [1.0] * 80])  # ahead from row 40 on; 10 do not count
-    found = shares_ahead(np.array([late, np.ones(100)]), claims=10)
-    assert found.mean == pytest.approx(60 / 90)
-    assert found.wide_low < found.low < found.mean < found.high < found.wide_high

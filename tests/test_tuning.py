@@ -1,6 +1,5 @@
 """Searches: scores against loops by hand, what is chosen, folders that go on, refusals."""
 
-import json
 import pickle
 import sys
 import warnings
@@ -14,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 
 from efcml import EFCMLClassifier, prequential
 from efcml.measures import MEASURES
-from efcml.model.warnings_of import DivergenceWarning
+from efcml.model.params import DivergenceWarning
 from efcml.studies import runs as runs_module
 from efcml.studies.workers import RunsInterrupted
-from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid, TuningResult, tune
-from efcml.tuning.search import compare
+from efcml.tuning import PAPER_GRID, SHORT_GRID, TuningResult, tune
+from efcml.tuning.search import compare, list_points
 
-GRID = Grid(vigilance=[0.5, 0.15], beta=[0.1, 2.0])
+GRID = {"vigilance": [0.5, 0.15], "beta": [0.1, 2.0]}
 BASE = {"prior": 1.0, "max_rules": 20}
 
 
@@ -30,7 +29,8 @@ def rows():
 
 
 def search_with(rows, **changes):
-    return tune(*rows, **({"grid": GRID, "folds": 2, "params": BASE} | changes))
+    usual = EFCMLClassifier(**(BASE | changes.pop("params", {})))
+    return tune(*rows, usual, **({"grid": GRID, "folds": 2} | changes))
 
 
 def measured_by_hand(make, X, Y, names, folds=2):
@@ -69,12 +69,12 @@ def test_scores_are_those_of_the_model_that_people_get(rng, params, hide, folds,
     given = BASE | params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)
-        result = tune(X, Y, grid=GRID, folds=folds, measure=measure, params=given)
         usual = EFCMLClassifier(**given)
+        result = tune(X, Y, usual, grid=GRID, folds=folds, measure=measure)
         assert result.default == {"vigilance": usual.vigilance, "beta": usual.beta}
-        assert len(result.table) == 5 - (result.default in GRID.points)
-        for row in result.table:
-            own = given | {name: row[name] for name in GRID.axes}
+        assert len(result.rows) == 5 - ("vigilance" in params)  # then the default is in the grid
+        for row in result.rows:
+            own = given | {name: row[name] for name in GRID}
             names = ("pa", "ap", measure)
             expected = measured_by_hand(lambda: EFCMLClassifier(**own), X, Y, names, folds)  # noqa: B023
             assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-12)
@@ -82,17 +82,19 @@ def test_scores_are_those_of_the_model_that_people_get(rng, params, hide, folds,
 
 def test_a_pipeline_is_fitted_without_the_fold_and_passes_it_as_a_stream(rng):
     X, Y = random_rows(rng, 24, 2, 2)
-    pipeline = make_pipeline(StandardScaler(), EFCMLClassifier(prior=1.0, vigilance=0.9))
-    result = tune(X, Y, grid=GRID, folds=2, pipeline=pipeline, params={"max_rules": 5})
-    assert result.default == {"vigilance": 0.9, "beta": 0.1}
-    assert result.best_params == {"prior": 1.0, "max_rules": 5} | result.chosen
-    for row in result.table[:2]:
-        last = EFCMLClassifier(prior=1.0, max_rules=5, vigilance=row["vigilance"], beta=row["beta"])
+    usual = EFCMLClassifier(prior=1.0, max_rules=5)
+    pipeline, names = (
+        make_pipeline(StandardScaler(), usual),
+        [f"efcmlclassifier__{n}" for n in GRID],
+    )
+    result = tune(X, Y, pipeline, grid=dict(zip(names, GRID.values(), strict=True)), folds=2)
+    assert list(result.default.values()) == [usual.vigilance, usual.beta]
+    for row in result.rows[:2]:
+        own = dict(zip(GRID, (row[name] for name in names), strict=True))
+        last = EFCMLClassifier(prior=1.0, max_rules=5, **own)
         expected = measured_by_hand(lambda: make_pipeline(StandardScaler(), last), X, Y, ["pa"])  # noqa: B023
         assert row["pa"] == expected["pa"]
-    assert not hasattr(pipeline[0], "mean_") and pipeline[-1].max_rules != 5
-    with pytest.raises(TypeError, match="must be a Pipeline that ends in an EFCML"):
-        tune(X, Y, pipeline=make_pipeline(StandardScaler()))
+    assert not hasattr(pipeline[0], "mean_") and not hasattr(usual, "learner_")
 
 
 def test_kinds_of_tables_do_not_matter(rows):
@@ -101,21 +103,19 @@ def test_kinds_of_tables_do_not_matter(rows):
     assert search_with((pd.DataFrame(X), pd.DataFrame(Y.astype(bool)))) == expected
     assert search_with((X.tolist(), Y.astype(int).tolist())) == expected
     flat = search_with((X, np.where(Y[:, 0] == 1, "yes", "no")))
-    assert flat.table[0]["pa"] == search_with((X, Y[:, :1])).table[0]["pa"]
+    assert flat.rows[0]["pa"] == search_with((X, Y[:, :1])).rows[0]["pa"]
     none = search_with((X, 0 * Y))  # no row has a label
-    assert [row["ap"] for row in none.table] == [None] * 5
+    assert np.isnan([row["ap"] for row in none.rows]).all()
     with pytest.raises(ValueError, match="no row that was held out has a value of ap"):
         search_with((X, 0 * Y), measure="ap")
 
 
-def test_divergence_is_told_once(rng):
+def test_divergence_is_counted(rng):
     X, Y = random_rows(rng, 24, 2, 2)
-    params = BASE | {"lipschitz": "paper", "correlation": "paper"}
-    grid = Grid(alpha=[0.0, 0.3], beta=[0.0, 2.0])
-    with pytest.warns(DivergenceWarning, match=r"rules ran away in (\d+) of 10 fits") as told:
-        result = tune(X, Y, grid=grid, folds=2, params=params)
-    counts = {(row["alpha"], row["beta"]): row["diverged"] for row in result.table}
-    assert len(told) == 1 and f" {sum(counts.values())} of" in str(told[0].message)
+    params = {"lipschitz": "paper", "correlation": "paper"}
+    grid = {"alpha": [0.0, 0.3], "beta": [0.0, 2.0]}
+    result = search_with((X, Y), grid=grid, params=params)
+    counts = {(row["alpha"], row["beta"]): row["diverged"] for row in result.rows}
     assert counts[0.0, 0.0] == 0 < sum(counts.values())  # without a penalty nothing is stopped
 
 
@@ -131,28 +131,33 @@ def tallies(*shares, n=200, seed=0):
 
 def verdicts(table, measure="pa"):
     rows = [{"x": place} | row for place, row in enumerate(compare(table, measure))]
-    return TuningResult(("x",), measure, {}, tuple(rows))
+    return TuningResult(("x",), measure, tuple(rows))
+
+
+def tied(result):
+    """Return the points that cannot be told apart from the best."""
+    return [row["x"] for row in result.table.to_dict("records") if row["tied"]]
 
 
 def test_the_default_stays_unless_something_is_clearly_better():
     level = verdicts(tallies(0.8, 0.81, 0.5))
     assert level.top == {"x": 1} and level.chosen == level.default == {"x": 0}
-    assert level.tied == [{"x": 1}, {"x": 0}]
+    assert tied(level) == [1, 0]
     assert "2 of 3 points cannot be told apart from the best, x=1; nothing is" in repr(level)
     better = verdicts(tallies(0.5, 0.8, 0.81, 0.4))
-    assert better.top == better.chosen == {"x": 2} and better.tied == [{"x": 2}, {"x": 1}]
+    assert better.top == better.chosen == {"x": 2} and tied(better) == [2, 1]
     assert repr(better).endswith("x=2 is clearly better than the default")
-    gains = {row["x"]: (row["low"], row["gain"], row["high"]) for row in better.rows()}
+    gains = {row.x: (row.low, row.gain, row.high) for row in better.table.itertuples(index=False)}
     assert list(gains) == [2, 1, 0, 3] and gains[0] == (0.0, 0.0, 0.0)
     assert 0.0 < gains[2][0] < gains[2][1] < gains[2][2] and gains[3][2] < 0.0
     same = verdicts(tallies(0.8, 0.8))
-    assert same.top == same.chosen == {"x": 0} and len(same.tied) == 2
+    assert same.top == same.chosen == {"x": 0} and len(tied(same)) == 2
 
 
 def test_of_losses_the_lower_ones_gain():
     losses = verdicts(tallies(0.5, 0.2, 0.7), "log_loss")
-    assert losses.top == losses.chosen == {"x": 1} and losses.tied == [{"x": 1}]
-    assert [row["gain"] > 0.0 for row in losses.table] == [False, True, False]
+    assert losses.top == losses.chosen == {"x": 1} and tied(losses) == [1]
+    assert [row["gain"] > 0.0 for row in losses.rows] == [False, True, False]
 
 
 def test_many_points_must_be_surer_than_one():
@@ -173,22 +178,19 @@ def test_a_bad_default_is_left():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 2))
     Y = np.stack([X[:, 0] > 0, X[:, 1] > 0, X[:, 0] * X[:, 1] > 0], axis=1).astype(float)
-    result = tune(X, Y, grid=Grid(max_rules=[1, 20]), folds=3, params={"max_rules": 1, "cases": 0})
-    assert result.default == {"max_rules": 1}
-    assert result.best_params == {"max_rules": 20, "cases": 0}
+    one = EFCMLClassifier(max_rules=1, cases=0)
+    result = tune(X, Y, one, grid={"max_rules": [1, 20]}, folds=3)
+    assert (result.default, result.chosen) == ({"max_rules": 1}, {"max_rules": 20})
 
 
 def test_results_are_shown_and_travel(rows):
     result = search_with(rows)
-    assert TuningResult.from_json(result.to_json()) == result
     assert pickle.loads(pickle.dumps(result)) == result
-    assert json.loads(result.to_json())["best_params"] == result.best_params
-    frame = result.to_frame()
+    frame = result.table
     assert len(frame) == 5 and frame["pa"].is_monotonic_decreasing
     assert [*frame][:4] == ["vigilance", "beta", "pa", "ap"]
     names = [text.get_text() for text in result.plot(most=3).get_yticklabels()]
-    first, *_ = result.rows()
-    assert len(names) == 3 and names[0].startswith(f"vigilance={first['vigilance']}")
+    assert len(names) == 3 and names[0].startswith(f"vigilance={frame['vigilance'][0]}")
 
 
 # -- folders --------------------------------------------------------------------------------
@@ -233,13 +235,13 @@ def test_a_search_goes_on_after_ctrl_c(rows, runs, tmp_path, capsys):
 
 def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
     X, Y = rows
-    wide = Grid(vigilance=[0.5, 0.15, 0.3], beta=[0.1, 2.0])
+    wide = GRID | {"vigilance": [0.5, 0.15, 0.3]}
     search_with(rows, checkpoint=tmp_path)
     for changes, n_new in (
         ({"grid": wide}, 4),
         ({"folds": 3}, 15),
         ({"measure": "micro_f1"}, 0),
-        ({"params": BASE | {"vigilance": 0.5}}, 0),
+        ({"params": {"vigilance": 0.5}}, 0),
     ):
         forget(runs)
         found = search_with(**({"rows": rows} | changes), checkpoint=tmp_path)
@@ -255,18 +257,15 @@ def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
 # -- where it runs, and what is refused -----------------------------------------------------
 
 
-def test_grids():
-    assert len(PAPER_GRID) == 1360 and len(PAPER_GRID.axes["vigilance"]) == 17
-    assert PAPER_GRID.points[1] == {"vigilance": 0.1, "alpha": 0.0, "beta": 0.1}
-    assert PAPER_GRID.axes["vigilance"][-1] == 0.9 and len(SHORT_GRID) == 20
+def test_grids(rows):
+    assert np.prod([len(values) for values in PAPER_GRID.values()]) == 1360
+    assert (PAPER_GRID["vigilance"][0], PAPER_GRID["vigilance"][-1]) == (0.1, 0.9)
     usual = EFCMLClassifier().get_params()
-    assert {name: usual[name] for name in SHORT_GRID.axes} in SHORT_GRID.points
-    grid = Grid(vigilance=np.array([0.5, 0.25]), max_rules=iter([1, 2]), correlation="none")
-    assert grid.axes == {"vigilance": (0.5, 0.25), "max_rules": (1, 2), "correlation": ("none",)}
-    assert {type(value) for value in grid.axes["vigilance"]} == {float}
-    for values in ([], [1, 1.0]):
-        with pytest.raises(ValueError, match="needs values of alpha, each one once"):
-            Grid(alpha=values)
+    assert all(usual[name] in values for name, values in SHORT_GRID.items())
+    given = {"vigilance": np.array([0.5, 0.25]), "correlation": ["none"]}
+    points = list_points(EFCMLClassifier(), given)
+    assert points[1] == {"vigilance": 0.5, "correlation": "none"} and len(points) == 3
+    assert type(points[1]["vigilance"]) is float
 
 
 @pytest.mark.parametrize(
@@ -277,9 +276,7 @@ def test_grids():
         ({"jobs": 0}, "jobs must be a number of processes, or -1 .*got 0"),
         ({"jobs": 2, "dask": "tcp://127.0.0.1:1"}, "either jobs or dask"),
         ({"measure": "speed"}, "measure must be one of 'pa', .*got 'speed'"),
-        ({"grid": Grid(rules=3)}, "a name in the grid must be one of .*got 'rules'"),
-        ({"grid": Grid(vigilance=[0.5, 0.0])}, "vigilance must be a number > 0; got 0.0"),
-        ({"params": {"rules": 3}}, "Invalid parameter 'rules'"),
+        ({"grid": {"rules": [3]}}, "a name in the grid must be one of .*got 'rules'"),
         ({"params": {"max_rules": 0}}, "max_rules must be a whole number >= 1; got 0"),
         ({"rows": (np.full((18, 2), np.inf), np.ones((18, 2)))}, "X contains infinity"),
         ({"rows": (np.ones((18, 2)), np.ones((17, 2)))}, "numbers of rows: 18 and 17"),
@@ -298,8 +295,11 @@ def test_bad_searches(rows, tmp_path, changes, words):
 
 
 def test_what_is_no_grid_and_dask_as_an_extra(rows, monkeypatch):
-    with pytest.raises(TypeError, match=r"grid is a dict: give Grid\("):
-        search_with(rows, grid={"vigilance": [0.5]})
+    for wrong in ([0.5], {"correlation": "none"}):
+        with pytest.raises(TypeError, match="the grid is a dict of lists, such as"):
+            search_with(rows, grid=wrong)
+    with pytest.raises(ValueError, match="vigilance=0.0; rows 0 .*vigilance must be a number > 0"):
+        search_with(rows, grid={"vigilance": [0.0]})
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r'pip install "efcml\[distributed\]"$'):
         search_with(rows, dask="tcp://127.0.0.1:1")

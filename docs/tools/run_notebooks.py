@@ -97,13 +97,13 @@ def reduce_colors(picture):
     return base64.b64encode(file.getvalue()).decode()
 
 
-def tidy(notebook, *, quick):
+def tidy(notebook):
     """Make pictures small, drop what says something of the machine, note what was executed."""
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
-            "efcml": {"sources": hash_of_sources(notebook), "quick": quick},
+            "efcml": {"sources": hash_of_sources(notebook)},
         }
     )
     for cell in notebook.cells:
@@ -119,13 +119,14 @@ def main(arguments=None):
     """Execute the notebooks named, or all, and write them back."""
     parser = argparse.ArgumentParser(description="Execute the notebooks in place.")
     parser.add_argument("files", nargs="*", type=Path, help="notebooks; all if none is named")
-    parser.add_argument("--quick", action="store_true", help="small settings, for a trial")
+    parser.add_argument("--quick", action="store_true", help="small settings; nothing is written")
     chosen = parser.parse_args(arguments)
     for path in chosen.files or sorted(FOLDER.glob("*.ipynb")):
         begin = time.perf_counter()
         notebook = nbformat.read(path, as_version=4)
         execute(notebook, quick=chosen.quick)
-        nbformat.write(tidy(notebook, quick=chosen.quick), path)
+        if not chosen.quick:
+            nbformat.write(tidy(notebook), path)
         size = path.stat().st_size / 1000
         print(f"{path.name}: {time.perf_counter() - begin:.0f} s, {size:.0f} kB", flush=True)
     return 0

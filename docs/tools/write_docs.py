@@ -12,12 +12,9 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLISHED = ROOT / "experiments/results/published.jsonl"
-PEERS = ROOT / "experiments/results/benchmarks/peer_scores.json"
-ELSEWHERE = ROOT / "experiments/results/elsewhere/peers.json"
-SETS = ("emotions", "birds", "water-quality", "yeast", "mediamill")
-LIBRARIES = {"river": "river-", "scikit-learn": "sklearn-", "MOA": "moa-"}
-BASELINES = {"no-change": "no change", "frequencies": "label frequencies"}
+RESULTS = ROOT / "experiments/results"
+SETS = ("emotions", "birds", "water-quality", "yeast")
+LIBRARIES = ("river", "scikit-learn", "MOA", "label frequencies", "labels of the row before")
 LONG, MUCH = 25, 3000  # lines, characters: longer tables are folded
 TABLE = re.compile(r"^\|.*\|\n\|[ :|-]+\|(?P<lines>(?:\n\|.*\|)+)", re.M)
 
@@ -28,22 +25,39 @@ def as_table(header, rows):
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-# Scores
+# Records
+
+
+def read(name):
+    """Return a record: how it was made, and its lines."""
+    record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return record["made"], record["lines"]
 
 
 def number(value):
     """Return a score with three decimals, without its zero."""
-    return "" if value is None else f"{value:.3f}".removeprefix("0")
+    return f"{value:.3f}".removeprefix("0")
 
 
-def read_lines():
-    """Return the record of each published set."""
-    return [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
+def pair(line):
+    """Return PA and AP of a line."""
+    return f"{number(line['pa'])} / {number(line['ap'])}"
+
+
+def change(gains):
+    """Return mean differences in points; in bold if there is one and its interval is off 0."""
+    words = []
+    for name in ("pa", "ap"):
+        value = 100.0 * sum(gain[name][0] for gain in gains) / len(gains)
+        _, low, high = gains[0][name]
+        sure = len(gains) == 1 and low * high > 0.0
+        words.append(f"**{value:+.1f}**" if sure else f"{value:+.1f}")
+    return " / ".join(words)
 
 
 def results_table():
-    """Return what the default reaches on the published sets, and of when that is."""
-    records = read_lines()
+    """Return what the default reaches on the published sets, and of when all records are."""
+    made, lines = read("published")
     header = ["data set", "features, labels", "rows: first, then", "PA", "AP", "rules", "ms a row"]
     rows = [
         [
@@ -53,49 +67,101 @@ def results_table():
             number(one["pa"]),
             number(one["ap"]),
             one["rules"],
-            one["ms"],
+            f"{one['ms']:.2g}",
         ]
-        for one in records
+        for one in lines
     ]
-    made = f"Made on {records[0]['date']}, method {records[0]['method']}."
-    return f"{as_table(header, rows)}\n\n{made}"
-
-
-def pair(scores):
-    """Return PA and AP of a line."""
-    return f"{number(scores['pa'])} / {number(scores['ap'])}"
+    return f"{as_table(header, rows)}\n\nMade on {made['date']}, method {made['method']}."
 
 
 def peers_table(wanted):
-    """Return PA / AP of other libraries by the first protocol: the best PA of each, or all."""
-    cells = json.loads(PEERS.read_text(encoding="utf-8")).values()
-    cells = [c for c in cells if c["protocol"] == "initial" and "left_out" not in c]
-    streams = json.loads(ELSEWHERE.read_text(encoding="utf-8"))["streams"]
-    memories = streams["groups"]["self-adjusting memory"]
-    ours = {one["set"]: one for one in read_lines()}
-    lines = {"efcml": {name: pair(one) for name, one in ours.items()}}
-    for cell in cells if wanted == "all" else ():
-        lines.setdefault(cell["title"], {})[cell["set"]] = pair(cell)
-    for library, start in LIBRARIES.items() if wanted == "best" else ():
-        for name in SETS:
-            found = [c for c in cells if c["set"] == name and c["model"].startswith(start)]
-            if found:
-                best = max(found, key=lambda cell: cell["pa"])
-                what = best["title"].partition(", ")[2]
-                lines.setdefault(library, {})[name] = f"{pair(best)} ({what})"
-    for title in memories if wanted == "all" else ():
-        scores = streams["initial"][title]
-        lines[f"{title}, elsewhere"] = {name: pair(scores[name]) for name in scores}
-    for model, title in BASELINES.items() if wanted == "best" else ():
-        lines[title] = {c["set"]: pair(c) for c in cells if c["model"] == model}
-    sets = SETS if wanted == "all" else SETS[:-1]
-    rows = [[title, *(found.get(name, "") for name in sets)] for title, found in lines.items()]
-    return as_table(["PA / AP", *sets], rows)
+    """Return PA / AP of other models: the best PA of each library, or all and from elsewhere."""
+    scores = {}
+    for line in read("peers")[1]:
+        scores.setdefault(line["model"], {})[line["data"]] = line
+    rows = {"efcml": scores.pop("efcml")}
+    if wanted == "best":
+        for library in LIBRARIES:
+            own = [name for name in scores if name.startswith(library)]
+            rows[library] = {
+                name: max((scores[model][name] for model in own), key=lambda one: one["pa"])
+                for name in (SETS if own else ())
+            }
+    else:
+        elsewhere = json.loads((RESULTS / "elsewhere/peers.json").read_text(encoding="utf-8"))
+        streams = elsewhere["streams"]
+        titles = streams["groups"]["self-adjusting memory"]
+        rows |= scores | {f"{title}, elsewhere": streams["initial"][title] for title in titles}
+
+    def cell(title, line):
+        what = line.get("model", title).removeprefix(title).strip(", ")
+        return f"{pair(line)} ({what})" if what else pair(line)
+
+    lines = [
+        [title, *(cell(title, own[name]) if name in own else "" for name in SETS)]
+        for title, own in rows.items()
+        if own
+    ]
+    return as_table(["PA / AP", *SETS], lines)
 
 
 def source_part():
     """Return where the figures that were measured elsewhere come from."""
-    return json.loads(ELSEWHERE.read_text(encoding="utf-8"))["streams"]["source"]
+    elsewhere = json.loads((RESULTS / "elsewhere/peers.json").read_text(encoding="utf-8"))
+    return elsewhere["streams"]["source"]
+
+
+def changes_table(name):
+    """Return scores of the first model of a study, and what others change, by data set."""
+    _, lines = read(name)
+    found = {(line["model"], line["data"]): line for line in lines}
+    sets = [data for data in dict.fromkeys(line["data"] for line in lines) if data in SETS]
+    streams = [data for data in dict.fromkeys(line["data"] for line in lines) if data not in SETS]
+    groups = {data: [data] for data in sets} | ({"drifting streams": streams} if streams else {})
+    models = list(dict.fromkeys(line["model"] for line in lines))
+    rows = []
+    for model in models:
+        row = [model]
+        for group in groups.values():
+            here = [found[model, data] for data in group]
+            mean = {key: sum(line[key] for line in here) / len(here) for key in ("pa", "ap")}
+            gains = [line["gain"] for line in here if "gain" in line]
+            row.append(change(gains) if gains else pair(mean))
+        rows.append(row)
+    return as_table(["PA / AP", *groups], rows)
+
+
+def data_table(name):
+    """Return scores of two models by data set, and what the second one changes."""
+    _, lines = read(name)
+    found = {}
+    for line in lines:
+        found.setdefault(line["data"], {})[line["model"]] = line
+    first, second = dict.fromkeys(line["model"] for line in lines)
+    rows = [
+        [data, pair(own[first]), pair(own[second]), change([own[second]["gain"]])]
+        for data, own in found.items()
+    ]
+    return as_table(["PA / AP", first, second, "points"], rows)
+
+
+def measures_table(name):
+    """Return the means over the data sets of all measures of a study."""
+    _, lines = read(name)
+    measures = list(next(line["gain"] for line in lines if "gain" in line))
+    rows = []
+    for model in dict.fromkeys(line["model"] for line in lines):
+        own = [line for line in lines if line["model"] == model]
+        means = (sum(line[key] for line in own) / len(own) for key in measures)
+        rows.append([model, *map(number, means)])
+    return as_table(["", *(key.replace("_", " ") for key in measures)], rows)
+
+
+def plain_table(name):
+    """Return the lines of a record as they are."""
+    _, lines = read(name)
+    rows = [[f"{v:.3g}" if isinstance(v, float) else v for v in one.values()] for one in lines]
+    return as_table(list(lines[0]), rows)
 
 
 # Declarations of the code
@@ -195,7 +261,16 @@ TABLES = {
         "results": results_table,
         "peers": partial(peers_table, "all"),
         "source": source_part,
+        "parts": partial(changes_table, "parts"),
+        "relevance": partial(data_table, "relevance"),
+        "gaps": partial(data_table, "gaps"),
+        "units": partial(data_table, "units"),
+        "budgets": partial(changes_table, "budgets"),
+        "decisions": partial(measures_table, "decisions"),
+        "known": partial(plain_table, "known-labels"),
+        "speed": partial(plain_table, "speed"),
     },
+    "docs/paper.md": {"verdicts": partial(plain_table, "paper")},
     "docs/api.md": {"state": state_tables},
     "docs/your_own_table.md": {"published": data_set_table},
     "docs/parameters.md": {"parameters": parameter_table},

@@ -6,13 +6,12 @@ from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
     from efcml.active.active_learner import ActiveLearner
-    from efcml.active.questions import Query, Question
+    from efcml.active.questions import Question
 
-__all__ = ["ActiveLearner", "Query", "Question"]
+__all__ = ["ActiveLearner", "Question"]
 
 _HOMES = {
     "ActiveLearner": "efcml.active.active_learner",
-    "Query": "efcml.active.questions",
     "Question": "efcml.active.questions",
 }
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas
 
-from efcml.active.criteria import ADAPTED, CRITERIA, USUAL, Row
-from efcml.active.kernels import look_at_rows
+from efcml.active.criteria import CRITERIA, USUAL
 from efcml.active.questions import (
-    Query,
+    FIRST,
     Question,
+    Row,
     Spending,
     find_learner,
     names_of,
@@ -26,6 +26,7 @@ from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
 from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
+from efcml.support.files import without_nan
 from efcml.support.guard import interrupts_held, one_at_a_time
 
 if TYPE_CHECKING:
@@ -34,15 +35,19 @@ if TYPE_CHECKING:
 
     from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools, Facts, Floats
 
-    Decision: TypeAlias = tuple[tuple[str, ...], Bools, dict[str, float], Floats]
+    # Labels, reasons, thresholds, scores, and the spending once the row is counted.
+    Decision: TypeAlias = tuple[Bools, tuple[str, ...], dict[str, float], Floats, Spending]
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
-RELATIVE_STEP = 10.0  # steps of the instability threshold, in steps of the other one
+STEP = 0.01  # of the threshold of ambiguity
+RELATIVE_STEP = 0.1  # of that of instability, whose size depends on the number of features
 LEAST_INSTABILITY = 1e-9  # of the threshold, so that relative steps can lift it again
+WINDOW = 100  # rows over which spending is evened out
 MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pick worse rows
 CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
+MOST_OPEN = 1000  # questions that may wait for an answer; then the oldest expire
 
 
 @with_words(criteria="\n".join(f'"{word}": {one.meaning}.' for word, one in CRITERIA.items()))
@@ -61,27 +66,15 @@ class ActiveLearner:
     criteria : str or iterable of str
         When to ask; any that fires asks.
         {criteria}
-    instability : {"trace", "determinant"}
-        Share of the trace over the slopes (the paper; below 1/p for new rules), or of the
-        determinant, which does not depend on the number of features.
-    adaptation : {"quantile", "multiplicative", "none"}
-        How thresholds move: so that each criterion fires as often as the budget allows, or by a
-        fixed share after every row (Zliobaite et al. 2014).
-    step : float in (0, 1)
-        Size of these moves.
-    window : int
-        Rows over which spending is evened out.
-    open_questions : int
-        How many questions may wait for an answer. The oldest expire.
     random_state : int or None
         Seed of "random".
 
     Attributes
     ----------
-    log : tuple of Query
-        Row, reasons, labels, thresholds and spending of every question.
-    expired : int
-        Questions that were never answered and had to make room.
+    log : list of Question
+        Row, labels, reasons, thresholds and spending of every question; not its features.
+    state : Spending
+        Rows so far, what was spent, and the thresholds for the next row.
 
     Examples
     --------
@@ -102,11 +95,6 @@ class ActiveLearner:
         unit: str = "samples",
         criteria: str | Iterable[str] = USUAL,
         *,
-        instability: str = "trace",
-        adaptation: str = "quantile",
-        step: float = 0.01,
-        window: int = 100,
-        open_questions: int = 1000,
         random_state: int | None = None,
     ) -> None:
         criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
@@ -116,35 +104,20 @@ class ActiveLearner:
             raise ValueError(f"criteria is empty: name some of {', '.join(map(repr, CRITERIA))}.")
         for word in criteria:
             check_choice("every one of the criteria", word, CRITERIA)
-        check_choice("instability", instability, ("trace", "determinant"))
-        check_choice("adaptation", adaptation, ("quantile", "multiplicative", "none"))
-        check_number("step", step, above=0.0, below=1.0)
-        check_whole("window", window, least=1)
-        check_whole("open_questions", open_questions, least=1)
         self.budget, self.unit, self.criteria = budget, unit, criteria
-        self.instability, self.adaptation = instability, adaptation
-        self.step, self.window, self.open_questions = step, window, open_questions
         self.random_state = random_state
-        if random_state is None:  # one from the system
-            random_state = np.random.SeedSequence().entropy  # type: ignore[assignment]
-        check_whole("random_state", random_state, least=0)
-        self.seed = int(random_state) % 2**63  # type: ignore[arg-type]
-        starts: dict[str, Any] = {word: CRITERIA[word].threshold for word in ADAPTED}
-        self.state = Spending(**starts)
-        self._asker = object()  # by which it knows its own questions
-        self._log: list[Query] = []
+        if random_state is not None:
+            check_whole("random_state", random_state, least=0)
+        self.seed = int(np.random.SeedSequence(random_state).entropy) % 2**63  # type: ignore[arg-type]
+        self.state = Spending()
+        self.log: list[Question] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
-        self._expired: set[int] = set()  # rows
+        self._asker = object()  # by which it knows its own questions
 
     @classmethod
     def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
         """Return one that asks at random and spends the same budget."""
-        return cls(budget, unit, ("random",), **more)
-
-    @classmethod
-    def all(cls, unit: str = "samples", **more: Any) -> Self:
-        """Return one that asks for everything."""
-        return cls(1.0, unit, ("all",), **more)
+        return cls(budget, unit, "random", **more)
 
     # -- one row at a time ------------------------------------------------------------------
 
@@ -155,11 +128,14 @@ class ActiveLearner:
         The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
         """
         learner = find_learner(model)
-        X, state, names = read_row(model, learner, x), replace(self.state), names_of(model)
-        ((reasons, labels, thresholds, scores),) = self._decide_rows(learner, X, state)
-        asked = tuple(names.get(c, c) for c in np.flatnonzero(labels).tolist())
-        facts = (self.rows, asked, labels, reasons, thresholds, scores)
-        return Question(*facts, X, state, self._asker)
+        X = read_row(model, learner, x)
+        (decision,) = self._decide_rows(learner, X)
+        return self._question(model, decision, X)
+
+    def _question(self, model: Any, decision: Decision, X: Floats) -> Question:
+        names, row = names_of(model), decision[-1].rows - 1
+        asked = tuple(names.get(c, c) for c in np.flatnonzero(decision[0]).tolist())
+        return Question(row, asked, *decision, X, self._asker)
 
     @one_at_a_time
     @interrupts_held()
@@ -208,25 +184,19 @@ class ActiveLearner:
             learner.learn(question.x, read_answer(model, learner, y, question))
         else:
             raise ValueError(f"row {question.row} asks for nothing: y must be None.")
-        self.state = replace(question.after)
-        if question:
-            self._note(question.reasons, question.labels, question.thresholds)
-            if y is None:
-                self._open[question.row] = question
-                if len(self._open) > self.open_questions:
-                    self._expired.add(oldest := next(iter(self._open)))
-                    del self._open[oldest]
+        self._count(question)
+        if question and y is None:
+            self._open[question.row] = question
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
         return question
 
     def _find_open(self, row: int, x: Any, y: Any) -> Question:
         """Return the open question that is to be answered, or say why there is none."""
         check_whole("row", row, least=0)
         if x is None and row not in self._open:
-            why = "was never asked"
-            if row in self._expired:
-                why = f"has expired: more than open_questions={self.open_questions} were open"
-            elif any(query.row == row for query in self._log):
-                why = "was answered already"
+            asked = any(question.row == row for question in self.log)
+            why = "was answered already, or has expired" if asked else "was never asked"
             raise ValueError(f"no answer is expected for row {row}: it {why}.")
         if x is not None or y is None:
             raise ValueError("an answer to an earlier row needs y, and x must be None.")
@@ -248,63 +218,46 @@ class ActiveLearner:
 
     # -- what is asked ----------------------------------------------------------------------
 
-    def _decide_rows(self, learner: Learner, X: Floats, state: Spending) -> Iterator[Decision]:
-        """Yield why to ask of each next row, for which labels, the thresholds and the scores.
+    def _decide_rows(self, learner: Learner, X: Floats) -> Iterator[Decision]:
+        """Yield what to ask of each next row, up to the first of which something is asked.
 
-        The rows are counted in ``state``, up to the first that is asked: once it is learned, all
-        is looked at anew. Each is looked at by itself: it changes no bit how many there are.
+        Once that is learned, all is looked at anew. Each row is looked at by itself: it changes no
+        bit how many there are.
         """
-        rows = learner.fill(learner.scaled(X))
-        scores, rules, settings = learner.score_scaled(rows), learner.rules, learner.rules.settings
-        likeliest, (distance, instability) = np.zeros(len(rows), np.int64), np.zeros((2, len(rows)))
-        novelty, unstable = "novelty" in self.criteria, "instability" in self.criteria
-        if novelty or unstable:
-            floor = settings.activation_floor if unstable else np.inf
-            kind, out = self.instability == "determinant", (likeliest, distance, instability)
-            seen = rules.features.take(rows)
-            look_at_rows(seen, rules.n_rules, floor, kind, rules.arrays, settings, *out)
-        for t, x in enumerate(rows):
-            novel, draw = False, 0.0
-            if novelty:
-                far, support = float(distance[t]), rules.support[int(likeliest[t])].item()
-                novel = bool(rules.birth_test(far, float(rules.a), support, settings.vigilance))
-            if "random" in self.criteria:  # the same number whatever was asked before
-                draw = float(np.random.default_rng((self.seed, state.rows)).random())
-            due = self.budget + self._saved_rows(state, learner.n_labels) / CATCH_UP
-            seen, thresholds = (novel, float(instability[t]), draw, due), state.thresholds
-            reasons, labels = self._decide(Row(x, scores[t], *seen, thresholds, learner), state)
-            yield reasons, labels, thresholds, scores[t]
-            if reasons:
+        rows, state = learner.fill(learner.scaled(X)), self.state
+        for x, scores in zip(rows, learner.score_scaled(rows), strict=True):
+            decision = self._decide(x, scores, learner, state)
+            yield decision
+            if decision[0].any():
                 return
+            state = decision[-1]
 
-    def _decide(self, row: Row, state: Spending) -> tuple[tuple[str, ...], Bools]:
-        """Return why the next row is asked, and for which labels; count it in ``state``."""
-        K = len(row.scores)
-        labels, size = np.zeros(K, dtype=np.bool_), self._units(K)
+    def _decide(self, x: Floats, scores: Floats, learner: Learner, state: Spending) -> Decision:
+        """Return why the next row is asked, and for which labels; thresholds move if it may be."""
+        K, thresholds = len(scores), state.thresholds
+        moved = thresholds
+        labels, size = np.zeros(K, dtype=np.bool_), K if self.unit == "labels" else 1
         reasons: tuple[str, ...] = ()
         allowed = self._allowance(state, size)
         if allowed:
-            gaps, radius = np.abs(row.scores - 0.5), state.ambiguity - 0.5
-            ambiguous = int((gaps < radius).sum())
+            saved = self.budget * (state.rows + 1.0) - state.spent / size  # rows
+            due, seed = self.budget + saved / CATCH_UP, (self.seed, state.rows)
+            row = Row(x, scores, thresholds, due, seed, learner)
             firing = [word for word in CRITERIA if word in self.criteria]
             reasons = tuple(word for word in firing if CRITERIA[word].fires(row))
+            gaps, radius = np.abs(scores - 0.5), thresholds["ambiguity"] - 0.5
             if reasons and self.unit == "samples":
                 labels[:] = True
             elif reasons:  # the most ambiguous come first
                 best = np.argsort(gaps, kind="stable")[:allowed]
                 labels[best] = True if reasons != ("ambiguity",) else gaps[best] < radius
-            saved, share = self._saved_rows(state, K), min(ambiguous, size) / size
-            self._adapt(state, saved, share, reasons)
+            share = min(int((gaps < radius).sum()), size) / size
+            moved = self._adapted(thresholds, saved, share, "instability" in reasons)
         asked = int(labels.sum()) if self.unit == "labels" else int(labels.any())
-        state.rows += 1
-        state.room += size
-        state.spent += asked
-        state.recent = state.recent * (self.window - 1.0) / self.window + asked / size
-        return reasons, labels
-
-    def _units(self, n_labels: int) -> int:
-        """Return what can be asked of one row."""
-        return n_labels if self.unit == "labels" else 1
+        recent = state.recent * (WINDOW - 1.0) / WINDOW + asked / size
+        counts = state.rows + 1, state.room + size, state.spent + asked
+        after = Spending(*counts, recent, moved)
+        return labels, reasons, thresholds, scores, after
 
     def _allowance(self, state: Spending, size: int) -> int:
         """Return how many units may be asked of the next row.
@@ -312,7 +265,7 @@ class ActiveLearner:
         At every prefix ``spent / room <= budget``. Besides, the recent share stays below the
         budget, so that what was saved in a quiet time is not spent at once.
         """
-        if self.budget < 1.0 and state.recent / self.window >= self.budget:
+        if self.budget < 1.0 and state.recent / WINDOW >= self.budget:
             return 0
         room = state.room + size
         count = min(size, math.floor(self.budget * room) + 1 - state.spent)
@@ -320,33 +273,20 @@ class ActiveLearner:
             count -= 1
         return max(count, 0)
 
-    def _saved_rows(self, state: Spending, n_labels: int) -> float:
-        """Return how many rows the budget up to the next row has left."""
-        return self.budget * (state.rows + 1.0) - state.spent / self._units(n_labels)
+    def _adapted(
+        self, thresholds: dict[str, float], saved: float, ambiguous: float, unstable: bool
+    ) -> dict[str, float]:
+        """Return the thresholds for the next row; they move only while a question is allowed.
 
-    def _adapt(
-        self, state: Spending, saved: float, ambiguous: float, reasons: tuple[str, ...]
-    ) -> None:
-        """Move the thresholds in use; called only while the budget allows a question.
-
-        Quantile tracking moves each so that its criterion fires as often as the budget allows: for
-        that share of rows, or of labels; more often while rows beyond the next one are saved. The
-        other way follows Zliobaite et al. 2014: every question makes the criteria stricter, every
-        row without one more lenient.
+        Each is to let its criterion fire as often as the budget allows: for that share of rows, or
+        of labels; more often while rows beyond the next one are saved.
         """
-        low, high, step = state.ambiguity, state.instability, self.step
-        if self.adaptation == "quantile":
-            most = self.budget * (1.0 + MOST_BOOST * (1.0 - self.budget) ** 2)
-            aim = min(1.0, self.budget + max(0.0, saved - 1.0) / self.window)
-            low += step * (min(most, aim) - ambiguous)
-            high *= math.exp(RELATIVE_STEP * step * (("instability" in reasons) - aim))
-        elif self.adaptation == "multiplicative":
-            low *= 1.0 - step if reasons else 1.0 + step
-            high *= 1.0 + step if reasons else 1.0 - step
-        if "ambiguity" in self.criteria:
-            state.ambiguity = min(1.0, max(0.5, low))
-        if "instability" in self.criteria:
-            state.instability = min(1.0, max(LEAST_INSTABILITY, high))
+        most = self.budget * (1.0 + MOST_BOOST * (1.0 - self.budget) ** 2)
+        aim = min(1.0, self.budget + max(0.0, saved - 1.0) / WINDOW)
+        low = thresholds["ambiguity"] + STEP * (min(most, aim) - ambiguous)
+        high = thresholds["instability"] * math.exp(RELATIVE_STEP * (unstable - aim))
+        limits = max(0.5, low), max(LEAST_INSTABILITY, high)
+        return dict(zip(FIRST, (min(1.0, limit) for limit in limits), strict=True))
 
     # -- a whole stream ---------------------------------------------------------------------
 
@@ -364,52 +304,34 @@ class ActiveLearner:
         """Score checked rows, ask, and learn the answers; `prequential` calls this.
 
         What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
-        single labels are. If something breaks off, learner and active learner are left as after
-        the last whole block.
+        single labels are. An interrupt leaves learner and active learner as after a whole block.
         """
-        learner = find_learner(model)
-
-        def run(block: slice) -> float:
-            state, length = replace(self.state), len(self._log)
-            begin = time.perf_counter()
-            try:
-                self._run_block(learner, X, Y, block, trace, queried)
-            except BaseException:
-                self.state = state
-                del self._log[length:]
-                raise
-            return time.perf_counter() - begin
-
-        in_blocks(len(Y), run, trace, after_block, learner=learner)
+        in_blocks(len(Y), partial(self._run_block, model, X, Y, trace, queried), trace, after_block)
 
     def _run_block(
-        self, learner: Learner, X: Floats, Y: Floats, block: slice, trace: Trace, queried: Bools
+        self, model: Any, X: Floats, Y: Floats, trace: Trace, queried: Bools, block: slice
     ) -> None:
-        at = block.start
+        learner, at = find_learner(model), block.start
         while at < block.stop:
-            ahead = X[at : min(at + CHUNK, block.stop)]
-            decided = [*self._decide_rows(learner, ahead, self.state)]
-            reasons, labels, thresholds, _ = decided[-1]
+            decided = [*self._decide_rows(learner, X[at : min(at + CHUNK, block.stop)])]
             at, looked = at + len(decided), slice(at, at + len(decided))
-            scores = np.array([row[-1] for row in decided])
-            trace.take_answer(learner.answer_scores(scores), looked)
-            trace.add_clipped(learner.scaler.count_clipped(learner.inside(X[looked])))
+            question = self._question(model, decided[-1], X[looked][-1:])
+            trace.take_answer(learner.answer_scores(np.array([row[3] for row in decided])), looked)
             trace.rules[looked] = learner.n_rules
-            learner.pass_rows(len(decided) - bool(reasons))
-            if reasons:
+            learner.pass_rows(len(decided) - bool(question))
+            self._count(question)
+            if question:
                 row, part = slice(at - 1, at), Trace.for_rows(1, Y.shape[1])
-                queried[row] = labels if queried.ndim == 2 else True
-                learner.learn(X[row], np.where(labels, Y[row], np.nan), trace=part)
+                queried[row] = question.labels if queried.ndim == 2 else True
+                learner.learn(X[row], np.where(question.labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
-                part.clipped = None  # counted above
                 trace.take_events(part, row.start)
-                self._note(reasons, labels, thresholds)
 
-    def _note(self, reasons: tuple[str, ...], labels: Bools, thresholds: dict[str, float]) -> None:
-        """Add a question to the log, which the state has counted."""
-        row = self.rows - 1
-        query = Query(row, reasons, labels.copy(), thresholds, self.spent, self.share)
-        self._log.append(query)
+    def _count(self, question: Question) -> None:
+        """Go on to the row after this one, and note what was asked of it."""
+        self.state = question.after
+        if question:
+            self.log.append(replace(question, x=None))
 
     # -- what happened ----------------------------------------------------------------------
 
@@ -426,51 +348,29 @@ class ActiveLearner:
     @property
     def share(self) -> float:
         """Share of all rows or labels that was asked; 0 before the first row."""
-        return self.spent / max(self.state.room, 1)
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """The thresholds for the next row."""
-        return self.state.thresholds
-
-    @property
-    def log(self) -> tuple[Query, ...]:
-        """All questions asked, oldest first."""
-        return tuple(self._log)
-
-    @property
-    def open(self) -> tuple[int, ...]:
-        """Rows whose questions wait for an answer, oldest first."""
-        return tuple(self._open)
+        return self.state.share
 
     @property
     def waiting(self) -> tuple[Question, ...]:
         """The questions that wait for an answer, oldest first: a tuple of `Question`."""
         return tuple(self._open.values())
 
-    @property
-    def expired(self) -> int:
-        """Number of questions that were never answered and had to make room."""
-        return len(self._expired)
-
-    def to_frame(self, model: Any = None) -> pandas.DataFrame:
-        """Return the log as a DataFrame, one line per question; labels by the names of a model."""
-        names = names_of(model)
-        frame = pandas.DataFrame(self._log, columns=Query._fields)
-        frame["reasons"] = frame["reasons"].map(" ".join)
-        asked = [np.flatnonzero(query.labels).tolist() for query in self._log]
-        frame["labels"] = [[names.get(c, c) for c in labels] for labels in asked]
-        thresholds = frame.pop("thresholds")
-        for i, word in enumerate(ADAPTED):
-            frame.insert(3 + i, f"{word}_threshold", [one[word] for one in thresholds])
-        return frame
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the log as a DataFrame, one line per question."""
+        lines = []
+        for one in self.log:
+            what = one.row, " ".join(one.reasons), [*one.names], *one.thresholds.values()
+            lines.append((*what, one.after.spent, one.after.share))
+        thresholds = [f"{word}_threshold" for word in FIRST]
+        columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
+        return pandas.DataFrame(lines, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the spending along the stream and the criteria; return the matplotlib Axes."""
         from efcml.plots import draw_spending
 
-        rows = {word: [q.row for q in self._log if word in q.reasons] for word in self.criteria}
-        curve = [(query.row, query.share) for query in self._log]
+        rows = {word: [q.row for q in self.log if word in q.reasons] for word in self.criteria}
+        curve = [(question.row, question.after.share) for question in self.log]
         if self.rows:
             curve.append((self.rows - 1, self.share))
         return draw_spending(curve, budget=self.budget, reasons=rows, ax=ax, unit=self.unit)
@@ -480,3 +380,25 @@ class ActiveLearner:
             f"ActiveLearner(budget={self.budget:g}, unit={self.unit!r}, "
             f"criteria={self.criteria!r}, rows={self.rows}, spent={self.spent})"
         )
+
+    # -- state ------------------------------------------------------------------------------
+
+    @one_at_a_time
+    def facts(self) -> Facts:
+        """Return all that is saved of it, as JSON can hold it."""
+        names = "budget", "unit", "criteria", "random_state", "seed", "state"
+        facts = {name: getattr(self, name) for name in names}
+        for name, questions in (("log", self.log), ("waiting", self.waiting)):
+            facts[name] = [{**vars(question), "asker": None} for question in questions]
+        return without_nan(facts)
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Self:
+        """Build one from what `facts` returned, or refuse it."""
+        options = facts["budget"], facts["unit"], facts["criteria"]
+        active = cls(*options, random_state=facts["random_state"])
+        active.seed, active.state = facts["seed"], Spending(*facts["state"])
+        active.log += [Question.from_facts(one, active._asker) for one in facts["log"]]
+        waiting = [Question.from_facts(one, active._asker) for one in facts["waiting"]]
+        active._open |= {question.row: question for question in waiting}
+        return active

@@ -1,37 +1,88 @@
-"""Questions of an active learner, and rows and answers as people bring them."""
+"""What an active learner sees, asks and notes, and rows and answers as people bring them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from efcml.estimators.targets import one_row
+from efcml.kernels.linalg import whole
+from efcml.kernels.planes import SLOW
 from efcml.model.learner import Learner
 from efcml.support.masks import fill_mask
-from efcml.tables.words import FLAGS
+from efcml.tables.fields import FLAGS
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
+    from efcml.support.aliases import Bools, Facts, Floats
+
+FIRST = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
 
 
-@dataclass
-class Spending:
+class Spending(NamedTuple):
     """How much was asked so far, in rows or labels, and the thresholds for the next row."""
 
     rows: int = 0
     room: int = 0  # units that could have been asked
     spent: int = 0
     recent: float = 0.0  # rows asked, the older the less they count
-    ambiguity: float = 0.5
-    instability: float = 0.0
+    thresholds: dict[str, float] = FIRST
 
     @property
-    def thresholds(self) -> dict[str, float]:
-        """The thresholds by criterion."""
-        return {"ambiguity": self.ambiguity, "instability": self.instability}
+    def share(self) -> float:
+        """Share of all rows or labels that was asked; 0 before the first row."""
+        return self.spent / max(self.room, 1)
+
+
+@dataclass
+class Row:
+    """The next row of a stream, as criteria see it."""
+
+    x: Floats  # (p,), scaled, none missing
+    scores: Floats  # (K,)
+    thresholds: dict[str, float]
+    due: float  # share of rows that would use up the budget
+    seed: tuple[int, int]
+    learner: Learner
+
+    @property
+    def draw(self) -> float:
+        """A random number from 0 to 1, the same whatever was asked before."""
+        return float(np.random.default_rng(self.seed).random())
+
+    @cached_property
+    def psi(self) -> Floats:
+        """The activations of the rules."""
+        return self.learner.rules.activations(self.x[None])[0]
+
+    @property
+    def novel(self) -> bool:
+        """Whether a rule would be born from it."""
+        rules, i = self.learner.rules, int(self.psi.argmax())
+        e = self.x[rules.features.numbers] - rules.center[i, : rules.a]
+        distance, support = e @ whole(rules.marginal[i].copy()) @ e, float(rules.support[i])
+        return bool(rules.birth_test(distance, float(rules.a), support, rules.settings.vigilance))
+
+    @property
+    def instability(self) -> float:
+        """The largest share that learning it would take from P of a rule that is active.
+
+        That is of the trace over the slopes, in closed form and without forgetting. Where labels
+        have a P of their own, a rule counts by those that it has learned least: every row takes
+        something away from P, so that theirs has most left.
+        """
+        rules, psi, most = self.learner.rules, self.psi, 0.0
+        r = np.append(rules.features.take(self.x[None])[0], 1.0)
+        for i in np.flatnonzero(psi >= rules.settings.activation_floor):
+            least = np.diagonal(rules.label_sums[i, 0]).argmin()
+            P = whole(rules.P[i, SLOW, rules.arrays.group[least]].copy())
+            v = P @ r
+            rest = (1.0 + psi[i] * (r @ v)) * np.trace(P[:-1, :-1])
+            most = max(most, psi[i] * (v[:-1] @ v[:-1]) / rest) if rest > 0.0 else most
+        return float(most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +103,8 @@ class Question:
         By criterion, as they were when this was decided.
     scores : array of shape (K,)
         What the model says of the row.
+    after : Spending
+        What was spent, this question included.
     """
 
     row: int
@@ -60,8 +113,8 @@ class Question:
     reasons: tuple[str, ...]
     thresholds: dict[str, float] = field(repr=False)
     scores: Floats = field(repr=False)
-    x: Floats = field(repr=False)  # (1, p), checked, not scaled
-    after: Spending = field(repr=False)  # once the row is counted
+    after: Spending = field(repr=False)
+    x: Any = field(repr=False)  # (1, p), checked, not scaled; None in the log
     asker: object = field(repr=False)  # stands for the active learner; its copy has a copy
 
     def __post_init__(self) -> None:
@@ -70,29 +123,22 @@ class Question:
     def __bool__(self) -> bool:
         return bool(self.labels.any())
 
-
-class Query(NamedTuple):
-    """One line of the log: a question that was asked.
-
-    ``spent`` counts rows or labels, this question included; ``share`` is that over all rows or
-    labels so far.
-    """
-
-    row: int
-    reasons: tuple[str, ...]
-    labels: Bools
-    thresholds: dict[str, float]
-    spent: int
-    share: float
+    @classmethod
+    def from_facts(cls, facts: Facts, asker: object) -> Self:
+        """Build one from what JSON has of its attributes."""
+        known: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
+        known |= {"labels": np.array(facts["labels"], bool), "after": Spending(*facts["after"])}
+        known |= {"scores": np.array(facts["scores"], np.float64), "asker": asker}
+        x = None if facts["x"] is None else np.array(facts["x"], np.float64)
+        return cls(**facts | known | {"x": x})
 
 
 def find_learner(model: Any) -> Learner:
     """Return the rule learner of a model, or refuse the model with a sentence."""
-    kind, learner = type(model).__name__, model
-    if hasattr(model, "check_features"):
-        learner = getattr(model, "learner_", None)
-        if learner is None:
-            raise ValueError(f"{kind} is not fitted: fit an initial part first.")
+    kind = type(model).__name__
+    learner = getattr(model, "learner_", None) if hasattr(model, "check_features") else model
+    if learner is None:
+        raise ValueError(f"{kind} is not fitted: fit an initial part first.")
     if not isinstance(learner, Learner):
         raise TypeError(f"active learning needs the rules of an EFCMLClassifier; got {kind}.")
     if not learner.fitted:
@@ -105,11 +151,9 @@ def read_row(model: Any, learner: Learner, x: Any) -> Floats:
     if x is None:
         raise ValueError("x is missing: give the next row, or row=... for an open question.")
     table = one_row(x, "x")
-    if model is not learner:
-        X = model.check_features(table)
-        return X.copy() if hasattr(X, "toarray") else np.array(X, order="C")
-    X = np.array(fill_mask(table), dtype=np.float64, order="C")
-    if X.shape != (1, learner.n_features) or np.isinf(X).any():
+    checked = fill_mask(table) if model is learner else model.check_features(table)
+    X = checked if hasattr(checked, "toarray") else np.array(checked, dtype=np.float64, order="C")
+    if X.shape != (1, learner.n_features) or np.isinf(X.sum()):
         raise ValueError(
             f"x must be one row of {learner.n_features} finite features, NaN where one is missing."
         )
@@ -120,12 +164,10 @@ def read_answer(model: Any, learner: Learner, y: Any, question: Question) -> Flo
     """Return an answer to a question as checked floats of shape (1, K)."""
     K = learner.n_labels
     table = one_row(spread_out(model, y, K) if isinstance(y, Mapping) else y, "y")
-    if model is not learner:
-        Y = model.check_labels(table, 1)
-    else:
-        Y = np.array(fill_mask(table), dtype=np.float64, order="C")
-        if Y.shape != (1, K) or not (np.isnan(Y) | (Y == 0.0) | (Y == 1.0)).all():
-            raise ValueError(f"y must be {K} labels of 0, 1 or NaN (not asked).")
+    checked = fill_mask(table) if model is learner else model.check_labels(table, 1)
+    Y = np.array(checked, dtype=np.float64, order="C")
+    if Y.shape != (1, K) or not (np.isnan(Y) | (Y == 0.0) | (Y == 1.0)).all():
+        raise ValueError(f"y must be {K} labels of 0, 1 or NaN (not asked).")
     asked = np.flatnonzero(question.labels)
     extra = np.setdiff1d(np.flatnonzero(~np.isnan(Y[0])), asked)
     if extra.size:

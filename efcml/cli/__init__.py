@@ -37,8 +37,7 @@ def build_parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    Bad input ends with one line and code 2, an interruption with code 130. Several problems of a
-    table are a line each.
+    Bad input ends with one line and code 2, an interruption with code 130.
     """
     options = build_parser().parse_args(arguments)
     try:
@@ -52,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one of a worker
-        first, *further = getattr(error, "lines", [error])  # several problems of a table
-        print("\n  ".join([f"efcml: {in_one_line(first)}", *further]), file=sys.stderr)
+        print(f"efcml: {in_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return 0
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from functools import partial
+from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml import __version__
 from efcml.cli import shared
 from efcml.cli.shared import format_table
 from efcml.rivals import MODELS, make_model
-from efcml.support.files import replacing, to_text
+from efcml.support.files import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from efcml.studies import Study
-    from efcml.support.aliases import Facts
-    from efcml.tuning import Grid, TuningResult
-
-SEARCHED = ("vigilance", "alpha", "beta")
 SHOWN = 10  # points in the table
 REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
 
@@ -37,95 +32,43 @@ def add_commands(commands: Any) -> None:
 
 def add_tune(commands: Any) -> None:
     """Add the subcommand."""
-    what = "compare values of vigilance, alpha and beta on the initial part"
+    what = "see on the initial part whether other values of parameters are clearly better"
     parser = commands.add_parser("tune", help=what)
     add = parser.add_argument
     shared.add_source(parser)
     shared.add_backend(parser)
-    what = "points that are searched: short (default: 20 points, about a minute on some hundred"
-    what += " rows) or paper (the paper's 1360, which take hours)"
+    what = "20 points of vigilance, alpha and beta (default), or the paper's 1360, which take hours"
     add("--grid", choices=("short", "paper"), default="short", help=what)
-    add("--folds", type=int, default=5, metavar="N")
+    what = "a parameter and its values, instead of a grid; may be repeated, for every combination"
+    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    add("--folds", type=int, default=5, metavar="N", help="of the initial part (default 5)")
     add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
-    for name in SEARCHED:
-        what = f"values of {name} (those of the grid if not given)"
-        add(f"--{name}", metavar="A,B", help=what)
     add("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
-    add("--out", type=Path, metavar="FILE", help="write all points as JSON")
-    add("--json", action="store_true", help="print the choice as JSON")
+    add("--json", action="store_true", help="print all points as JSON")
     parser.set_defaults(run=tune)
 
 
 def tune(options: Namespace) -> None:
-    """Search, print the best points and write all."""
+    """Search, and print what was found."""
     shared.check_source(options, [options.data])
     where = shared.read_backend(options)
-    from efcml.tuning import tune as search  # not before: it takes seconds to import
+    varied = read_varied(options, ["efcml"])
+    from efcml.tuning import PAPER_GRID, SHORT_GRID  # not before: it takes seconds
+    from efcml.tuning import tune as search
 
-    grid = read_grid(options)
-    shared.check_target(options.out)
-    ds = shared.read_source(options, options.data)
+    grid = varied or (PAPER_GRID if options.grid == "paper" else SHORT_GRID)
     where |= {"checkpoint": options.checkpoint, "grid": grid}
+    ds = shared.read_source(options, options.data)
     result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
-    choice = {
-        "dataset": ds.name,
-        "rows": ds.n_initial,
-        "folds": options.folds,
-        "measure": result.measure,
-        "points": len(result.table),
-        "default": result.default,
-        "top": result.top,
-        "tied": len(result.tied),
-        "chosen": result.chosen,
-        "version": __version__,
-    }
-    if options.out:
-        with replacing(options.out) as file:
-            file.write(f"{to_text(choice | {'all': result.rows()})}\n".encode())
-    print(to_text(choice) if options.json else "\n".join(describe(result, choice)))
-
-
-def read_grid(options: Namespace) -> Grid:
-    """Return the grid that is named, with the values that the arguments replace."""
-    from efcml.tuning import PAPER_GRID, SHORT_GRID, Grid
-
-    axes = dict({"short": SHORT_GRID, "paper": PAPER_GRID}[options.grid].axes)
-    for name in SEARCHED:
-        text = getattr(options, name)
-        try:
-            if text is not None:
-                axes[name] = tuple(float(part) for part in text.split(","))
-        except ValueError:
-            raise ValueError(f"--{name} is {text!r}: give numbers with commas between.") from None
-    return Grid(**axes)
-
-
-def describe(result: TuningResult, choice: Facts) -> list[str]:
-    """Return the lines for a terminal: the best points, the default, and what follows."""
-    rows = result.rows()
-    default = [row for row in rows[SHOWN:] if result.default.items() <= row.items()]
-    measured = list(dict.fromkeys([result.measure, "pa", "ap"]))
-    lines = [
-        [
-            *(f"{row[name]:g}" for name in result.names),
-            *("-" if row[name] is None else f"{row[name]:.4f}" for name in measured),
-            f"{row['rules']:.1f}",
-            f"{row['gain']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]",
-            "yes" if row["tied"] else "no",
-        ]
-        for row in rows[:SHOWN] + default
-    ]
-    titles = [name.upper() if len(name) == 2 else name for name in measured]
-    header = [*result.names, *titles, "rules", "gain on the default", "tied with the best"]
-    call = ", ".join(f"{name}={value!r}" for name, value in result.best_params.items())
-    return [
-        f"{choice['dataset']}: {choice['points']} points, {choice['folds']} folds of"
-        f" {choice['rows']} rows, the best {min(len(rows), SHOWN)}:",
-        *format_table(header, lines),
-        "",
-        f"{result}.",
-        f"EFCMLClassifier({call})",
-    ]
+    if options.json:
+        facts = {name: getattr(result, name) for name in ("measure", "default", "top", "chosen")}
+        print(to_text(facts | {"all": result.table.to_dict("records")}))
+        return
+    best = result.table[:SHOWN]
+    points = f"{ds.name}: {len(result.rows)} points, {options.folds} folds of {ds.n_initial} rows"
+    call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
+    print(f"{points}, the best {len(best)}:\n{best.to_string(index=False, float_format='%.4g')}")
+    print(f"\n{result}.\nEFCMLClassifier({call})")
 
 
 # -- study ----------------------------------------------------------------------------------
@@ -133,24 +76,20 @@ def describe(result: TuningResult, choice: Facts) -> list[str]:
 
 def add_study(commands: Any) -> None:
     """Add the subcommand."""
-    what = "compare variants of a model on data sets in several orders; write table, figures and"
-    parser = commands.add_parser("study", help=f"{what} a report")
+    what = "compare variants of a model on data sets in several orders; write tables and a report"
+    parser = commands.add_parser("study", help=what)
     add = parser.add_argument
     shared.add_source(parser, nargs="+")
-    what = f"models: {shared.TITLES} (default: efcml)"
-    add("--model", default="efcml", metavar="A,B", help=what)
-    what = "a parameter and its values, such as correlation=shift,none; the first is what others"
-    what += " are compared with; may be repeated, for every combination"
+    add("--model", default="efcml", metavar="A,B", help=f"{shared.TITLES} (default: efcml)")
+    what = "a parameter and its values; others are compared with the first; may be repeated, for"
+    what += " every combination"
     add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    shared.add_set(parser, of="all variants")
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     add("--orders", type=int, default=10, metavar="N", help=what)
-    add("--seed", type=int, default=0, metavar="N", help="of the shuffles")
     add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
     shared.add_backend(parser)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     add("--out", type=Path, metavar="DIR", help=what)
-    add("--json", action="store_true", help="print the summary as JSON")
     parser.set_defaults(run=study)
 
 
@@ -161,65 +100,46 @@ def study(options: Namespace) -> None:
     where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
     names = [name.strip() for name in options.model.split(",")]
+    for name in {*names} - {*MODELS}:
+        raise ValueError(f"there is no model {name!r}: choose from {', '.join(MODELS)}.")
     varied = read_varied(options, names)
     parts = [Path(data).stem for data in options.data]
     parts += [*([] if options.model == "efcml" else names), *varied]
     folder = options.out or Path("studies", "-".join(parts))
-    comparison = make_study(options, names, varied, folder / "records")
-    try:
-        comparison.run(**where)
-    except KeyboardInterrupt as interrupt:
-        text = str(interrupt).replace("run() goes", "the same command goes")
-        raise KeyboardInterrupt(text) from None
-    files = comparison.write(folder, measures)
-    if options.json:
-        print((folder / "summary.json").read_text(encoding="utf-8"), end="")
-    else:
-        print(f"{comparison.to_text(measures)}\nwritten to {folder}: {', '.join(files)}")
-
-
-def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
-    """Return the values of every parameter that is varied."""
-    for name in names:
-        if name not in MODELS:
-            known = ", ".join(MODELS)
-            raise ValueError(f"there is no model {name!r}: choose from {known}.")
-    varied: dict[str, list[Any]] = {}
-    for text in options.vary:
-        parameter, equals, values = (part.strip() for part in text.partition("="))
-        if not equals or not values:
-            raise ValueError(f"--vary is {text!r}: write NAME=A,B, such as correlation=shift,none.")
-        for name in names:
-            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
-        if parameter in varied:
-            raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
-        varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
-    if not varied and len(names) == 1:
-        raise ValueError("what is compared? Give --vary NAME=A,B, or several models with --model.")
-    return varied
-
-
-def make_study(
-    options: Namespace, names: list[str], varied: dict[str, list[Any]], records: Path
-) -> Study:
-    """Return the study that the arguments describe; wrong values are refused before any work."""
     shared.check_source(options, options.data)
     from efcml.studies import Study, Variant  # not before: these take seconds to import
 
     models: dict[str, Variant] = {}
     for name in names:
-        given, title = shared.read_settings(options, name), MODELS[name].title
-        for words, model in Study.vary(make_model(name, **given), **varied).items():
+        for words, model in Study.vary(make_model(name), **varied).items():
             shared.check_parameters(model.get_params())
-            words = ", ".join([title] * (len(names) > 1 or not varied) + [words] * bool(varied))
-            models[words] = Variant(model, learn=MODELS[name].learn)
+            title = [MODELS[name].title] * (len(names) > 1 or not varied)
+            models[", ".join([*title, *[words] * bool(varied)])] = Variant(
+                model, learn=MODELS[name].learn
+            )
     data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
-        if Path(name).suffix.lower() in (*shared.TABLES, ".arff") or options.initial is not None
+        if Path(name).suffix or options.initial is not None
         else name
         for name in options.data
     ]
-    return Study(models, data, orders=options.orders, seed=options.seed, folder=records)
+    comparison = Study(models, data, orders=options.orders, folder=folder / "records")
+    comparison.run(**where)
+    files = ", ".join(comparison.write(folder, measures))
+    print(f"{comparison.to_text(measures)}\nwritten to {folder}: {files}")
+
+
+def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
+    """Return the values of every parameter that is varied."""
+    varied: dict[str, list[Any]] = {}
+    for text in options.vary:
+        parameter, values = shared.read_pair("--vary", text)
+        for name in names:
+            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
+        if parameter in varied:
+            raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
+        varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
+    return varied
 
 
 # -- reproduce ------------------------------------------------------------------------------
@@ -242,26 +162,23 @@ def add_reproduce(commands: Any) -> None:
 
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
-    from efcml.studies.workers import in_words
-    from efcml_paper.plan import IDS, choose_ids
-    from efcml_paper.scale import FULL, QUICK
-
-    begin = time.perf_counter()
-    scale = QUICK if options.quick else FULL
-    ids = choose_ids(options.id, scale)
-    where = shared.read_backend(options)
-    from efcml_paper.session import Session  # not before: these take seconds to import
-
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
+    where = shared.read_backend(options)
+    if find_spec("efcml_paper") is None:  # not installed from a checkout; it may be run in one
+        sys.path.insert(0, str(Path("experiments").absolute()))
+    try:
+        from efcml_paper import session
+    except ImportError:
+        raise ValueError(
+            "the experiments of the paper come with the sources of efcml, not with the package:"
+            " run this command in the folder of the sources."
+        ) from None
+    ids = session.choose_ids(options.id, options.quick)
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
     if options.quick:
-        say("quick: streams and searches are cut, so pictures are there and numbers mean little")
-    left_out = [name for name in IDS if name not in ids]
-    if options.id == "all" and left_out:
-        say(f"left out of a quick run of all: {', '.join(left_out)} (give their names)")
-    Session(folder, scale, where, say).run(ids)
-    say(f"\n{in_words(time.perf_counter() - begin)}; records, tables and figures are in {folder}")
+        say("quick: streams are cut, so pictures are there and numbers mean little")
+    session.reproduce(ids, folder, quick=options.quick, say=say, **where)
 
 
 # -- datasets -------------------------------------------------------------------------------
@@ -275,11 +192,9 @@ def add_datasets(commands: Any) -> None:
     actions.add_parser("list", help="names that efcml knows (also without ACTION)")
     fetching = actions.add_parser("fetch", help="download a published set into the cache folder")
     fetching.add_argument("name")
-    fetching.add_argument("--base", metavar="URL", help="address of a copy of the repository")
     fetching.set_defaults(run=fetch)
     info = actions.add_parser("info", help="size, labels and source of a set")
     info.add_argument("name")
-    info.add_argument("--json", action="store_true", help="print JSON")
     info.set_defaults(run=show_info)
 
 
@@ -292,11 +207,8 @@ def list_names(options: Namespace) -> None:
     for name in datasets.available():
         if name in CATALOG:
             record = CATALOG[name]
-            sizes, where = (record.n, record.p, record.K), "here"
-            try:
-                find_folder(record)
-            except datasets.DatasetNotFound:
-                where = record.how_to_get.split(":")[0]
+            sizes = record.n, record.p, record.K
+            where = "here" if find_folder(record) else record.how_to_get.split(":")[0]
         else:
             ds = datasets.load(name)  # made in milliseconds
             sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
@@ -308,7 +220,7 @@ def fetch(options: Namespace) -> None:
     """Download a set and say where it is."""
     from efcml import datasets
 
-    print(f"{options.name} is in {datasets.fetch(options.name, base=options.base)}")
+    print(f"{options.name} is in {datasets.fetch(options.name)}")
 
 
 def show_info(options: Namespace) -> None:
@@ -319,21 +231,9 @@ def show_info(options: Namespace) -> None:
     from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
-    facts = {
-        "name": ds.name,
-        "description": ds.description,
-        "rows": len(ds),
-        "initial": ds.n_initial,
-        "stream": len(ds) - ds.n_initial,
-        "features": ds.X.shape[1],
-        "labels": ds.Y.shape[1],
-        "labels per row": round(float(np.nansum(ds.Y) / len(ds)), 3),
-        "rows without label": int((np.nansum(ds.Y, axis=1) == 0).sum()),
-    }
+    counts = np.nansum(ds.Y, axis=1)
     shares = sorted(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True), key=itemgetter(1))
-    if options.json:
-        print(to_text(facts | {"label shares": dict(shares)}))
-        return
     rows = [[f"  {name}", f"{share:.3f}"] for name, share in reversed(shares)]
-    lines = [f"{name:20}{value}" for name, value in facts.items()]
-    print("\n".join([*lines, "", *format_table(["labels by share", ""], rows)]))
+    print(f"{ds}\n{ds.description}")
+    print(f"{counts.mean():.3f} labels per row, {(counts == 0).sum()} rows without any\n")
+    print("\n".join(format_table(["labels by share", ""], rows)))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml import __version__
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
@@ -23,12 +22,9 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.cli.stream import StreamRun
     from efcml.datasets import Dataset
-    from efcml.support.aliases import Facts, Ints
+    from efcml.support.aliases import Facts
 
 QUICK_ROWS = 300  # of the initial part and of the stream
-# What a decision or probabilities are to be good at, beside PA and AP.
-MEASURED = ("macro_f1", "subset_accuracy", "log_loss", "calibration_error")
-RULES_PER_LABEL = 3  # on the page, of a model with a rule base for each label
 
 
 def add_commands(commands: Any) -> None:
@@ -37,19 +33,16 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("run", help=what)
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
-    what = f"{shared.TITLES} (default: efcml)"
-    add("--model", choices=MODELS, default="efcml", help=what)
-    shared.add_set(parser, of="the model")
-    what = "ask for this share of the labels only, 0 to 1"
-    add("--budget", type=float, metavar="SHARE", help=what)
+    add("--model", choices=MODELS, default="efcml", help=f"{shared.TITLES} (default: efcml)")
+    what = "a parameter of the model, such as vigilance=0.4; may be repeated"
+    add("--set", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=what)
+    add("--budget", type=float, metavar="SHARE", help="ask for this share of the labels, 0 to 1")
     what = "what is asked for: whole rows (default) or single labels"
     add("--unit", choices=("samples", "labels"), help=what)
     what = f"when to ask: some of {', '.join(CRITERIA)} (default: {', '.join(USUAL)})"
     add("--criteria", metavar="A,B", help=what)
-    what = "for the criterion random, for --set order=random of a chain and for --shuffle; nothing"
-    what += " else is random (default 0)"
+    what = "of the criterion random and of a chain with order=random (default 0)"
     add("--seed", type=int, default=0, metavar="N", help=what)
-    add("--shuffle", action="store_true", help="shuffle the rows after the initial part, by --seed")
     what = f"at most {QUICK_ROWS} rows of the initial part and of the stream"
     add("--quick", action="store_true", help=what)
     what = "folder for the results (default: runs/DATASET-MODEL, and what else was chosen)"
@@ -63,10 +56,19 @@ def add_commands(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
-    given = check_options(options)
+    check_options(options)
+    given = dict(
+        shared.read_setting(text, shared.parameter_names(options.model))
+        for text in options.settings
+    )
+    shared.check_parameters(given)
     shared.check_source(options, [options.data])
-    whole = shared.read_source(options, options.data)
-    ds, rows = choose_rows(whole, options.seed if options.shuffle else None, quick=options.quick)
+    ds, first = shared.read_source(options, options.data), 0
+    if options.quick:
+        first = max(ds.n_initial - QUICK_ROWS, 0)
+        rows = slice(first, ds.n_initial + QUICK_ROWS)
+        n_initial = ds.n_initial - first
+        ds = replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=n_initial, marks={})
     if ds.n_initial == len(ds):
         raise ValueError(
             f"all {len(ds)} rows of {ds.name} are in the initial part: choose a smaller --initial."
@@ -75,7 +77,6 @@ def run(options: Namespace) -> None:
         needs = "--budget" if options.budget is not None else f"--model {options.model}"
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
-    from efcml.model.warnings_of import warn_of_clipping
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -88,16 +89,13 @@ def run(options: Namespace) -> None:
         if not taken_up and ds.n_initial:
             stream.model.fit(*ds.initial)
     if taken_up:
-        rest = f"the next is row {ds.n_initial + stream.done}"
-        rest = "nothing is left" if stream.finished else rest
-        done = f"{stream.done} of {len(stream.Y)} rows are done, {rest}"
+        done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     with stopping_later() as stop:
         stream.go_on(stop)
-        warn_of_clipping(stream.result().clipped, stream.done, ds.feature_names)
         if stop.is_set() and is_watched():
             print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
-        finish(options, ds, stream, folder, rows[ds.n_initial :][: stream.done])
+        finish(options, ds, stream, folder, first + ds.n_initial)
     if stop.is_set():
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
@@ -105,23 +103,14 @@ def run(options: Namespace) -> None:
 # -- what is run ----------------------------------------------------------------------------
 
 
-def check_options(options: Namespace) -> dict[str, Any]:
-    """Return the parameters that are set; what is wrong is refused before anything slow begins."""
-    if options.seed < 0:
-        raise ValueError(f"--seed is {options.seed}: choose a whole number >= 0.")
-    given, model = shared.read_settings(options, options.model), MODELS[options.model]
-    if given.get("decision", "hamming") != "hamming" and not model.decides:
-        raise ValueError(
-            f"decision={given['decision']} needs a model that learns all labels together: --model"
-            f" {options.model} decides each alone."
-        )
+def check_options(options: Namespace) -> None:
+    """Refuse options that do not go together."""
     for name in ("unit", "criteria"):
         if options.budget is None and getattr(options, name) is not None:
             raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
-    if options.budget is not None and not model.asks:
+    if options.budget is not None and not MODELS[options.model].asks:
         asking = " and ".join(name for name, one in MODELS.items() if one.asks)
         raise ValueError(f"--budget works with --model {asking} only, not with {options.model}.")
-    return given
 
 
 def make_asker(options: Namespace) -> ActiveLearner | None:
@@ -135,34 +124,12 @@ def make_asker(options: Namespace) -> ActiveLearner | None:
     return ActiveLearner(options.budget, unit, criteria, random_state=options.seed)
 
 
-def choose_rows(
-    ds: Dataset, seed: int | None = None, *, quick: bool = False
-) -> tuple[Dataset, Ints]:
-    """Return the data set of those rows that are used, and their numbers.
-
-    A seed shuffles the stream, never the initial part. ``quick`` takes the last rows of the
-    initial part and the first of the stream. Drifts are marked only where all rows are used.
-    """
-    import numpy as np
-
-    initial, stream = np.split(np.arange(len(ds)), [ds.n_initial])
-    if seed is not None:
-        stream = np.random.default_rng(seed).permutation(stream)
-    if quick:
-        initial, stream = initial[-QUICK_ROWS:], stream[:QUICK_ROWS]
-    rows = np.concatenate([initial, stream])
-    if np.array_equal(rows, np.arange(len(ds))):
-        return ds, rows
-    return replace(ds, X=ds.X[rows], Y=ds.Y[rows], n_initial=len(initial), marks={}), rows
-
-
 def name_run(dataset: str, options: Namespace) -> str:
     """Return the name of the folder of a run: whatever makes it another run is in it."""
     parts = [dataset, options.model, *("".join(text.split()) for text in options.settings)]
     if options.budget is not None:
         parts += [f"{100.0 * options.budget:g}", options.unit or "samples"]
         parts += [word.strip() for word in (options.criteria or "").split(",") if word]
-    parts += ["shuffled"] * options.shuffle
     parts += [f"seed={options.seed}"] if options.seed else []
     parts += ["quick"] * options.quick
     return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)
@@ -171,25 +138,21 @@ def name_run(dataset: str, options: Namespace) -> str:
 # -- what it leaves behind ------------------------------------------------------------------
 
 
-def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, rows: Ints) -> None:
+def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first: int) -> None:
     """Write everything and print the table; numbers first, so that no later failure costs them."""
-    import pandas
-
     from efcml.saving import save
 
+    run.model.name_columns(ds.feature_names, ds.label_names, ds.table and ds.table.groups)
     result, summary, problem = run.result(), summarise(options, ds, run), None
     files = ["summary.json", "model.npz", "predictions.csv"]
     with whole_files(folder) as place:
         frame = answer_frame(ds.label_names, result, result.Y)
         if run.active is not None:
-            frame.insert(0, "asked", result.queried.reshape(len(rows), -1).sum(axis=1))
-        frame.index = pandas.Index(rows, name="row")
-        frame.to_csv(place / "predictions.csv", lineterminator="\n")
+            frame.insert(0, "asked", result.queried.reshape(run.done, -1).sum(axis=1))
+        frame.index += first
+        frame.to_csv(place / "predictions.csv", index_label="row", lineterminator="\n")
         (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
     try:
-        run.write()
-        groups = None if ds.table is None else ds.table.groups
-        run.model.name_columns(ds.feature_names, ds.label_names, groups)
         save(run.model, folder / "model.npz", table=ds.table)
     except (ValueError, OSError) as error:
         files.remove("model.npz")
@@ -203,43 +166,24 @@ def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, rows: 
 
 def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     """Return everything that a script could want to know about a run, ready for JSON."""
-    import numpy as np
-
-    from efcml.support.states import to_plain
+    from efcml.report.report import summarise as facts_of
 
     result, active = run.result(), run.active
     background = getattr(getattr(run.model, "rules_", None), "background", None)
-    given = result.queried.mean()
-    if active is None:  # all labels that are known
-        given *= 1.0 - np.isnan(result.Y).mean()
-    summary = {
-        "dataset": ds.name,
+    more = {
         "model": options.model,
         "n_features": ds.X.shape[1],
         "n_labels": ds.Y.shape[1],
-        "n_initial": ds.n_initial,
-        "n_stream": run.done,
         "rows_left": len(run.Y) - run.done,
         "interrupted": not run.finished,
-        **{name: result.measure(name) for name in ("pa", "ap", *MEASURED)},
-        "rules": int(result.rules[-1]),
-        **result.event_counts,
-        "queried_share": float(given),
-        "clipped": None if result.clipped is None else int(result.clipped.sum()),
-        "ms_per_sample": 1e3 * result.seconds_per_sample,
-        "budget": None if active is None else active.budget,
-        "unit": None if active is None else active.unit,
         "criteria": None if active is None else ",".join(active.criteria),
         "seed": options.seed,
-        "shuffled": options.shuffle,
         "quick": options.quick,
-        "left_out": [] if background is None else [thing.name for thing in background.left_out],
-        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
+        "left_out": [] if background is None else background.left_out,
         "columns": [] if ds.table is None else ds.table.lines,
         "notes": [*ds.notes],
-        "version": __version__,
     }
-    return without_nan(summary)
+    return without_nan(facts_of(result, run.model, active, ds) | more)
 
 
 def describe(summary: Facts) -> list[str]:
@@ -263,9 +207,7 @@ def write_pages(
     from efcml.report import write_report
     from efcml.report.figures import FIGURES, draw_run
 
-    result, rules, drawings, files = run.result(), run.model.rules_, {}, ["report.html"]
-    if isinstance(rules, dict):
-        rules = {label: part[:RULES_PER_LABEL] for label, part in rules.items()}
+    result, drawings, files = run.result(), {}, ["report.html"]
     with whole_files(folder) as place:
         if figures:
             from efcml.plots import save_figure
@@ -284,7 +226,6 @@ def write_pages(
             active=run.active,
             dataset=ds,
             figures=drawings,
-            rules=rules,
         )
     for file in {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")} - {*files}:
         (folder / file).unlink(missing_ok=True)  # of an earlier run that had more to show

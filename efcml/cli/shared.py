@@ -1,4 +1,4 @@
-"""Arguments that several commands share: data, parameters, processes, and the file of ``--out``."""
+"""Arguments that several commands share: data, parameters and processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.rivals import MODELS
-from efcml.support.files import make_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -18,29 +17,31 @@ if TYPE_CHECKING:
 
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
-OF_TABLES = {  # metavar and meaning of the options about tables
-    "labels": (
-        "A,B",
-        "label columns of a table (all but ARFF): names, or how many of the last ones",
-    ),
-    "drop": ("A,B", "columns of a table that are left out"),
-    "text_as_category": ("A,B", "columns that are taken as words, also if they are numbers"),
-    "date": ("A,B", "columns that are dates; A=%%d.%%m.%%Y gives the format"),
-    "decimal": ("SIGN", "the decimal sign of a table, . or , (found if not given)"),
-    "yes": ("WORD", "the word by which a label is there; all others are no"),
+OF_TABLES = ("labels", "kind", "decimal", "yes")  # options
+EXAMPLES = {
+    "--kind": "code=category",
+    "--set": "vigilance=0.4",
+    "--vary": "correlation=shift,none",
 }
 TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:
     """Add the arguments that name the data."""
+    add = parser.add_argument
     where = "a name of `efcml datasets list`, or a .csv, .tsv, .parquet or .arff file"
     where += f" ({BUILT_IN} if not given)" if "default" in how_many else ""
-    parser.add_argument("data", metavar="DATASET|FILE", help=where, **how_many)
-    for name, (metavar, what) in OF_TABLES.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=what)
-    parser.add_argument("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
-    parser.add_argument("--initial", metavar="N", type=int, help="rows of the initial part")
+    add("data", metavar="DATASET|FILE", help=where, **how_many)
+    what = "label columns of a table (all but ARFF): names, or how many of the last ones"
+    add("--labels", metavar="A,B", help=what)
+    what = "what a column of a table is: drop, category, date, or the format of a date, such as"
+    what += " day=%%d.%%m.%%Y; may be repeated"
+    add("--kind", action="append", default=[], metavar="NAME=KIND", help=what)
+    add("--decimal", metavar="SIGN", help="the decimal sign of a table, . or , (else found)")
+    what = "the word by which a label is there; all others are no"
+    add("--yes", metavar="WORD", help=what)
+    add("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
+    add("--initial", metavar="N", type=int, help="rows of the initial part")
 
 
 def check_source(options: Namespace, sources: Sequence[str]) -> None:
@@ -52,9 +53,8 @@ def check_source(options: Namespace, sources: Sequence[str]) -> None:
     for name in (*OF_TABLES, "xml"):
         wanted = [".arff"] if name == "xml" else TABLES
         if getattr(options, name) and not {*kinds.values()} & {*wanted}:
-            option, files = name.replace("_", "-"), "an ARFF file" if name == "xml" else "a table"
-            which = f"{', '.join(sources)} {'is' if len(sources) == 1 else 'are'} not"
-            raise ValueError(f"--{option} is for {files}, which {which}: leave it out.")
+            files = "an ARFF file" if name == "xml" else "a table"
+            raise ValueError(f"--{name} is for {files}, not {', '.join(sources)}: leave it out.")
     for source, kind in kinds.items():
         if kind == ".arff" and not options.xml:
             which = f"which attributes of {source} are labels?"
@@ -69,14 +69,14 @@ def read_source(options: Namespace, data: str) -> Dataset:
     """Return the data set or file of this name, read as the arguments say."""
     from efcml import datasets
 
-    kind = Path(data).suffix.lower()
-    given = {name: value for name in OF_TABLES if (value := getattr(options, name))}
+    kind, labels = Path(data).suffix.lower(), options.labels
     initial = {} if options.initial is None else {"n_initial": options.initial}
     if kind == ".arff":
         ds = datasets.from_arff(data, options.xml, **initial)
     elif kind in TABLES:
-        labels: Any = given.pop("labels")
         labels = int(labels) if labels.isdigit() else labels
+        kinds = dict(read_pair("--kind", text) for text in options.kind)
+        given: Any = {"kinds": kinds, "decimal": options.decimal, "yes": options.yes}
         ds = datasets.from_csv(data, labels, **given, **initial)
     else:
         return datasets.load(data, **initial)
@@ -87,21 +87,15 @@ def read_source(options: Namespace, data: str) -> Dataset:
     return ds
 
 
+def read_pair(option: str, text: str) -> tuple[str, str]:
+    """Return both sides of ``NAME=VALUE``."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if not value:
+        raise ValueError(f"{option} is {text!r}: write NAME=VALUE, such as {EXAMPLES[option]}.")
+    return name, value
+
+
 # -- parameters of models -------------------------------------------------------------------
-
-
-def add_set(parser: ArgumentParser, *, of: str) -> None:
-    """Add the argument that sets parameters."""
-    what = f"a parameter of {of}, such as vigilance=0.4; may be repeated"
-    more: Any = {"action": "append", "default": [], "dest": "settings"}
-    parser.add_argument("--set", metavar="NAME=VALUE", help=what, **more)
-
-
-def read_settings(options: Namespace, model: str) -> dict[str, Any]:
-    """Return the parameters that ``--set`` gives a model; wrong ones are refused."""
-    given = dict(read_setting(text, parameter_names(model)) for text in options.settings)
-    check_parameters(given)
-    return given
 
 
 def check_parameters(given: dict[str, Any]) -> None:
@@ -120,9 +114,7 @@ def parameter_names(model: str) -> list[str]:
 
 def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
     """Return name and value of one ``NAME=VALUE``."""
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not equals or not value:
-        raise ValueError(f"--set is {text!r}: write NAME=VALUE, such as vigilance=0.4.")
+    name, value = read_pair("--set", text)
     if name not in allowed:
         near = get_close_matches(name, allowed, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(allowed)}."
@@ -148,7 +140,7 @@ def read_value(text: str) -> Any:
     return text
 
 
-# -- where work runs, and where its results go ----------------------------------------------
+# -- where work runs, and what is printed ----------------------------------------------------
 
 
 def add_backend(parser: ArgumentParser) -> None:
@@ -160,19 +152,8 @@ def add_backend(parser: ArgumentParser) -> None:
 
 def read_backend(options: Namespace) -> dict[str, Any]:
     """Return ``jobs``, -1 for a process on every core, and ``dask``."""
-    from efcml.studies.workers import check_backend  # not above: what is loaded for it takes long
-
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
-    check_backend(jobs, options.dask)
     return {"jobs": jobs, "dask": options.dask}
-
-
-def check_target(path: Path | None) -> None:
-    """Refuse a file that could not be written, before the work begins."""
-    if path is not None:
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder: give the name of a file.")
-        make_folder(path.parent)
 
 
 def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -13,10 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 import numpy as np
 
@@ -24,9 +21,9 @@ from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
-from efcml.saving import load, save
+from efcml.saving import expected, nest, pack, pick, read_archive, unpack, write_archive
 from efcml.studies.provenance import digest
-from efcml.support.files import make_folder, replacing
+from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
 from efcml.support.states import to_plain
 
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation.stream_pass import StreamPass
-    from efcml.support.aliases import Array, Facts
+    from efcml.support.aliases import Facts, Shapes
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 2.0  # two writings of the file
@@ -93,6 +90,7 @@ class StreamRun:
                     raise Stopped
 
             self.rest.go(after_block=after_block)
+        self.write()
 
     def result(self) -> PrequentialResult:
         """Return what `prequential` would have returned for the rows done."""
@@ -104,8 +102,6 @@ class StreamRun:
             name: np.concatenate([getattr(first, name), getattr(then, name)]) for name in BY_ROW
         }
         joined["events"] = (*first.events, *((n + row, *event) for row, *event in then.events))
-        if first.clipped is not None and then.clipped is not None:
-            joined["clipped"] = first.clipped + then.clipped
         return replace(then, Y=self.Y[: self.done], seconds=first.seconds + then.seconds, **joined)
 
     def write(self) -> None:
@@ -113,17 +109,18 @@ class StreamRun:
         if self.checkpoint is None:
             return
         begin, result = time.monotonic(), self.result()
-        facts = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
         events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
-        arrays: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        arrays["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
-        arrays["clipped"] = np.zeros(0) if result.clipped is None else result.clipped
-        arrays["checkpoint"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        arrays["model"] = to_bytes(self.model)
-        if self.active is not None:
-            arrays["active"] = to_bytes(self.active)
-        with replacing(self.checkpoint) as file:
-            np.savez(file, **arrays)
+        record["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
+        shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
+        content = {"about": self.about, "done": self.done, "seconds": result.seconds}
+        content |= {"record": shapes}
+        parts = {"record": record}
+        for name in ("model", "active"):
+            if getattr(self, name) is not None:
+                content[name], parts[name] = pack(getattr(self, name))
+        header = {"kind": "checkpoint", "content": content}
+        write_archive(self.checkpoint, header, nest(**parts))
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
@@ -134,38 +131,31 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        try:
-            if not is_zipfile(self.checkpoint):
-                raise ValueError("it is damaged or no checkpoint")
-            with np.load(self.checkpoint, allow_pickle=False) as file:
-                arrays = dict(file)
-            if "checkpoint" not in arrays:
-                raise ValueError("it is no checkpoint of a run: delete it or give another file")
-            facts = json.loads(arrays["checkpoint"].tobytes())
-            others = [name for name in self.about if facts["about"][name] != self.about[name]]
-            if others:
-                raise ValueError(
-                    f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
-                    " give another file"
-                )
-            record, self.done = {name: arrays[name] for name in BY_ROW}, facts["done"]
-            if {self.done} != {len(array) for array in record.values()}:
-                raise ValueError("it is damaged: rows are missing")
-            events = ((row, EVENTS[kind], uid) for row, kind, uid in arrays["events"].tolist())
-            self.earlier = PrequentialResult(
-                Y=self.Y[: self.done],
-                events=tuple(events),
-                seconds=facts["seconds"],
-                clipped=arrays["clipped"] if len(arrays["clipped"]) else None,
-                **record,
-            )
-            self.model = from_bytes(arrays["model"])
-            self.active = self.active and from_bytes(arrays["active"])
-        except Exception as error:  # whatever broken files make numpy, zipfile and models raise
-            named = isinstance(error, ValueError)
-            reason = str(error) if named else f"it is damaged ({type(error).__name__}: {error})"
-            raise ValueError(f"{self.checkpoint} cannot be loaded: {reason}") from None
+        header, arrays = read_archive(self.checkpoint, self.expect)
+        content = header["content"]
+        record, self.done = pick(arrays, "record"), content["done"]
+        events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
+        whole = {"events": tuple(events), "seconds": content["seconds"], **record}
+        self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole)
+        for name in ("model", "active"):
+            if name in content:
+                setattr(self, name, unpack(content[name], pick(arrays, name)))
         return True
+
+    def expect(self, header: Facts) -> Shapes:
+        """Return the arrays that a file with this header must have; refuse that of another run."""
+        if header["kind"] != "checkpoint":
+            raise ValueError("it is no checkpoint of a run: delete it or give another file")
+        content = header["content"]
+        others = [name for name in self.about if content["about"][name] != self.about[name]]
+        if others:
+            raise ValueError(
+                f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
+                " give another file"
+            )
+        shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
+        models = {name: expected(content[name]) for name in ("model", "active") if name in content}
+        return nest(record=shapes, **models)
 
 
 def describe(run: StreamRun, ds: Dataset) -> Facts:
@@ -184,20 +174,6 @@ def describe(run: StreamRun, ds: Dataset) -> Facts:
     return json.loads(json.dumps(about))
 
 
-def to_bytes(model: Any) -> Array:
-    """Return what `save` writes of a model."""
-    with TemporaryDirectory() as folder:
-        save(model, Path(folder, "model.npz"))
-        return np.frombuffer(Path(folder, "model.npz").read_bytes(), np.uint8)
-
-
-def from_bytes(data: Array) -> Any:
-    """Return the model that `to_bytes` was given."""
-    with TemporaryDirectory() as folder:
-        Path(folder, "model.npz").write_bytes(data.tobytes())
-        return load(Path(folder, "model.npz"))
-
-
 @contextmanager
 def stopping_later() -> Iterator[Event]:
     """Yield an event that the first Ctrl-C in the block sets; the second stops at once."""
@@ -208,9 +184,8 @@ def stopping_later() -> Iterator[Event]:
             raise KeyboardInterrupt
         stop.set()
 
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield stop  # there are no interrupts, or they are ignored
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield stop  # interrupts are ignored, as of work in the background
         return
     signal.signal(signal.SIGINT, note)
     try:

@@ -178,47 +178,22 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _answer(self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None) -> "Answer":
+    def _answer(self, x: Mapping[Any, Any]) -> "Answer":
         """Return score, decision and probability of every label, in the order of labels."""
-        features, labels = read_features(x), self._known(known)
-        if not self._labels:
-            return plain_answer(np.empty((1, 0)))
-        return self.learner.answer(self._row(features), labels)
-
-    def _known(self, known: Mapping[Any, Any] | None) -> "Floats | None":
-        """Return labels that are known already as an array (1, K), NaN where they are not."""
-        if known is None:
-            return None
-        labels = read_labels(known, "known")
-        for name in labels.keys() - self._labels.keys():
-            raise ValueError(f"known has the label {name!r}, which no row has had so far.")
-        return as_row(labels, self._labels)
+        row = self._row(read_features(x))
+        return self.learner.answer(row) if self._labels else plain_answer(np.empty((1, 0)))
 
     @one_at_a_time
-    def predict_one(
-        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
-    ) -> dict[Any, bool]:
-        """Return True or False for every label that has been seen; ``{}`` before the first.
-
-        ``x`` is as in `learn_one`; ``known`` are labels of the row that are known already, as
-        ``y`` there: these stay, and tell the others.
-        """
-        decided = self._answer(x, known).decisions[0] == 1.0
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, bool]:
+        """Return True or False for every label that has been seen; ``{}`` before the first."""
+        decided = self._answer(x).decisions[0] == 1.0
         return dict(zip(self._labels, decided.tolist(), strict=True))
 
     @one_at_a_time
-    def predict_proba_one(
-        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
-    ) -> dict[Any, dict[bool, float]]:
-        """Return for every label the probabilities of True and False; ``{}`` before the first.
-
-        ``known`` is as in `predict_one`.
-        """
-        probability = self._answer(x, known).probabilities[0].tolist()
-        return {
-            name: {True: value, False: 1.0 - value}
-            for name, value in zip(self._labels, probability, strict=True)
-        }
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, dict[bool, float]]:
+        """Return for every label the probabilities of True and False; ``{}`` before the first."""
+        chances = zip(self._labels, self._answer(x).probabilities[0].tolist(), strict=True)
+        return {name: {True: chance, False: 1.0 - chance} for name, chance in chances}
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -241,26 +216,19 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     def rules(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        return read_rules(*self._to_read())
+        self._refuse_new()
+        return read_rules(self.learner, self.feature_names, self.label_names)
 
     @one_at_a_time
-    def explain_one(
-        self, x: Mapping[Any, Any], known: Mapping[Any, Any] | None = None
-    ) -> Explanation:
-        """Return why the model says what it says of one row: an `Explanation`.
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        """Return why the model says what it says of one row: an `Explanation`."""
+        row = self._row(read_features(x))
+        self._refuse_new()
+        return explain_row(self.learner, row, self.feature_names, self.label_names)
 
-        ``known`` is as in `predict_one`.
-        """
-        features = read_features(x)
-        learner, *names = self._to_read()
-        row, given = self._row(features), self._known(known)
-        return explain_row(learner, row, names[0], names[1], known=given)
-
-    def _to_read(self) -> tuple[Learner, tuple[Any, ...], tuple[Any, ...]]:
-        """Return the learner and the names of its columns; refuse a new model."""
+    def _refuse_new(self) -> None:
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")
-        return self.learner, self.feature_names, self.label_names
 
 
 # -- dictionaries ---------------------------------------------------------------------------
@@ -281,27 +249,25 @@ def read_features(x: Any) -> dict[Any, float]:
     """
     must = "feature {name!r} must be a finite number, or None if it is missing; got {value!r}: "
     must += "encode it, or leave the feature out of this row."
-    return read_dictionary(x, "x", "features", isfinite, must)
+    return read_dictionary(x, "x must be a dictionary of features", isfinite, must)
 
 
-def read_labels(y: Any, given: str = "y") -> dict[Any, float]:
+def read_labels(y: Any) -> dict[Any, float]:
     """Return the known labels as 0.0 and 1.0; None and NaN are unknown."""
     must = "label {name!r} must be True or False (1 or 0), or None if it is unknown; got {value!r}."
-    return read_dictionary(y, given, "labels", (0.0, 1.0).__contains__, must)
+    return read_dictionary(y, "y must be a dictionary of labels", (0.0, 1.0).__contains__, must)
 
 
 def read_dictionary(
-    given: Any, called: str, content: str, is_good: Callable[[float], bool], must: str
+    given: Any, kind: str, is_good: Callable[[float], bool], must: str
 ) -> dict[Any, float]:
     """Return what a dictionary has as floats, but for what is missing; refuse anything else."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{called} must be a dictionary of {content}; got {type(given).__name__}.")
-    values = {}
-    for name, value in given.items():
-        if not is_missing(value):
-            values[name] = as_float(value)
-            if not is_good(values[name]):
-                raise ValueError(must.format(name=name, value=value))
+        raise TypeError(f"{kind}; got {type(given).__name__}.")
+    values = {name: as_float(given[name]) for name in given if not is_missing(given[name])}
+    for name, value in values.items():
+        if not is_good(value):
+            raise ValueError(must.format(name=name, value=given[name]))
     return values
 
 

@@ -6,20 +6,18 @@
 Dataset('drifting-clusters': 6000 rows (600 initial + 5400 stream), 10 features, 5 labels)
 """
 
-from .dataset import Dataset, from_arff, from_arrays, from_csv, from_frame, from_parquet
-from .published import CATALOG, DatasetNotFound, FetchError, available, fetch, load
+from .dataset import Dataset, from_arff, from_arrays, from_csv, from_frame
+from .published import CATALOG, DatasetNotFound, available, fetch, load
 
 __all__ = [
     "CATALOG",
     "Dataset",
     "DatasetNotFound",
-    "FetchError",
     "available",
     "fetch",
     "from_arff",
     "from_arrays",
     "from_csv",
     "from_frame",
-    "from_parquet",
     "load",
 ]

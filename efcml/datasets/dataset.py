@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.support.aliases import Floats, PathLike
-    from efcml.tables import TableEncoder
+    from efcml.tables.encoder import TableEncoder
 
 Columns: TypeAlias = Sequence[str] | str
 
@@ -160,14 +161,11 @@ def from_csv(
     delimiter: str | None = None,
     decimal: str | None = None,
     yes: str | None = None,
+    kinds: Mapping[str, str] | None = None,
     name: str | None = None,
     n_initial: int | None = None,
-    description: str = "",
-    drop: Columns = (),
-    text_as_category: Columns = (),
-    date: Columns | Mapping[str, str] = (),
 ) -> Dataset:
-    r"""Read a CSV or TSV file with a header row, in chunks; or a Parquet file, or a data frame.
+    """Read a CSV or TSV file with a header row, or a Parquet file, in chunks.
 
     A file of numbers is taken as it is. In any other, dates, words, and yes and no become features,
     and columns that say nothing are left out; ``ds.table`` has what became of each column
@@ -175,7 +173,7 @@ def from_csv(
 
     Parameters
     ----------
-    path : str, path or DataFrame
+    path : str or path
     label_columns : list of str, str or int
         Names, names separated by commas, or the number of labels if they are the last columns.
         All other columns are features. An empty field is an unknown label.
@@ -183,40 +181,25 @@ def from_csv(
         What separates columns, and the decimal sign. If not given, they are found in the file.
     yes : str, optional
         The word by which a label is there, if it is an unusual one; any other is no.
-    name, description : str, optional
-        The name is that of the file without its ending if not given.
+    kinds : dict of str to str, optional
+        What columns are, if it is found wrong: ``"drop"``, ``"category"``, ``"date"``, or the
+        format of a date, such as ``{"code": "category", "day": "%m/%d/%Y"}``.
+    name : str, optional
+        That of the file without its ending if not given.
     n_initial : int, optional
         Rows of the initial part; 30 % of the rows if not given, 10 000 at most.
-    drop, text_as_category, date : list of str, or names separated by commas
-        Features to leave out, to take as words, or to take as dates. Instead of ``"day"``,
-        ``"day=%m/%d/%Y"`` or ``{"day": "%m/%d/%Y"}`` gives the format of a date.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "songs.csv"
-    ...     _ = path.write_text("tempo,loud,happy,calm\n120,0.5,1,0\n80,0.25,,1\n")
-    ...     songs = from_csv(path, ["happy", "calm"], n_initial=1)
-    >>> songs
-    Dataset('songs': 2 rows (1 initial + 1 stream), 2 features, 2 labels)
     """
-    from efcml.tables.encoder import TableEncoder, choose_kinds, find_labels
-    from efcml.tables.reading import CHUNK, read_chunks
-    from efcml.tables.words import in_words
+    from efcml.tables import reading
+    from efcml.tables.encoder import TableEncoder, find_labels
+    from efcml.tables.fields import in_words
 
-    chunks, begun = read_chunks(path, CHUNK, delimiter, decimal), []
-    for chunk in chunks:  # until the size of the initial part is known
-        begun.append(chunk)
-        if 3 * sum(map(len, begun)) >= 10 * MOST_INITIAL:
-            break
+    chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal)
+    begun = [*islice(chunks, 4)]  # enough to know how many rows are the initial part
     first, n_begun = begun[0], sum(map(len, begun))
     labels = find_labels(first.names, label_columns, first.where)
-    kinds = choose_kinds(first, labels, drop=drop, category=text_as_category, date=date)
     given = n_initial if isinstance(n_initial, (int, np.integer)) and n_initial > 0 else None
     n_learned = given or choose_initial(None, n_begun) or n_begun
-    encoder = TableEncoder.learn(first, labels, n_learned, kinds, yes or "")
+    encoder = TableEncoder.learn(first, labels, n_learned, kinds or {}, yes or "")
     parts = []
     while begun:
         parts.append(encoder.encode_with_labels(begun.pop(0), labels))
@@ -228,10 +211,10 @@ def from_csv(
             f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
             " is yes"
         )
-    commas = in_words(first.commas, 60)
-    notes = (
-        [f"decimal commas in {commas}: say decimal='.' if that is wrong"] if first.commas else []
-    )
+    notes = notes_on_labels(labels, Y)
+    if first.commas:
+        commas = in_words(first.commas, 60)
+        notes.insert(0, f"decimal commas in {commas}: say decimal='.' if that is wrong")
     return Dataset(
         Path(path).stem if name is None else name,
         X,
@@ -239,15 +222,9 @@ def from_csv(
         n_initial,
         encoder.feature_names,
         labels,
-        description,
         table=encoder if encoder.special or np.isnan(X).any() else None,
-        notes=(*notes, *notes_on_labels(labels, Y)),
+        notes=tuple(notes),
     )
-
-
-def from_parquet(path: PathLike, label_columns: Columns | int, **options: Any) -> Dataset:
-    """Read a Parquet file, in chunks, as `from_csv` does; pyarrow must be installed."""
-    return from_csv(path, label_columns, **options)
 
 
 def from_frame(
@@ -266,10 +243,8 @@ def from_frame(
     (('tempo',), ('happy',))
     """
     if not hasattr(frame, "iloc"):
-        raise ValueError(
-            f"from_frame takes a pandas DataFrame, not {type(frame).__name__}: use from_arrays for"
-            " other tables"
-        )
+        kind = type(frame).__name__
+        raise ValueError(f"from_frame takes a pandas DataFrame, not {kind}: use from_arrays")
     return from_csv(frame, label_columns, name=name, **options)
 
 

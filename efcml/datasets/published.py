@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
-from efcml.support.progress import progress_bar
+from efcml.support.progress import is_watched
 
 from .dataset import Dataset, from_arff
 from .streams import GENERATORS
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import PathLike
+    from efcml.support.aliases import Floats
 
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master"
-RETRIES = 3
 
 
 class DatasetNotFound(ValueError):
     """The files of a known data set are in none of the searched folders."""
-
-
-class FetchError(ValueError):
-    """A data set could not be downloaded; the message says why and what to do."""
 
 
 class Published(NamedTuple):
@@ -107,18 +101,41 @@ def load(name: str, **options: Any) -> Dataset:
     record = CATALOG[known]
     n_initial = options.pop("n_initial", record.n_initial)
     if options:
-        names = ", ".join(options)
-        raise TypeError(f"{known} has no option {names}: only n_initial can be set for it")
+        others = ", ".join(options)
+        raise TypeError(f"{known} has no option {others}: only n_initial can be set for it")
     folder = find_folder(record)
-    check_files(record, folder)
-    first, *others = (folder / file for file in record.files)
-    about = f"{record.title}; {record.source}"
-    if others:
-        test, xml = others
-        return from_arff(first, xml, test=test, name=known, n_initial=n_initial, description=about)
-    read = read_arrays if first.suffix == ".npz" else read_amounts
-    X, Y, features, labels = read(record, first)
-    return Dataset(known, X, Y, n_initial, features, labels, about)
+    if folder is None:
+        searched = ", ".join(map(str, searched_folders()))
+        raise DatasetNotFound(
+            f"data set {known!r} was found in none of the folders {searched}: {record.how_to_get},"
+            f" or set EFCML_DATA to the folder that holds {', '.join(record.files)}"
+        )
+    first, *more = (folder / file for file in record.files)
+    about, p = f"{record.title}; {record.source}", record.p
+    if more:
+        test, xml = more
+        ds = from_arff(first, xml, test=test, name=known, n_initial=0, description=about)
+    else:
+        names, values = read_whole(record, first)
+        Y = values[:, p:] > 0  # some labels are amounts
+        ds = Dataset(known, values[:, :p], Y, 0, names[:p], names[p:], about)
+    if (len(ds), ds.X.shape[1], ds.Y.shape[1]) != (record.n, p, record.K):
+        raise ValueError(f"{folder} has another {known}: delete its files; {record.how_to_get}")
+    return replace(ds, n_initial=n_initial)
+
+
+def read_whole(record: Published, path: Path) -> tuple[list[str], Floats]:
+    """Return names and values of features and labels that are in one file."""
+    from efcml.tables.arff import read_arff  # not above: it loads pandas
+
+    if path.suffix == ".arff":
+        return read_arff(path)[:2]
+    names = [f"Att{i + 1}" for i in range(record.p)] + [f"Class{i + 1}" for i in range(record.K)]
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return names, np.hstack([arrays["X"], arrays["Y"]])
+    except (OSError, KeyError, ValueError, BadZipFile):
+        raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
 
 
 def find_name(name: str) -> str:
@@ -129,9 +146,6 @@ def find_name(name: str) -> str:
     near = get_close_matches(known, available(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(available())}"
     raise ValueError(f"there is no data set {str(name)!r}: {hint}")
-
-
-# -- files ----------------------------------------------------------------------------------
 
 
 def cache_folder() -> Path:
@@ -151,105 +165,47 @@ def searched_folders() -> list[Path]:
     return [*folders, *others]
 
 
-def find_folder(record: Published) -> Path:
-    """Return the first folder that has all files of a record."""
-    folders = searched_folders()
-    for folder in folders:
+def find_folder(record: Published) -> Path | None:
+    """Return the first folder that has all files of a record, or None."""
+    for folder in searched_folders():
         if all((folder / file).is_file() for file in record.files):
             return folder
-    raise DatasetNotFound(
-        f"data set {record.name!r} was found in none of the folders"
-        f" {', '.join(map(str, folders))}: {record.how_to_get}, or set EFCML_DATA to the folder"
-        f" that holds {', '.join(record.files)}"
-    )
+    return None
 
 
-def check_files(record: Published, folder: Path) -> None:
-    """Refuse files that are not, byte for byte, the published ones.
-
-    A file that a person has put together holds the same arrays in other bytes.
-    """
-    for file, expected in record.files.items():
-        if record.remote and sha256((folder / file).read_bytes()).hexdigest() != expected:
-            raise ValueError(
-                f"{folder / file} is not the published file (its sha256 differs): delete it and"
-                " fetch it again, or read your own version with datasets.from_arff"
-            )
-
-
-def read_amounts(record: Published, path: Path) -> tuple[Any, ...]:
-    """Return X, Y and names of a file in which labels are amounts."""
-    from efcml.tables.arff import read_arff
-
-    names, values, _ = read_arff(path)
-    p = record.p
-    return values[:, :p], values[:, p:] > 0, names[:p], names[p:]
-
-
-def read_arrays(record: Published, path: Path) -> tuple[Any, ...]:
-    """Return X, Y and names of a file that a person has put together."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            X, Y, n_train = arrays["X"], arrays["Y"], arrays["n_train"].item()
-    except (OSError, KeyError, ValueError, BadZipFile):
-        raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
-    if (len(X), len(Y), n_train) != (record.n, record.n, record.n_initial):
-        rows = f"{len(X)} rows, {n_train} of them for training"
-        raise ValueError(f"{path} has {rows}: {record.how_to_get}")
-    features = [f"Att{i}" for i in range(1, record.p + 1)]
-    return X, Y, features, [f"Class{i}" for i in range(1, record.K + 1)]
-
-
-# -- downloads ------------------------------------------------------------------------------
-
-
-def fetch(
-    name: str,
-    *,
-    base: str | None = None,
-    folder: PathLike | None = None,
-    progress: bool | None = None,
-) -> Path:
+def fetch(name: str) -> Path:
     """Download a published data set, unless its files are there already; return their folder.
 
-    The files come from the repository of the MULAN project, or from a copy of it at the address
-    ``base`` (if not given, the environment variable EFCML_MULAN). Each is checked against its
-    sha256 and appears under its name only when it is right; one that differs is replaced. They go
-    to ``folder``, which `load` searches if EFCML_DATA names it, else to the user's cache folder.
-    ``progress`` says whether to show a bar; None shows it where a person can see it. `FetchError`
-    says in one line what failed and what to do.
+    The files come from the repository of the MULAN project, or from a copy of it at the address in
+    the environment variable EFCML_MULAN, and go to the user's cache folder. Each appears there only
+    when its sha256 is right; one that differs is replaced.
     """
     known = find_name(name)
     if known in GENERATORS:
-        raise FetchError(f"{known} is built in and has no files: use datasets.load({known!r})")
+        raise ValueError(f"{known} is built in and has no files: use datasets.load({known!r})")
     record = CATALOG[known]
-    with suppress(DatasetNotFound):
-        here = find_folder(record)
-        if folder is None and (here != cache_folder() or not record.remote):
-            check_files(record, here)  # a wrong file there would hide a right one in the cache
-            return here
+    here, target = find_folder(record), cache_folder()
+    if here is not None and (here != target or not record.remote):
+        return here
     if not record.remote:
-        raise FetchError(f"{known} cannot be fetched: {record.how_to_get}")
-    base = (base or os.environ.get("EFCML_MULAN") or MULAN).rstrip("/")
+        raise ValueError(f"{known} cannot be fetched: {record.how_to_get}")
+    base = (os.environ.get("EFCML_MULAN") or MULAN).rstrip("/")
     if "@" in base or not base.startswith(("http://", "https://")):  # show no password
-        raise FetchError(f"the base address cannot be used: give one like {MULAN}")
+        raise ValueError(f"the address in EFCML_MULAN cannot be used: give one like {MULAN}")
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    target = cache_folder() if folder is None else Path(folder).expanduser()
     registry = {file: f"sha256:{digest}" for file, digest in record.files.items()}
     urls = {file: f"{base}/{path}" for file, path in record.remote.items()}
-    store = pooch.create(target, base, registry=registry, urls=urls, retry_if_failed=RETRIES)
-    with progress_bar(len(urls), f"fetching {known}", unit="file", show=progress) as bar:
-        for file, url in urls.items():
-            try:
-                store.fetch(file, downloader=pooch.HTTPDownloader())
-            except Exception as error:  # of the network, the disk or the checksum
-                reason = " ".join(str(error).split())
-                reason = "its sha256 differs" if "hash" in reason else reason
-                raise FetchError(
-                    f"{url}: {reason}: check the connection and the base address, or put"
-                    f" {', '.join(record.files)} into {target}"
-                ) from None
-            bar.update()
+    store = pooch.create(target, base, registry=registry, urls=urls, retry_if_failed=3)
+    for file, url in urls.items():
+        try:
+            store.fetch(file, downloader=pooch.HTTPDownloader(progressbar=is_watched()))
+        except Exception as error:  # of the network, the disk or the checksum
+            reason = " ".join(str(error).split())
+            reason = "its sha256 differs" if "hash" in reason else reason
+            raise ValueError(
+                f"{url}: {reason}: check the connection and EFCML_MULAN, or put"
+                f" {', '.join(record.files)} into {target}"
+            ) from None
     return target

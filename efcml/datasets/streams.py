@@ -23,12 +23,6 @@ In the others centres stay. Shares are of the rows after the initial part.
   reversed.
 - ``local-drift``: at .3 cluster 2 reverses its own directions and its offset; at .65 it goes back
   to its offset and gets directions that are drawn anew. The other clusters stay as they are.
-- ``label-drift``: at 1/3 and at 2/3 the moods of all rows turn by 120 degrees before the labels are
-  made of them. X is that of a stream without drift, bit for bit.
-- ``scale-drift``: labels follow the underlying features as ever, but features come in other
-  units. At .2 some columns shift by 20 of their own deviations; at .4 others are multiplied by
-  1000; at .6 column 2, which was 1000 in all rows, begins to vary by about 1; from .2 to .9 the
-  spread of column 3 grows evenly to tenfold.
 
 Rows of ``drifting-topics`` are words of short texts, sparse: half of the words of a text are common
 ones, the others those of one to four topics; a label is there if the text has enough of one to
@@ -41,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -51,7 +45,9 @@ from .dataset import Dataset, choose_initial
 if TYPE_CHECKING:
     from numpy.random import Generator as Rng
 
-    from efcml.support.aliases import Bools, Floats, Ints
+    from efcml.support.aliases import Bools, Floats
+
+Marks: TypeAlias = dict[str, int]
 
 N_CLUSTERS = 6
 MIDDLE = N_CLUSTERS  # the centre that no cluster has at first
@@ -59,123 +55,80 @@ RADIUS, RING_RADIUS = 16.0, 8.0
 TURN = 0.25
 COMMON_SHARE = 0.2
 OFFSET = 0.6
-LABEL_SPAN, LABEL_TURN = np.deg2rad(130.0), np.deg2rad(120.0)
+LABEL_SPAN = np.deg2rad(130.0)
 THRESHOLD = 0.25
-# Columns of scale-drift; those of the first two come again every ten columns.
-SHIFTING, RESCALED, PERIOD = (0, 4), (1, 5), 10
-WAKING, GROWING = 2, 3
-SHIFT, FACTOR, CONSTANT, GROWTH = 20.0, 1000.0, 1000.0, 10.0
 
 
-class World(NamedTuple):
-    """What is drawn once for a stream: where the clusters lie and what the labels follow.
+class Clusters:
+    """What is drawn once for a stream: where clusters and rows lie, and what the labels follow.
 
-    `own` and `common` are two directions each, one per mood.
+    ``own`` (clusters, p, 2) and ``common`` (p, 2) are two directions each, one per mood. Centres,
+    the last one in the middle, and common directions are all at right angles; or the centres are
+    on a ring where p is too small for that.
     """
 
-    centers: Floats  # (clusters, p)
-    common: Floats  # (p, 2)
-    shapes: Floats  # (clusters, p, p)
-    own: Floats  # (clusters, p, 2)
-    offsets: Floats  # (clusters, 2)
-    loadings: Floats  # (2, K)
+    def __init__(self, n: int, p: int, K: int, seed: int) -> None:
+        rng = self.rng = np.random.default_rng(seed)  # also for what a drift draws itself
+        basis = draw_orthonormal(rng, p)
+        self.common = basis[-2:].T
+        self.centers = np.zeros((N_CLUSTERS + 1, p))
+        if p >= N_CLUSTERS + 2:
+            self.centers[:N_CLUSTERS] = RADIUS * basis[:N_CLUSTERS]
+        else:
+            angle = 2 * np.pi * np.arange(N_CLUSTERS) / N_CLUSTERS
+            self.centers[:N_CLUSTERS, 0] = RING_RADIUS * np.cos(angle)
+            self.centers[:N_CLUSTERS, 1] = RING_RADIUS * np.sin(angle)
+        shapes = [  # each stretches by up to 1.5 along random directions
+            np.exp(rng.uniform(-0.4, 0.4, p))[:, None] * draw_orthonormal(rng, p)
+            for _ in range(N_CLUSTERS + 1)
+        ]
+        self.shapes = np.stack(shapes)
+        self.own = self.draw_directions()
+        self.offsets = OFFSET * rng.normal(size=(N_CLUSTERS + 1, 2))
+        angles = np.linspace(0, LABEL_SPAN, K)
+        self.loadings = np.stack([np.cos(angles), np.sin(angles)])
+        self.row = np.arange(n)
+        self.cluster = rng.integers(N_CLUSTERS, size=n)
+        self.normal = rng.normal(size=(n, p))
 
-
-class Rows(NamedTuple):
-    """The rows of a stream before anything drifts."""
-
-    world: World
-    cluster: Ints  # of every row
-    normal: Floats  # what makes the points of a Gaussian
-    rng: Rng  # for what a drift draws itself
+    def draw_directions(self) -> Floats:
+        """Return two directions for every cluster; 0, 1, 2 and 3, 4, 5 are opposite in pairs."""
+        p = self.centers.shape[1]
+        own = np.stack([draw_orthonormal(self.rng, p)[:, :2] for _ in range(N_CLUSTERS // 2)])
+        return np.concatenate([own, -own, draw_orthonormal(self.rng, p)[None, :, :2]])
 
     @property
     def around(self) -> Floats:
         """Where every row lies, seen from its centre."""
-        return np.einsum("ni,nij->nj", self.normal, self.world.shapes[self.cluster])
+        return np.einsum("ni,nij->nj", self.normal, self.shapes[self.cluster])
 
     @property
     def X(self) -> Floats:
         """The features."""
-        return self.world.centers[self.cluster] + self.around
+        return self.centers[self.cluster] + self.around
 
     def own_moods(self, directions: Floats | None = None) -> Floats:
         """Return the clusters' own part of the moods, by their directions or by others."""
-        directions = self.world.own if directions is None else directions
+        directions = self.own if directions is None else directions
         return np.einsum("ni,nij->nj", self.around, directions[self.cluster])
 
     def moods(self, own: Floats) -> Floats:
         """Return the whole moods: own and common part, and the offset of the cluster."""
-        common = self.around @ self.world.common
+        common = self.around @ self.common
         both = np.sqrt(1 - COMMON_SHARE) * own + np.sqrt(COMMON_SHARE) * common
-        return both + self.world.offsets[self.cluster]
+        return both + self.offsets[self.cluster]
 
     def is_from(self, row: int) -> Bools:
         """Tell which rows come at or after a row."""
-        return np.arange(len(self.cluster)) >= row
+        return self.row >= row
 
     def progress(self, start: int, end: int) -> Floats:
         """Return how much of the rows from start to end every row has behind it, 0 to 1."""
-        return np.clip((np.arange(len(self.cluster)) - start) / max(end - start, 1), 0, 1)
-
-    def count_changes(self, marks: dict[str, int]) -> Ints:
-        """Return how many of the marks every row has behind it."""
-        return np.sum([self.is_from(row) for row in marks.values()], axis=0, dtype=np.int64)
-
-    def draw_others(self) -> Floats:
-        """Draw other directions of all clusters."""
-        return draw_directions(self.rng, self.world.centers.shape[1])
+        return np.clip((self.row - start) / max(end - start, 1), 0, 1)
 
 
-# -- drawing --------------------------------------------------------------------------------
-
-
-def draw(
-    name: str, n: int, p: int, K: int, seed: int, noise: float, marks: dict[str, int]
-) -> tuple[Floats, Floats, Rows]:
-    """Return X, Y, and the rows before anything drifted."""
-    rng = np.random.default_rng(seed)
-    world = draw_world(rng, p, K)
-    cluster = rng.integers(N_CLUSTERS, size=n)
-    rows = Rows(world, cluster, rng.normal(size=(n, p)), rng)
-    X, moods = KINDS[name].change(rows, marks)
-    exact = moods @ world.loadings
-    scores = exact + noise * rng.normal(size=exact.shape)
-    return X, (scores >= THRESHOLD).astype(np.float64), rows
-
-
-def draw_world(rng: Rng, p: int, K: int) -> World:
-    """Draw what does not depend on the rows.
-
-    Centres, the last one in the middle, and common directions are all at right angles; or the
-    centres are on a ring where p is too small for that.
-    """
-    basis = _draw_orthonormal(rng, p)
-    centers = np.zeros((N_CLUSTERS + 1, p))
-    if p >= N_CLUSTERS + 2:
-        centers[:N_CLUSTERS] = RADIUS * basis[:N_CLUSTERS]
-    else:
-        angle = 2 * np.pi * np.arange(N_CLUSTERS) / N_CLUSTERS
-        centers[:N_CLUSTERS, 0] = RING_RADIUS * np.cos(angle)
-        centers[:N_CLUSTERS, 1] = RING_RADIUS * np.sin(angle)
-    shapes = [  # each stretches by up to 1.5 along random directions
-        np.exp(rng.uniform(-0.4, 0.4, p))[:, None] * _draw_orthonormal(rng, p)
-        for _ in range(N_CLUSTERS + 1)
-    ]
-    own = draw_directions(rng, p)
-    offsets = OFFSET * rng.normal(size=(N_CLUSTERS + 1, 2))
-    angles = np.linspace(0, LABEL_SPAN, K)
-    loadings = np.stack([np.cos(angles), np.sin(angles)])
-    return World(centers, basis[-2:].T, np.stack(shapes), own, offsets, loadings)
-
-
-def draw_directions(rng: Rng, p: int) -> Floats:
-    """Return two directions for every cluster; 0, 1, 2 and 3, 4, 5 are opposite in pairs."""
-    own = np.stack([_draw_orthonormal(rng, p)[:, :2] for _ in range(N_CLUSTERS // 2)])
-    return np.concatenate([own, -own, _draw_orthonormal(rng, p)[None, :, :2]])
-
-
-def _draw_orthonormal(rng: Rng, p: int) -> Floats:
+def draw_orthonormal(rng: Rng, p: int) -> Floats:
+    """Return p random directions at right angles."""
     q, r = np.linalg.qr(rng.normal(size=(p, p)))
     return q * np.sign(np.diag(r))
 
@@ -191,108 +144,71 @@ def rotate(points: Floats, angle: Floats) -> Floats:
     return rotated
 
 
-# -- what drifts ----------------------------------------------------------------------------
+# -- what drifts: features and moods --------------------------------------------------------
 
 
-def _change_nothing(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
+def _change_nothing(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     return rows.X, rows.moods(rows.own_moods())
 
 
-def _change_and_turn(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    after, n = rows.is_from(marks["abrupt"]), len(rows.cluster)
-    rows = rows._replace(cluster=np.where(after & (rows.cluster == 0), MIDDLE, rows.cluster))
+def _change_and_turn(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
+    after = rows.is_from(marks["abrupt"])
+    rows.cluster = np.where(after & (rows.cluster == 0), MIDDLE, rows.cluster)
     turned = rows.progress(marks["gradual_start"], marks["gradual_end"])
     own = rotate(rows.own_moods(), np.pi / 2 * turned * np.isin(rows.cluster, [1, 4]))
     own[after & np.isin(rows.cluster, [2, 5])] *= -1
-    return rotate(rows.X, TURN * np.arange(n) / n), rows.moods(own)
+    return rotate(rows.X, TURN * rows.row / len(rows.row)), rows.moods(own)
 
 
-def _change_abruptly(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
+def _change_abruptly(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     first, second = (rows.is_from(marks[event]) for event in ("abrupt_1", "abrupt_2"))
-    old, other = rows.own_moods(), rows.own_moods(rows.draw_others())
+    old, other = rows.own_moods(), rows.own_moods(rows.draw_directions())
     own = np.where(second[:, None], other, np.where(first[:, None], -old, old))
-    X, centers = rows.X, rows.world.centers
-    X[first & (rows.cluster == 0)] += centers[MIDDLE] - centers[0]
-    X[second & (rows.cluster == 3)] -= 2 * centers[3]
+    X = rows.X
+    X[first & (rows.cluster == 0)] += rows.centers[MIDDLE] - rows.centers[0]
+    X[second & (rows.cluster == 3)] -= 2 * rows.centers[3]
     return X, rows.moods(own)
 
 
-def _change_gradually(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
+def _change_gradually(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     chance = rows.progress(marks["gradual_start"], marks["gradual_end"])
     is_new, own = rows.rng.random(len(chance)) < chance, rows.own_moods()
     return rows.X, rows.moods(np.where(is_new[:, None], -own, own))
 
 
-def _change_to_and_fro(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    is_b, own = rows.count_changes(marks) % 2 == 1, rows.own_moods()
-    return rows.X, rows.moods(np.where(is_b[:, None], -own, own))
+def _change_to_and_fro(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
+    own = rows.own_moods()
+    for row in marks.values():
+        own[row:] *= -1
+    return rows.X, rows.moods(own)
 
 
-def _change_one_cluster(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
+def _change_one_cluster(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     here = rows.cluster == 2
     second = here & rows.is_from(marks["local_2"])
     first = here & rows.is_from(marks["local_1"]) & ~second
     own = rows.own_moods()
     own[first] *= -1
-    own[second] = rows.own_moods(rows.draw_others())[second]
+    own[second] = rows.own_moods(rows.draw_directions())[second]
     moods = rows.moods(own)
-    moods[first] -= 2 * rows.world.offsets[2]
+    moods[first] -= 2 * rows.offsets[2]
     return rows.X, moods
 
 
-def _change_labels(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    return rows.X, rotate(rows.moods(rows.own_moods()), LABEL_TURN * rows.count_changes(marks))
-
-
-def _change_units(rows: Rows, marks: dict[str, int]) -> tuple[Floats, Floats]:
-    X = rows.X
-    p, mean, deviation = X.shape[1], X.mean(axis=0), X.std(axis=0)
-    shifting, rescaled = (np.isin(np.arange(p) % PERIOD, kind) for kind in (SHIFTING, RESCALED))
-    X[marks["shift"] :] += SHIFT * deviation * shifting
-    X[marks["units"] :] *= np.where(rescaled, FACTOR, 1.0)
-    if p > WAKING:
-        waking = (X[:, WAKING] - mean[WAKING]) / deviation[WAKING]
-        X[:, WAKING] = CONSTANT + np.where(rows.is_from(marks["waking"]), waking, 0.0)
-    if p > GROWING:
-        spread = 1 + (GROWTH - 1) * rows.progress(marks["growth_start"], marks["growth_end"])
-        X[:, GROWING] = mean[GROWING] + spread * (X[:, GROWING] - mean[GROWING])
-    return X, rows.moods(rows.own_moods())
-
-
-class Kind(NamedTuple):
-    """A kind of drift: where it happens, and what happens to features and moods."""
-
-    change: Callable[[Rows, dict[str, int]], tuple[Floats, Floats]]
-    shares: dict[str, float]
-    after_initial: bool = True  # shares are of the rows after the initial part, else of all
-
-
-_TURNING = Kind(_change_and_turn, {"gradual_start": 0.4, "gradual_end": 0.55, "abrupt": 0.7}, False)
+# What changes, and at which share of the rows: after the initial part here, of all rows below.
 DRIFTS = {
-    "abrupt-drift": Kind(_change_abruptly, {"abrupt_1": 1 / 3, "abrupt_2": 2 / 3}),
-    "gradual-drift": Kind(_change_gradually, {"gradual_start": 0.3, "gradual_end": 0.7}),
-    "recurring-drift": Kind(_change_to_and_fro, {f"recurring_{i}": i / 5 for i in range(1, 5)}),
-    "local-drift": Kind(_change_one_cluster, {"local_1": 0.3, "local_2": 0.65}),
-    "scale-drift": Kind(
-        _change_units,
-        {"shift": 0.2, "growth_start": 0.2, "units": 0.4, "waking": 0.6, "growth_end": 0.9},
-    ),
-    "label-drift": Kind(_change_labels, {"labels_1": 1 / 3, "labels_2": 2 / 3}),
+    "abrupt-drift": (_change_abruptly, {"abrupt_1": 1 / 3, "abrupt_2": 2 / 3}),
+    "gradual-drift": (_change_gradually, {"gradual_start": 0.3, "gradual_end": 0.7}),
+    "recurring-drift": (_change_to_and_fro, {f"recurring_{i}": i / 5 for i in range(1, 5)}),
+    "local-drift": (_change_one_cluster, {"local_1": 0.3, "local_2": 0.65}),
 }
+_TURNING = (_change_and_turn, {"gradual_start": 0.4, "gradual_end": 0.55, "abrupt": 0.7})
 KINDS = {
     "drifting-clusters": _TURNING,
     "drifting-clusters-2d": _TURNING,
-    "stationary-clusters": Kind(_change_nothing, {}),
+    "stationary-clusters": (_change_nothing, {}),
     **DRIFTS,
 }
-
-
-def mark_rows(name: str, n: int, n_initial: int) -> dict[str, int]:
-    """Return where the drifts of a stream happen."""
-    first = n_initial if KINDS[name].after_initial else 0
-    return {
-        event: first + round(share * (n - first)) for event, share in KINDS[name].shares.items()
-    }
 
 
 def make_stream(
@@ -316,8 +232,13 @@ def make_stream(
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise is {noise!r}: give a number that is not negative")
     n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
-    marks = mark_rows(name, n, n_initial)
-    X, Y, _ = draw(name, n, p, K, seed, noise, marks)
+    change, shares = KINDS[name]
+    first = n_initial if name in DRIFTS else 0
+    marks = {event: first + round(share * (n - first)) for event, share in shares.items()}
+    rows = Clusters(n, p, K, seed)
+    X, moods = change(rows, marks)
+    exact = moods @ rows.loadings
+    Y = exact + noise * rows.rng.normal(size=exact.shape) >= THRESHOLD
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items()) or "no drift"
     about = f"Gaussian clusters with a linear label model each, seed {seed}; {events}"
     names = [f"x{i}" for i in range(p)], [f"label{i}" for i in range(K)]

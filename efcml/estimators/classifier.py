@@ -10,21 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from efcml import explain as reading
 from efcml.estimators import targets
-from efcml.explain import (
-    ColumnKinds,
-    Explanation,
-    Group,
-    RuleList,
-    Trust,
-    count_effective,
-    explain_row,
-    find_flags,
-    name_all,
-    read_activations,
-    read_rules,
-    read_trust,
-)
+from efcml.explain import ColumnKinds, Explanation, Group, RuleList, Trust
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
 from efcml.support.checks import check_whole
@@ -39,12 +27,13 @@ if TYPE_CHECKING:
     from efcml.model.learner import Learner
     from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
-RULES_SHOWN = 10  # below the parameters, in a notebook
-SEED = "int, RandomState instance or None"
-UNUSED_SEED = (
-    SEED,
-    "Accepted for the sake of tools that set it. The method draws no random numbers.",
-)
+
+@with_parameters
+class FaceParameters(Parameters):
+    """Those of the method, and what tools of scikit-learn set."""
+
+    random_state: Any = other("int, RandomState instance or None", default=None)
+    """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
 
 
 class MultiLabelFace(ClassifierMixin, BaseEstimator):
@@ -122,16 +111,15 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
             choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
-            rows = targets.check_table(self, X, reset=True)
-            Y, classes = self._read_target(y, rows.shape[0], reset=True)
+            rows, Y, classes = self._read(X, y, reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
                     f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
                 )
-            learner = self._new_learner(rows.shape[1], Y.shape[1]).fit(rows, Y, weights)
-            self._remember(y, classes, learner)
+            learner = self._new_learner(rows.shape[1], Y.shape[1])
+            self._remember(y, classes, learner.fit(rows, Y, weights))
         return self
 
     @one_at_a_time
@@ -180,13 +168,10 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         A new classifier is made ready to learn, unless ``learn`` is false: then it is refused.
         """
         fresh = learn and not hasattr(self, "learner_")
-        if not fresh:
-            rows = self.check_features(X)
-            return self.learner_, rows, self._read_target(y, rows.shape[0], classes)[0]
         with self._unchanged_if_refused():
-            rows = targets.check_table(self, X, reset=True)
-            Y, known = self._read_target(y, rows.shape[0], classes, reset=True)
-            self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
+            rows, Y, known = self._read(X, y, classes, reset=fresh)
+            if fresh:
+                self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
         return self.learner_, rows, Y
 
     @one_at_a_time
@@ -200,6 +185,13 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         """Return the labels of so many rows, checked as in `partial_fit`, as floats (n, K)."""
         _ = self._learned
         return self._read_target(y, n_rows)[0]
+
+    def _read(
+        self, X: "TableLike", y: "TableLike", classes: Any = None, *, reset: bool
+    ) -> "tuple[Floats, Floats, Array | None]":
+        """Return rows and labels, and the classes of a single binary target."""
+        rows = targets.check_table(self, X, reset=True) if reset else self.check_features(X)
+        return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:
@@ -268,23 +260,23 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         """
         n_labels = self._learned.n_labels
         with self._unchanged_if_refused():
-            for kind, names, count, attribute in (
-                ("feature", feature_names, self.n_features_in_, "feature_names_in_"),
-                ("label", label_names, n_labels, "label_names_"),
-            ):
-                if names is None:
-                    continue
-                if len(names) != count or len({*map(str, names)}) != count:
-                    raise ValueError(f"{kind}_names must be {count} different names.")
-                setattr(self, attribute, np.array([*map(str, names)], dtype=object))
+            self._name("feature_names_in_", feature_names, self.n_features_in_)
+            self._name("label_names_", label_names, n_labels)
             if groups is not None:
                 self._groups = {}
                 self._groups = find_groups(groups, self._column_kinds())
         return self
 
+    def _name(self, attribute: str, names: "Names", count: int) -> None:
+        if names is not None:
+            if len(names) != count or len({*map(str, names)}) != count:
+                kind = attribute.partition("_")[0]
+                raise ValueError(f"{kind}_names must be {count} different names.")
+            setattr(self, attribute, np.array([*map(str, names)], dtype=object))
+
     def _column_kinds(self) -> ColumnKinds:
         """Return names and kinds of the columns of the learner."""
-        given = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
+        given = reading.name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
         names, groups = list(given), []
         if hasattr(self, "_encoding"):
             names = []
@@ -311,14 +303,11 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         learner, names = self._learned, getattr(self, "label_names_", None)
         if self._binary:
             raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
-        new: list[str] = []
+        new: list[Any] = [] if np.ndim(labels) == 0 else list(labels)  # type: ignore[arg-type]
         if names is None:
             check_whole("labels, for a model without names of labels,", labels, least=1)
-        else:
-            new = list(labels) if np.ndim(labels) == 1 else []  # type: ignore[arg-type]
-            words = all(isinstance(name, str) for name in new)
-            if not new or not words or len({*names, *new}) < len(names) + len(new):
-                raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        elif not new or len({*names, *new}) < len(names) + len(new) or {*map(type, new)} != {str}:
+            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
         with interrupts_held():
             learner.add_labels(len(new) or labels)
             if names is not None:
@@ -424,7 +413,7 @@ def flags_of(learner: Any) -> "Bools":
     if model.directions:  # looked for where single features are read
         return np.zeros(p, dtype=bool)
     if not model.fitted:
-        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
+        return reading.find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
     rows = model.latest[0]
     zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
     zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
@@ -439,22 +428,19 @@ def find_groups(
     groups: Mapping[str, Sequence[str]], columns: ColumnKinds
 ) -> dict[str, tuple[int, ...]]:
     """Return the columns of groups that are given by names, or say what is wrong with them."""
-    places = {name: j for j, name in enumerate(columns.names)}
-    grouped = {j for group in columns.groups for j in group.columns}
-    chosen = {}
+    places = {name: j for j, name in enumerate(columns.names) if columns.flags[j]}
+    grouped = {columns.names[j] for group in columns.groups for j in group.columns}
     for group, names in groups.items():
-        wrong = [name for name in names if name not in places or not columns.flags[places[name]]]
-        if wrong:
+        if wrong := [name for name in names if name not in places]:
             raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
-        chosen[str(group)] = tuple(places[name] for name in names)
-        if len(names) < 2 or grouped & {*chosen[str(group)]}:
+        if len(names) < 2 or grouped & {*names}:
             raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
-        grouped |= {*chosen[str(group)]}
-    return chosen
+        grouped |= {*names}
+    return {str(group): tuple(places[name] for name in names) for group, names in groups.items()}
 
 
 @with_parameters
-class EFCMLClassifier(MultiLabelFace, Parameters):
+class EFCMLClassifier(MultiLabelFace, FaceParameters):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -491,9 +477,6 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
-    random_state: Any = other(*UNUSED_SEED, default=None)
-    takes_sparse = True
-
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return a classifier with every formula as printed; keywords override single parameters.
@@ -513,7 +496,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
     @property
     def rules_(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        return read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
+        return reading.read_rules(self._learned, None, names_of_labels(self), self._column_kinds())
 
     @property
     def feature_relevance_(self) -> "Floats":
@@ -542,14 +525,14 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         The answer of the rules is the sum of their planes by these shares. Rules are in the order
         of `rules_`. Before there are rules this is refused.
         """
-        return read_activations(*self._to_read(X))
+        return reading.read_activations(*self._to_read(X))
 
     def effective_rules(self, X: "TableLike") -> "Floats":
         """Return how many rules share each answer (n,): exp of the entropy of `activations`.
 
         1 if one rule decides alone, and the number of rules if all have the same say.
         """
-        return count_effective(self.activations(X))
+        return reading.count_effective(self.activations(X))
 
     def trust(self, X: "TableLike") -> Trust:
         """Return how far the rules, as they are read, decide as the model does: a `Trust`.
@@ -557,7 +540,7 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
         `rules_` prints the same for the rows that the model remembers. Those it has learned; rows
         that it has not seen tell more.
         """
-        return read_trust(*self._to_read(X), self._column_kinds())
+        return reading.read_trust(*self._to_read(X), self._column_kinds())
 
     def _to_read(self, X: "TableLike") -> "tuple[Learner, Floats]":
         """Return the learner and checked rows; refuse a model that has no rules yet."""
@@ -583,18 +566,9 @@ class EFCMLClassifier(MultiLabelFace, Parameters):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
         given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
+        return self.explain_checked(row, given)
+
+    def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:
+        """Return the explanation of a row (1, p) and known labels that have been checked."""
         names, columns = names_of_labels(self), self._column_kinds()
-        return explain_row(self.learner_, row, None, names, columns, given)
-
-    def _rules_html(self) -> str:
-        return self.rules_.to_html(RULES_SHOWN) if hasattr(self, "learner_") else ""
-
-    # scikit-learn shows its estimators with one or the other, depending on the program.
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._rules_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._rules_html()
-        return bundle
+        return reading.explain_row(self.learner_, row, None, names, columns, known)

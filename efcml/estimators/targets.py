@@ -210,12 +210,9 @@ def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:
         weights = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), Y.shape[:1]))
     except (TypeError, ValueError):
         raise ValueError(f"sample_weight must hold a number for each of {len(Y)} rows.") from None
-    if not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise ValueError("sample_weight must be finite and not below 0: leave rows out by 0.")
-    if (weights > MOST_WEIGHT).any():
+    if not ((weights >= 0.0) & (weights <= MOST_WEIGHT)).all():
         raise ValueError(
-            f"sample_weight is above {MOST_WEIGHT:g}: divide all weights by the same number."
+            f"sample_weight must be finite, and from 0 (a row that is left out) to {MOST_WEIGHT:g}."
         )
     Y[weights == 0.0] = np.nan
-    weights[weights == 0.0] = 1.0  # nobody asks
-    return weights
+    return np.where(weights == 0.0, 1.0, weights)  # nobody asks

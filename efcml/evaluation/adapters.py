@@ -7,35 +7,26 @@ threshold. Rows go through one by one, in Python.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from efcml.estimators.targets import as_array, read_labels
-from efcml.evaluation.pipelines import is_not_fitted, take_rows
-from efcml.support.masks import densify, is_sparse, refuse_mask
+from efcml.evaluation.pipelines import take_rows
+from efcml.support.masks import is_sparse, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.model.trace import Trace
-    from efcml.support.aliases import Array, Floats
+    from efcml.support.aliases import Floats
 
 ANSWERS = ("decision_function", "predict_proba", "predict")
 
 
-@dataclass(frozen=True)
-class Stream:
-    """Rows in the forms that models ask for. What features may hold is the model's own matter."""
+class Adapter:
+    """A model and the rows of its stream. What features may hold is the model's own matter."""
 
-    X: Any  # an array, a DataFrame, or sparse rows
-    Y: Floats  # (n, K) of 0, 1 and NaN
-    flat: bool  # labels were given 1-D
-    feature_names: list[Any]
-    label_names: list[Any]
-
-    @classmethod
-    def read(cls, X: Any, Y: Any) -> Self:
+    def __init__(self, model: Any, X: Any, Y: Any) -> None:
         """Check shapes and labels; one line says what is wrong."""
         y = as_array(Y)
         if y.ndim not in (1, 2) or 0 in y.shape[1:]:
@@ -49,24 +40,13 @@ class Stream:
         if X.shape[0] != len(labels):
             numbers = f"{X.shape[0]} and {len(labels)}"
             raise ValueError(f"X and Y have inconsistent numbers of rows: {numbers}.")
-        names = [
-            list(given.columns) if hasattr(given, "columns") else list(range(width))
-            for given, width in ((X, X.shape[1]), (Y, labels.shape[1]))
-        ]
-        return cls(X, labels, y.ndim == 1, *names)
-
-    def row(self, t: int) -> dict[Any, Any]:
-        """Return the features of one row as a dictionary, None where one is missing."""
-        if is_sparse(self.X):  # what is not there is 0, for river's models as well
-            row = self.X[t : t + 1].tocoo()
-            pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
-            return {self.feature_names[column]: value for column, value in pairs}
-        values = np.array(densify(take_rows(self.X, slice(t, t + 1))), dtype=object)
-        values[pd.isna(values)] = None
-        return dict(zip(self.feature_names, values[0].tolist(), strict=True))
+        self.model, self.X, self.Y = model, X, labels
+        self.flat = y.ndim == 1  # as labels were given
+        self.feature_names = list(getattr(X, "columns", range(X.shape[1])))
+        self.label_names = list(getattr(Y, "columns", range(labels.shape[1])))
 
 
-class PartialFitModel:
+class PartialFitModel(Adapter):
     """A scikit-learn model, or one that looks like it.
 
     Labels are passed as integers, in the shape in which they were given. A row that lacks a label
@@ -74,16 +54,16 @@ class PartialFitModel:
     answer for it.
     """
 
-    def __init__(self, model: Any, stream: Stream) -> None:
-        self.model, self.stream = model, stream
+    def __init__(self, model: Any, X: Any, Y: Any) -> None:
+        super().__init__(model, X, Y)
         self.method = next(name for name in ANSWERS if hasattr(model, name))
         self.fitted = False  # as far as is known; an answer shows it
-        self.ones, self.known = np.zeros((2, stream.Y.shape[1]))
+        self.ones, self.known = np.zeros((2, self.Y.shape[1]))
 
     def score_rows(self, rows: slice) -> Floats:
         """Return the scores of some rows."""
-        answer = getattr(self.model, self.method)(take_rows(self.stream.X, rows))
-        table = read_answer(answer, self.model, self.stream.Y.shape[1])
+        answer = getattr(self.model, self.method)(take_rows(self.X, rows))
+        table = read_answer(answer, self.model, self.Y.shape[1])
         if table is None or len(table) != rows.stop - rows.start:
             raise ValueError(
                 f"{type(self.model).__name__}.{self.method} must give one number per row and "
@@ -97,35 +77,36 @@ class PartialFitModel:
         try:
             return self.score_rows(slice(t, t + 1))[0]
         except Exception as error:
-            if self.fitted or not is_not_fitted(error):
+            unfitted = any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
+            if self.fitted or not unfitted:
                 raise
         return self.ones / np.maximum(self.known, 1.0)
 
     def learn(self, t: int) -> None:
         """Learn row t if all its labels are known."""
-        y = self.stream.Y[t]
+        y = self.Y[t]
         known = ~np.isnan(y)
         self.ones[known] += y[known]
         self.known += known
         if known.all():
-            labels = y.astype(int) if self.stream.flat else y.astype(int).reshape(1, -1)
+            labels = y.astype(int) if self.flat else y.astype(int).reshape(1, -1)
             keywords = {} if self.fitted else self._classes()
-            self.model.partial_fit(take_rows(self.stream.X, slice(t, t + 1)), labels, **keywords)
+            self.model.partial_fit(take_rows(self.X, slice(t, t + 1)), labels, **keywords)
             self.fitted = True
 
     def _classes(self) -> dict[str, Any]:
         """Return what the first call of ``partial_fit`` wants to know about the labels."""
         if "classes" not in inspect.signature(self.model.partial_fit).parameters:
             return {}
-        n_labels, both = self.stream.Y.shape[1], np.array([0, 1])
-        if self.stream.flat:
+        n_labels, both = self.Y.shape[1], np.array([0, 1])
+        if self.flat:
             return {"classes": both}
         if hasattr(self.model, "estimator") or hasattr(self.model, "base_estimator"):
             return {"classes": [both] * n_labels}  # one model per label
         return {"classes": np.arange(n_labels)}
 
 
-class RiverModel:
+class RiverModel(Adapter):
     """A river model, or one that looks like it: dictionaries in, dictionaries out.
 
     Features and labels are called by their columns in a DataFrame, else by their numbers. Labels
@@ -133,10 +114,24 @@ class RiverModel:
     to know of it. A label that the model does not mention counts as not predicted: its score is 0.
     """
 
-    def __init__(self, model: Any, stream: Stream) -> None:
-        self.model, self.stream = model, stream
+    def __init__(self, model: Any, X: Any, Y: Any) -> None:
+        super().__init__(model, X, Y)
         self.probabilities = hasattr(model, "predict_proba_one")
         self.asked = False
+
+    def score_rows(self, rows: slice) -> Floats:
+        """Return the scores of some rows."""
+        return np.array([self.score(t) for t in range(rows.start, rows.stop)])
+
+    def row(self, t: int) -> dict[Any, Any]:
+        """Return the features of one row as a dictionary, None where one is missing."""
+        if is_sparse(self.X):  # what is not there is 0, for river's models as well
+            row = self.X[t : t + 1].tocoo()
+            pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
+            return {self.feature_names[column]: value for column, value in pairs}
+        values = np.array(take_rows(self.X, slice(t, t + 1)), dtype=object)
+        values[pd.isna(values)] = None
+        return dict(zip(self.feature_names, values[0].tolist(), strict=True))
 
     def _ask(self, x: dict[Any, Any]) -> Any:
         first, self.asked = not self.asked, True
@@ -150,42 +145,43 @@ class RiverModel:
                 self.probabilities = False
         return self.model.predict_one(x)
 
-    def score_rows(self, rows: slice) -> Floats:
-        """Return the scores of some rows."""
-        return np.array([self.score(t) for t in range(rows.start, rows.stop)])
-
     def score(self, t: int) -> Floats:
         """Return the scores of row t: of every label the share of True, or whether it is said."""
-        answer = self._ask(self.stream.row(t))
+        answer = self._ask(self.row(t))
         answer = {} if answer is None else answer
         if not hasattr(answer, "get"):
             raise ValueError(
                 f"{type(self.model).__name__} must answer with a dictionary of labels; "
                 f"got {describe(answer)}."
             )
-        labels: list[Any] = [answer.get(name) for name in self.stream.label_names]
+        labels: list[Any] = [answer.get(name) for name in self.label_names]
         scores = [label.get(True) if hasattr(label, "get") else label for label in labels]
         return np.array([0.0 if score is None else float(score) for score in scores])
 
     def learn(self, t: int) -> None:
         """Learn the known labels of row t."""
-        labels = zip(self.stream.label_names, self.stream.Y[t].tolist(), strict=True)
+        labels = zip(self.label_names, self.Y[t].tolist(), strict=True)
         known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
         if known or getattr(self.model, "counts_unlabelled", False):
-            self.model.learn_one(self.stream.row(t), known)
+            self.model.learn_one(self.row(t), known)
 
 
 def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
     """Return an answer as an (n, K) array of floats, or None if it has another shape.
 
-    A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers.
+    A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers. Of a single
+    column of probabilities the only class that was seen is the owner.
     """
     if isinstance(answer, list) and all(isinstance(part, np.ndarray) for part in answer):
-        columns = [column_of_ones(part, model, c) for c, part in enumerate(answer)]
-        whole = [column for column in columns if column is not None]
-        if not len(whole) == len(columns) == n_labels:
-            return None
-        return np.stack(whole, axis=1).astype(np.float64)
+        columns = []
+        for c, part in enumerate(answer):
+            if part.ndim == 2 and part.shape[1] == 2:
+                part = part[:, 1]
+            elif part.ndim == 2 and part.shape[1] == 1 and hasattr(model, "classes_"):
+                part = part[:, 0] * float(model.classes_[c][0])
+            columns.append(part)
+        whole = len(columns) == n_labels and all(part.ndim == 1 for part in columns)
+        return np.stack(columns, axis=1).astype(np.float64) if whole else None
     table = np.asarray(answer, dtype=np.float64)
     if n_labels == 1 and table.ndim == 1:
         return table[:, None]
@@ -194,27 +190,13 @@ def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
     return table if table.ndim == 2 and table.shape[1] == n_labels else None
 
 
-def column_of_ones(part: Array, model: Any, c: int) -> Array | None:
-    """Return the answers for label c; a single column belongs to the only class that was seen."""
-    if part.ndim == 1:
-        return part
-    if part.ndim == 2 and part.shape[1] == 2:
-        return part[:, 1]
-    if part.ndim == 2 and part.shape[1] == 1 and hasattr(model, "classes_"):
-        return part[:, 0] * float(model.classes_[c][0])
-    return None
-
-
 def describe(answer: Any) -> str:
     """Name what came instead of an answer."""
     kind = type(answer).__name__
     return f"{kind} of shape {answer.shape}" if hasattr(answer, "shape") else kind
 
 
-Adapter: TypeAlias = "RiverModel | PartialFitModel"
-
-
-def find_adapter(model: Any, *, learn: bool) -> type[Adapter]:
+def find_adapter(model: Any, *, learn: bool) -> type[RiverModel | PartialFitModel]:
     """Return the class of the adapter for a model, by its methods."""
     if hasattr(model, "predict_one") and (hasattr(model, "learn_one") or not learn):
         return RiverModel
@@ -225,12 +207,11 @@ def find_adapter(model: Any, *, learn: bool) -> type[Adapter]:
     raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
 
 
-def run_rows(adapter: Adapter, trace: Trace, learn: bool, delay: int, block: slice) -> None:
+def run_rows(adapter: Any, trace: Trace, learn: bool, delay: int, block: slice) -> None:
     """Score the rows of a block, and learn those that are ``delay`` rows older."""
     n = len(trace.scores)
     if not learn:
-        if not block.start:  # all at once, which is quicker
-            trace.scores[:] = refuse_nan(adapter.score_rows(slice(0, n)), adapter.model)
+        trace.scores[block] = refuse_nan(adapter.score_rows(block), adapter.model)
         return
     for t in range(block.start, block.stop):
         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)

@@ -33,19 +33,17 @@ def list_steps(pipeline: Any) -> list[Any]:
     """Return all steps of a pipeline, those of inner pipelines among them."""
     found: list[Any] = []
     for _, step in pipeline.steps:
-        if is_pipeline(step):
-            found += list_steps(step)
-        elif step is not None and not isinstance(step, str):  # "passthrough"
-            found.append(step)
-    return found
+        found += list_steps(step) if is_pipeline(step) else [step]
+    return [step for step in found if step is not None and not isinstance(step, str)]
 
 
-def split_pipeline(pipeline: Any) -> tuple[list[Any], Any]:
-    """Return the steps before the last one, and the model that is the last one."""
-    last = pipeline.steps[-1][1] if pipeline.steps else None
-    if last is None or isinstance(last, str):
+def split_pipeline(model: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the last one, and the model; all that is no pipeline is a model."""
+    if not is_pipeline(model):
+        return [], model
+    if not model.steps or model.steps[-1][1] in (None, "passthrough"):
         raise TypeError("the pipeline ends in no model: give it a classifier as its last step.")
-    steps = list_steps(pipeline)
+    steps = list_steps(model)
     return steps[:-1], steps[-1]
 
 
@@ -69,20 +67,9 @@ def learns(step: Any) -> bool:
 
 def pass_steps(steps: Sequence[Any], X: Any, *, learn: bool, progress: bool | None = False) -> Any:
     """Return what the steps make of rows; with ``learn`` they learn each after it has passed."""
-    try:
-        for step in steps:
-            X = follow(step, X, progress) if learn and learns(step) else step.transform(X)
-    except Exception as error:
-        if not is_not_fitted(error):
-            raise
-        message = "the steps of the pipeline are not fitted: call pipeline.fit(*ds.initial) first."
-        raise type(error)(message) from None
+    for step in steps:
+        X = follow(step, X, progress) if learn and learns(step) else step.transform(X)
     return X
-
-
-def is_not_fitted(error: BaseException) -> bool:
-    """Tell whether an error says that a model has learned nothing yet."""
-    return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
 
 
 def follow(step: Any, X: Any, progress: bool | None) -> Any:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import measures
-from efcml.support.checks import check_choice
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
@@ -44,9 +43,6 @@ class PrequentialResult:
         per label the uid is ``label * 10**9 + uid``.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
-    clipped : array of shape (p,), or None
-        How many values of each feature lay so far outside of the model's scale that they were
-        clipped. None for models that do not count, as those from elsewhere.
     decisions : array of shape (n, K) of bool
         What the model decided before the row was learned, as its ``decision`` asks for. Measures of
         decisions go by them.
@@ -60,7 +56,6 @@ class PrequentialResult:
     queried: Bools
     events: tuple[tuple[int, str, int], ...]
     seconds: float
-    clipped: Floats | None = None
     decisions: Bools = None  # type: ignore[assignment]  # if not given, what scores imply
     probabilities: Floats = None  # type: ignore[assignment]
 
@@ -78,19 +73,15 @@ class PrequentialResult:
     @property
     def event_counts(self) -> dict[str, int]:
         """How many events of every kind there were: births, splits, merges, drops, drifts."""
-        return {f"{kind}s": self.count(kind) for kind in EVENTS}
+        kinds = [kind for _, kind, _ in self.events]
+        return {f"{kind}s": kinds.count(kind) for kind in EVENTS}
 
-    def count(self, kind: str) -> int:
-        """Return how many events of a kind, such as "birth", there were."""
-        check_choice("kind", kind, EVENTS)
-        return sum(event[1] == kind for event in self.events)
-
-    births = property(lambda self: self.count("birth"), doc="Number of rules born.")
-    splits = property(lambda self: self.count("split"), doc="Number of rules cut in two.")
-    merges = property(lambda self: self.count("merge"), doc="Number of pairs of rules merged.")
-    drops = property(lambda self: self.count("drop"), doc="Number of rules dropped.")
+    births = property(lambda self: self.event_counts["births"], doc="Number of rules born.")
+    splits = property(lambda self: self.event_counts["splits"], doc="Number of rules cut in two.")
+    merges = property(lambda self: self.event_counts["merges"], doc="Number of pairs merged.")
+    drops = property(lambda self: self.event_counts["drops"], doc="Number of rules dropped.")
     drifts = property(
-        lambda self: self.count("drift"), doc="How often a rule began to trust its fast memory."
+        lambda self: self.event_counts["drifts"], doc="How often a rule trusted its fast memory."
     )
 
     @property
@@ -167,14 +158,14 @@ class PrequentialResult:
             ax, measure = None, ax
         for name, other in others.items():
             if not isinstance(other, PrequentialResult):
-                raise TypeError(
-                    f"{name} must be the result of a run, not {type(other).__name__}; to choose"
-                    ' what is drawn give measure="rules", or the name of a measure.'
-                )
+                words = 'what is drawn is chosen by measure="pa", or another name'
+                raise TypeError(f"{name} must be the result of a run; {words}; got {other!r:.40}.")
         runs = {"this run": self} | others
+        if measure == "rules" and not others:
+            return plots.draw_rule_counts(self, ax=ax)
         if measure == "rules":
-            counts = {name: run.rules for name, run in runs.items()} if others else self
-            return plots.draw_rule_counts(counts, ax=ax)
+            counts = {name: run.rules for name, run in runs.items()}
+            return plots.draw_trends(counts, ax=ax, ylabel="rules")
         span = "up to this row" if window is None else f"last {window} rows"
         lines = {measures.find(name).title: (self, name) for name in USUAL}
         if measure is not None or others:

@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.evaluation.adapters import Stream, find_adapter, run_rows
+from efcml.evaluation.adapters import find_adapter, run_rows
 from efcml.evaluation.blocks import in_blocks
-from efcml.evaluation.pipelines import (
-    is_pipeline,
-    last_step,
-    pass_steps,
-    put_back_if_it_fails,
-    split_pipeline,
-)
+from efcml.evaluation.pipelines import last_step, pass_steps, put_back_if_it_fails, split_pipeline
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.trace import Trace
 from efcml.model.warm import warmup
@@ -86,7 +80,7 @@ def prequential(
     >>> prequential(EFCMLClassifier().fit(*ds.initial), *ds.stream).scores.shape
     (50, 5)
     """
-    steps, last = split_pipeline(model) if is_pipeline(model) else ([], model)
+    steps, last = split_pipeline(model)
     check_options(last, active, bool(learn), delay)
     if np.shape(X)[:1] == (0,):
         raise ValueError("the stream has no rows: X is empty.")
@@ -97,9 +91,6 @@ def prequential(
         run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
         with progress_bar(len(run.Y), "prequential", show=progress) as bar:
             run.go(after_block=bar.update)
-    learner: Any = getattr(last, "learner_", None)
-    if hasattr(learner, "warn_of_clipping"):  # once for each model
-        learner.warn_of_clipping(run.trace.clipped, len(run.Y))
     run.trace.seconds += spent
     return run.result()
 
@@ -127,7 +118,6 @@ class StreamPass:
             queried=self.queried[done],
             events=tuple(self.trace.events),
             seconds=self.trace.seconds,
-            clipped=self.trace.clipped,
             decisions=decisions,
             probabilities=probabilities,
         )
@@ -140,10 +130,10 @@ def begin_pass(
     ours, by_label = hasattr(model, "begin_stream"), getattr(active, "unit", None) == "labels"
     if ours:
         learner, X, Y = model.begin_stream(X, Y, learn=learn and active is None)
-        compile_before(learner, X, Y, asks=active is not None, rare=by_label)
+        compile_before(learner, X, Y, rare=by_label)
     else:
-        adapter = find_adapter(model, learn=learn)(model, Stream.read(X, Y))
-        Y = adapter.stream.Y
+        adapter = find_adapter(model, learn=learn)(model, X, Y)
+        Y = adapter.Y
         compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
     trace, queried = Trace.for_rows(*Y.shape), np.full(len(Y), learn)
     loop = partial(in_blocks, len(Y), trace=trace)
@@ -151,10 +141,10 @@ def begin_pass(
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         go = partial(active.run_stream, model, X, Y, trace, queried)
     elif not ours:
-        go = partial(loop, partial(run_rows, adapter, trace, learn, delay))
+        go = partial(loop, partial(run_rows, adapter, trace, learn, delay), whole=False)
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
-        go = partial(loop, run, learner=learner, border=max(len(Y) - delay, 0))
+        go = partial(loop, run, border=max(len(Y) - delay, 0))
     else:
         go = partial(loop, partial(answer_block, learner, X, trace))
     return StreamPass(model, Y, trace, queried, go)
@@ -166,7 +156,7 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
     For the last rows nothing is left to score: no block may cross this border.
     """
     if delay and not block.start:
-        answer_rows(learner, X[:delay], trace, slice(delay))
+        trace.take_answer(learner.answer(X[:delay]), slice(delay))
     part = Trace.for_rows(block.stop - block.start, Y.shape[1])
     part.ahead = part.delay = delay
     ahead = slice(block.start + delay, block.stop + delay)
@@ -180,18 +170,8 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
 
 def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     """Note what a learner says of rows that it never learns."""
-    answer_rows(learner, X[block], trace, block)
+    trace.take_answer(learner.answer(X[block]), block)
     trace.rules[block] = learner.n_rules
-    if getattr(learner, "scaler", None) is not None:  # one for all labels
-        trace.add_clipped(learner.scaler.count_clipped(learner.inside(X[block])))
-
-
-def answer_rows(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
-    """Note scores, and what the learner makes of them if it has decisions of its own."""
-    if hasattr(learner, "answer"):
-        trace.take_answer(learner.answer(X), block)
-    else:
-        trace.scores[block] = learner.score(X)
 
 
 def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
@@ -211,15 +191,15 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
         find_adapter(model, learn=learn)
 
 
-def compile_before(learner: Any, *arrays: Any, asks: bool = False, rare: bool = False) -> None:
+def compile_before(learner: Any, *arrays: Any, rare: bool = False) -> None:
     """Compile what a stream of these arrays needs: it must not count as time per sample."""
     if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
         with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
             rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
-        compile_once(asks, rare or learner.params.decision != "hamming")
+        compile_once(rare or learner.params.decision != "hamming")
 
 
 @cache
-def compile_once(asks: bool, rare: bool) -> None:
+def compile_once(rare: bool) -> None:
     """Compile the kernels of streams; nothing the second time."""
-    warmup(asks=asks, rare=rare)
+    warmup(rare=rare)

@@ -1,7 +1,7 @@
 """Reading a model: its rules in words, why it says what it says of a row, how far that holds."""
 
 from efcml.explain.background import ColumnKinds, Group, find_flags, name_all
-from efcml.explain.explanation import Explanation, LabelAnswer, explain_row
+from efcml.explain.explanation import Explanation, explain_row
 from efcml.explain.rules import Rule, RuleList, read_activations, read_rules, read_trust
 from efcml.explain.trust import Trust, count_effective
 
@@ -9,7 +9,6 @@ __all__ = [
     "ColumnKinds",
     "Explanation",
     "Group",
-    "LabelAnswer",
     "Rule",
     "RuleList",
     "Trust",

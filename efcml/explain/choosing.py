@@ -47,7 +47,10 @@ class Landscape:
         apart, and what tells only those apart that are told apart already adds nothing. The share
         that is lost with all chosen blocks is returned, too.
         """
-        rivals = [Exchange(self, rule, o, blocks) for o in range(len(self.centers)) if o != rule]
+        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
+        shape = (self.centers.shape[1], len(blocks))
+        inside = csr_array((np.ones(len(pairs)), tuple(zip(*pairs, strict=True))), shape)
+        rivals = [Exchange(self, rule, o, inside) for o in range(len(self.centers)) if o != rule]
         others = np.delete(self.shares, rule)
         # Half by their rows, half alike: a small rival counts enough that no two rules end with
         # the same condition.
@@ -65,33 +68,28 @@ class Landscape:
             first, last = first or gain, float(lost[best])
             chosen.append(best)
             for rival in rivals:
-                rival.take(best)
+                rival.take(best, list(blocks[best]))
         return chosen, last
 
 
 class Exchange:
     """The lead of a rule over a rival, at rows of the rule with some blocks of rows of the rival.
 
-    The lead is the rival's squared distance and log volume minus the rule's.
+    The lead is the rival's squared distance and log volume minus the rule's. ``inside`` (p, blocks)
+    is 1 where a column is in a block.
     """
 
-    def __init__(
-        self, land: Landscape, rule: int, rival: int, blocks: Sequence[Sequence[int]]
-    ) -> None:
+    def __init__(self, land: Landscape, rule: int, rival: int, inside: csr_array) -> None:
         rows, partners = land.samples[rule], land.samples[rival]
-        self.blocks = blocks
-        self.gap = np.resize(partners, rows.shape) - rows
         own, other = rows - land.centers[rule], rows - land.centers[rival]
-        self.pull = other @ land.precisions[rival] - own @ land.precisions[rule]  # half the slope
-        self.curve = land.precisions[rival] - land.precisions[rule]
-        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
-        ones, shape = np.ones(len(pairs)), (len(self.curve), len(blocks))
-        self.inside = csr_array((ones, tuple(zip(*pairs, strict=True))), shape)
-        self.inner = (self.inside @ self.inside.T).multiply(self.curve).tocsr()  # within blocks
-        distances = (other @ land.precisions[rival] * other).sum(axis=1)
-        distances -= (own @ land.precisions[rule] * own).sum(axis=1)
-        self.lead = distances + land.log_volumes[rival] - land.log_volumes[rule]
-        self.left = self.lead.copy()
+        near, far = own @ land.precisions[rule], other @ land.precisions[rival]
+        self.gap = np.resize(partners, rows.shape) - rows
+        self.pull, self.curve = far - near, land.precisions[rival] - land.precisions[rule]
+        self.inside = inside
+        self.inner = (inside @ inside.T).multiply(self.curve).tocsr()  # within blocks
+        self.lead = (far * other).sum(axis=1) - (near * own).sum(axis=1)
+        self.lead += land.log_volumes[rival] - land.log_volumes[rule]
+        self.left = self.lead
 
     def changes(self) -> Floats:
         """Return what exchanging each block would add to the lead (rows, blocks)."""
@@ -100,67 +98,37 @@ class Exchange:
     def lost(self) -> Floats:
         """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
         floor = SMALL_LEAD * max(float(self.lead.mean()), LEAST_LOSS)
-        whole = np.maximum(self.lead, floor)[:, None]
-        left = self.left[:, None] + self.changes()
-        return np.clip((self.lead[:, None] - left) / whole, 0.0, 1.0).mean(axis=0)
+        lost = self.lead[:, None] - self.left[:, None] - self.changes()
+        return np.clip(lost / np.maximum(self.lead, floor)[:, None], 0.0, 1.0).mean(axis=0)
 
-    def take(self, block: int) -> None:
+    def take(self, block: int, columns: list[int]) -> None:
         """Exchange a block for good."""
         self.left = self.left + self.changes()[:, block]
-        columns = list(self.blocks[block])
         self.pull += self.gap[:, columns] @ self.curve[columns]
         self.gap[:, columns] = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class SparsePlanes:
-    """Planes over few features: the best that can be said with them inside the rule."""
+def thin_out(slopes: Floats, covariance: Floats, allowed: Bools, most: int) -> Floats:
+    """Return planes over at most ``most`` features, the best that can be said with so few.
 
-    blocks: tuple[int, ...]  # the things that are kept, the most telling one first
-    slopes: Floats  # (K, p), over scaled features, 0 but in the columns that are kept
-    kept: float  # share of the variance of all answers within the rule; 1 is all
-
-
-def thin_out(
-    slopes: Floats, covariance: Floats, blocks: Sequence[Sequence[int]], most: int
-) -> SparsePlanes:
-    """Return planes over at most ``most`` blocks of columns; at the center they answer as before.
-
-    Blocks are taken one by one, each the one that explains most of what is left of the answers
-    ``slopes @ x``, for rows x of this covariance. What the blocks that are left out say along with
-    those that are kept is part of their new slopes.
+    Features are taken one by one, each the one that explains most of what is left of the answers
+    ``slopes @ x``, for rows x of this covariance. What the features that are left out say along
+    with those that are kept is part of their new slopes.
     """
     cross, left = slopes @ covariance, covariance.copy()
-    total = float(np.einsum("kp,kp->", cross, slopes))
-    thin, chosen, gained = np.zeros_like(slopes), list[int](), 0.0
-    if total <= NOTHING:
-        return SparsePlanes((), thin, 1.0)
-    while len(chosen) < min(most, len(blocks)) and gained < ENOUGH_KEPT * total:
-        gains = explained(cross, left, blocks)
-        gains[chosen] = 0.0
+    total, gained = float((cross * slopes).sum()), 0.0
+    thin, chosen = np.zeros_like(slopes), list[int]()
+    while len(chosen) < min(most, len(left)) and gained < ENOUGH_KEPT * total:
+        variances = np.diagonal(left)
+        gains = (cross**2).sum(axis=0) / np.where(variances > NOTHING, variances, np.inf)
+        gains[~allowed] = gains[chosen] = 0.0
         best = int(gains.argmax())
         if gains[best] <= NOTHING * total:
             break
         chosen.append(best)
         gained += float(gains[best])
-        columns = list(blocks[best])
-        step = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True) @ left[columns]
-        cross, left = cross - cross[:, columns] @ step, left - left[:, columns] @ step
-    columns = [column for block in chosen for column in blocks[block]]
-    inverse = np.linalg.pinv(covariance[np.ix_(columns, columns)], hermitian=True)
-    thin[:, columns] = slopes @ covariance[:, columns] @ inverse
-    return SparsePlanes(tuple(chosen), thin, min(gained / total, 1.0))
-
-
-def explained(cross: Floats, left: Floats, blocks: Sequence[Sequence[int]]) -> Floats:
-    """Return how much of the variance of all answers each block explains."""
-    variances = np.diagonal(left)
-    known = variances > NOTHING
-    single = np.where(known, (cross**2).sum(axis=0) / np.where(known, variances, 1.0), 0.0)
-    gains = single[[block[0] for block in blocks]]
-    for i, block in enumerate(blocks):
-        if len(block) > 1:
-            columns = list(block)
-            inverse = np.linalg.pinv(left[np.ix_(columns, columns)], hermitian=True)
-            gains[i] = np.einsum("ki,ij,kj->", cross[:, columns], inverse, cross[:, columns])
-    return gains
+        step = left[best] / left[best, best]
+        cross, left = cross - np.outer(cross[:, best], step), left - np.outer(left[best], step)
+    inverse = np.linalg.pinv(covariance[np.ix_(chosen, chosen)], hermitian=True)
+    thin[:, chosen] = slopes @ covariance[:, chosen] @ inverse
+    return thin

@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.rules import RuleList, read_in_order
-from efcml.explain.trust import find_addends, remembered_by
+from efcml.explain.background import left_out_words
+from efcml.explain.rules import RuleList, read_all
 from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Background, ColumnKinds, Variable
+    from efcml.explain.background import ColumnKinds, Variable
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
 NO_RULE = -1  # in the table: of what no rule adds
-LEAST_CORRECTION = 0.05  # of a score by the cases; below, and if no decision turns, none is named
+OLDER = -1  # number of a row that is no longer among the last ones, or had missing features
 LEAST_ADDED = 0.005  # of a score; less is not worth a sentence
 THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
 NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
 MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
 MOST_KNOWN, MOST_TURNED = 5, 8  # known labels, and turned decisions, that have a sentence
-FREQUENCIES = "label frequencies"  # an addend for which the usual words would say nothing
-
-
-@dataclass(frozen=True, eq=False)
-class LabelAnswer:
-    """What was decided of a row, and what known labels had to do with it."""
-
-    kind: str  # the parameter ``decision``; "hamming" before there are rules
-    score: Floats  # (K,), given what is known
-    decision: Ints  # (K,)
-    alone: Ints  # (K,), what is decided in the same way by the scores of the strongest rule
-    without_cases: Ints  # (K,), and of all rules
-    thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
-    known: Floats  # (K,), labels that were given; NaN for the others
-    # What each known label adds to all, (K,), by its number; to itself, what it lacked.
-    added: Mapping[int, Floats]
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +43,19 @@ class Explanation:
     """
 
     x: Floats  # (p,), the row
-    labels: LabelAnswer  # what became of the scores
+    # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
+    # wild that they count as missing; in the warm-up the row.
+    taken: Floats
+    clipped: Bools  # (p,), features so far from the initial rows that they count as less far
+    score: Floats  # (K,), ``decision_function`` plus 0.5, given what is known
+    # (K,), 0 or 1 for each label, as `predict` says; for a 1-D target 1 is the last class. And
+    # what is decided in the same way by the scores of the strongest rule alone.
+    decision: Ints
+    decision_alone: Ints
+    kind: str  # the parameter ``decision``; "hamming" before there are rules
+    thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
+    known: Floats  # (K,), labels that were given; NaN for the others
+    by_known: Mapping[str, Floats]  # (K,), what each known label adds, by its name
     rules: RuleList  # all rules, the one that fires most first
     activation: Floats  # (rules,), normalised
     typical: Floats  # (rules, K), what each rule adds by its typical answer
@@ -69,54 +65,31 @@ class Explanation:
     # label are not counted. -1 if it is none of the last 500, or was filled in.
     case_rows: Ints
     case_similarity: Floats  # (m,), 1 if equal
-    clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     # What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
     afterwards: Mapping[str, Floats]
-    # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
-    # wild that they count as missing; in the warm-up the row.
-    taken: Floats
-
-    background: Background = field(init=False)  # what all rules have in common
-    score: Floats = field(init=False)  # (K,), ``decision_function`` plus 0.5, given what is known
-    # (K,), 0 or 1 for each label, as `predict` says; for a 1-D target 1 is the last class.
-    decision: Ints = field(init=False)
-    # (K,), what the rules say whatever the row's features are: typical answers, blended. With
-    # `by_feature`, `by_cases`, `afterwards` and `by_known` the score.
-    base: Floats = field(init=False)
-    by_feature: Floats = field(init=False)  # (p, K), what each feature adds over all rules
-    by_variable: Floats = field(init=False)  # (things, K), columns of a group taken together
-    by_rule: Floats = field(init=False)  # (rules, K), what each rule adds, except in the warm-up
-    by_cases: Floats = field(init=False)  # (K,), what all remembered rows add together
-    by_known: dict[str, Floats] = field(init=False)  # (K,), what each known label adds, by its name
-    alone: Floats = field(init=False)  # (K,), what the strongest rule says alone
-    without_cases: Floats = field(init=False)  # (K,), what all rules say without remembered rows
 
     def __post_init__(self) -> None:
-        usual, labels = self.rules.background, self.labels
-        self.background, self.score, self.decision = usual, labels.score, labels.decision
-        self.feature_names, self.label_names = usual.columns.names, usual.label_names
-        self.by_feature = self.contributions.sum(axis=0).T
-        parts = [self.by_feature[list(one.columns)].sum(axis=0) for one in usual.columns.variables]
-        self.by_variable = np.array(parts)
-        self.by_rule = self.typical + self.contributions.sum(axis=2)
-        self.by_cases = self.cases.sum(axis=0)
-        self.by_known = {usual.label_names[k]: added for k, added in labels.added.items()}
+        self.background = self.rules.background
+        columns, self.label_names = self.background.columns, self.background.label_names
+        self.feature_names = columns.names
+        self.by_feature = self.contributions.sum(axis=0).T  # (p, K), what each adds over all rules
+        parts = [self.by_feature[list(thing.columns)].sum(axis=0) for thing in columns.variables]
+        self.by_variable = np.array(parts)  # (things, K), columns of a group taken together
+        self.by_rule = self.typical + self.contributions.sum(axis=2)  # (rules, K)
+        self.by_cases = self.cases.sum(axis=0)  # (K,), what all remembered rows add together
+        # (K,), what the rules say whatever the row's features are: typical answers, blended; what
+        # the strongest rule says alone, and all rules without remembered rows.
         known = sum(self.by_known.values(), np.zeros(len(self.score)))
         self.without_cases = self.score - known - self.by_cases - sum(self.afterwards.values())
         self.base = self.alone = self.without_cases  # in the warm-up
         if len(self.rules):
             self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
 
-    @property
-    def cases_matter(self) -> bool:
-        """Whether remembered rows turn a decision, or move a score by .05 or more."""
-        turned = self.labels.without_cases != self.decision
-        return bool(turned.any() or np.abs(self.by_cases).max(initial=0.0) >= LEAST_CORRECTION)
-
-    def top(self, label: int | str, n: int = 5) -> list[say.Push]:
-        """Return the features that moved a label most, as (feature, effect)."""
-        effects = self.by_feature[:, self.background.label_index(label)]
-        return [say.Push(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
+    def top(self, label: int | str, n: int = 5) -> list[tuple[str, float]]:
+        """Return the features that moved a label most, given by name or index, and by how much."""
+        k = self.label_names.index(label) if isinstance(label, str) else label
+        effects = self.by_feature[:, k]
+        return [(self.feature_names[j], float(effects[j])) for j in strongest(effects, n)]
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame of all contributions, which sum to the score of each label.
@@ -128,21 +101,17 @@ class Explanation:
         """
         import pandas
 
-        names, parts = (TYPICAL, *self.feature_names), []
+        first = {SIMILAR: self.by_cases} if len(self.rules) else {TYPICAL: self.base}
+        known = {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
+        parts = {(NO_RULE, name): v for name, v in (first | {**self.afterwards} | known).items()}
         for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
-            values = zip(names, (typical, *own.T), strict=True)
-            parts += [(rule.uid, name, added) for name, added in values]
-        first = (SIMILAR, self.by_cases) if parts else (TYPICAL, self.base)
-        known = [(f"{KNOWING} {name}", added) for name, added in self.by_known.items()]
-        if not parts or len(self.case_rows):
-            parts.append((NO_RULE, *first))
-        parts += [(NO_RULE, *pair) for pair in (*self.afterwards.items(), *known)]
-        lines = [
-            (uid, label, name, value)
-            for uid, name, values in parts
-            for label, value in zip(self.label_names, values.tolist(), strict=True)
-        ]
-        return pandas.DataFrame(lines, columns=["rule", "label", "feature", "contribution"])
+            pairs = zip((TYPICAL, *self.feature_names), (typical, *own.T), strict=True)
+            parts |= {(rule.uid, name): added for name, added in pairs}
+        frame = pandas.DataFrame(parts, index=list(self.label_names)).T
+        long = frame.rename_axis(["rule", "feature"]).melt(
+            var_name="label", value_name="contribution", ignore_index=False
+        )
+        return long.reset_index()[["rule", "label", "feature", "contribution"]]
 
     @property
     def title(self) -> str:
@@ -162,10 +131,9 @@ class Explanation:
         for rule, activation, by_rule in list(pairs)[:MOST_RULES]:
             if activation >= LEAST_ACTIVATION:
                 adds = ", ".join(f"{self.label_names[k]} {say.signed(by_rule[k])}" for k in shown)
-                title = say.Bar(
-                    f"rule {rule.uid}, activation {say.percent(activation)}", activation
-                )
-                parts.append(say.Block(title, [(1, rule.condition), (1, f"adds {adds}")]))
+                words = f"rule {rule.uid}, activation {say.percent(activation)}"
+                lines = [(1, rule.condition), (1, f"adds {adds}")]
+                parts.append(say.Block(say.Bar(words, activation), lines))
         notes = [(0, note) for note in self.notes]
         return [*parts, say.Block("", notes)] if notes else parts
 
@@ -179,7 +147,7 @@ class Explanation:
                 f"{self.value_of(things[i])} {say.signed(effects[i])}"
                 for i in strongest(effects, MOST_FEATURES)
             )
-            known = "" if np.isnan(self.labels.known[k]) else ", known"
+            known = "" if np.isnan(self.known[k]) else ", known"
             decision = f"{'yes' if self.decision[k] else 'no'}{known}"
             score, cases = say.short(self.score[k]), [say.signed(self.by_cases[k])] * with_cases
             name, bar = self.label_names[k], say.Bar(score, self.score[k])
@@ -213,37 +181,35 @@ class Explanation:
         wild = "is so far outside the initial rows that it counts as missing"
         missing = (self.taken != self.x) & ~np.isnan(self.x)
         far = ((self.clipped, outside), (missing, wild))
+        moves = {name: self._largest(added) for name, added in self.afterwards.items()}
         return [
             *(self._trust_notes() if len(self.rules) else []),
-            *added_notes(self.afterwards, self.label_names),
-            *known_notes(self.labels, self.label_names),
-            *turned_notes(self.labels, self.label_names),
+            *(f"{name} move {words}" for name, (size, words) in moves.items() if size),
+            *self._known_notes(),
+            *self._turned_notes(),
             *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
-            *filter(None, [self.background.left_out_words]),
+            *filter(None, [left_out_words(self.background.left_out)]),
         ]
+
+    def _largest(self, added: Floats) -> tuple[float, str]:
+        """Return by how much the label is moved that is moved most, 0 if next to none; in words."""
+        k = int(np.abs(added).argmax())
+        size = abs(float(added[k]))
+        words = f"{self.label_names[k]} most, by {say.signed(added[k])}"
+        return size * (size >= LEAST_ADDED), words
 
     def _trust_notes(self) -> list[str]:
         """Say how far the strongest rule, and all rules, answer as the model does."""
-        notes = [f"rule {self.rules[0].uid} alone decides {self._compare(self.labels.alone)}"]
-        if not len(self.case_rows):
-            return notes
-        largest = int(np.abs(self.by_cases).argmax())
-        if not self.cases_matter:
-            size = say.short(abs(self.by_cases[largest]))
-            return [*notes, f"remembered rows change no decision, and no score by more than {size}"]
-        named: dict[object, str] = {}  # each once, and not the row itself
-        for i, (row, likeness) in enumerate(zip(self.case_rows, self.case_similarity, strict=True)):
-            if likeness < THE_SAME:
-                name, key = (f"row {row}", int(row)) if row >= 0 else ("an earlier row", -1 - i)
-                named.setdefault(key, f"{name} ({say.percent(likeness)})")
-        similar = ", ".join([*named.values()][:MOST_CASES])
-        return [
-            *notes,
-            f"all rules without remembered rows decide {self._compare(self.labels.without_cases)}",
-            f"remembered rows move {self.label_names[largest]} most, by "
-            f"{say.signed(self.by_cases[largest])}"
-            + (f"; the most similar: {similar}" * bool(similar)),
-        ]
+        notes = [f"rule {self.rules[0].uid} alone decides {self._compare(self.decision_alone)}"]
+        if len(self.case_rows):
+            named: dict[int, str] = {}  # each once, and not the row itself
+            for row, likeness in zip(self.case_rows, self.case_similarity, strict=True):
+                if row != OLDER and likeness < THE_SAME:
+                    named.setdefault(row, f"row {row} ({say.percent(likeness)})")
+            similar = ", ".join([*named.values()][:MOST_CASES])
+            moves = f"remembered rows move {self._largest(self.by_cases)[1]}"
+            notes.append(moves + f"; the most similar: {similar}" * bool(similar))
+        return notes
 
     def _compare(self, decided: Ints) -> str:
         """Say whether others decide as the model does, or where they do not."""
@@ -253,6 +219,30 @@ class Explanation:
         names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
         more = ", ..." if len(other) > MOST_LABELS else ""
         return f"otherwise for {say.count(len(other), 'label')}: {names}{more}"
+
+    def _known_notes(self) -> list[str]:
+        """Say what each known label moves most, the strongest first."""
+        others, moves = np.isnan(self.known), []
+        for name, added in self.by_known.items():
+            there = "" if self.known[self.label_names.index(name)] else "not "
+            size, words = self._largest(added * others)
+            moves.append((size, f"knowing that {name} is {there}there moves {words}"))
+        moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
+        nothing = "what is known says next to nothing of the other labels"
+        return [words for size, words in moves if size] or [nothing] * bool(moves)
+
+    def _turned_notes(self) -> list[str]:
+        """Say which labels are decided otherwise than from a score of .5 on, and why."""
+        turned = (self.decision != (self.score >= 0.5)) & np.isnan(self.known)
+        notes = []
+        for k in np.flatnonzero(turned)[:MOST_TURNED]:
+            yes, name = self.decision[k], self.label_names[k]
+            if self.kind == "subset":
+                notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")
+            else:
+                only, threshold = "" if yes else "only ", say.short(self.thresholds[k])
+                notes.append(f"{name} is said {only}from {threshold} on")
+        return notes
 
     def __str__(self) -> str:
         return say.as_text(self.blocks())
@@ -271,50 +261,6 @@ def strongest(effects: Floats, n: int) -> list[int]:
     return [j for j in order if effects[j] != 0.0]
 
 
-def added_notes(addends: Mapping[str, Floats], label_names: Sequence[str]) -> list[str]:
-    """Say of each addend that moves a label which one it moves most, and by how much."""
-    notes = []
-    for name, added in addends.items():
-        k = int(np.abs(added).argmax())
-        label, size = label_names[k], say.signed(added[k])
-        words = f"{name} move {label} most, by {size}"
-        if name == FREQUENCIES:
-            words = "the model has left the label frequencies too far of late: "
-            words += f"{label} is drawn back most, by {size}"
-        notes += [words] * bool(abs(added[k]) >= LEAST_ADDED)
-    return notes
-
-
-def known_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
-    """Say what each known label moves most, the strongest first."""
-    others = np.flatnonzero(np.isnan(answer.known))
-    if not answer.added or not len(others):
-        return []
-    moves = []
-    for k, added in answer.added.items():
-        other = others[np.abs(added[others]).argmax()]
-        there = "there" if answer.known[k] else "not there"
-        words = f"knowing that {label_names[k]} is {there} moves {label_names[other]} most, by "
-        moves.append((abs(added[other]), f"{words}{say.signed(added[other])}"))
-    moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
-    notes = [words for size, words in moves if size >= LEAST_ADDED]
-    return notes or ["what is known says next to nothing of the other labels"]
-
-
-def turned_notes(answer: LabelAnswer, label_names: Sequence[str]) -> list[str]:
-    """Say which labels are decided otherwise than from a score of .5 on, and why."""
-    turned = (answer.decision != (answer.score >= 0.5)) & np.isnan(answer.known)
-    notes = []
-    for k in np.flatnonzero(turned)[:MOST_TURNED]:
-        yes, name = answer.decision[k], label_names[k]
-        if answer.kind == "subset":
-            notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")
-        else:
-            only, threshold = "" if yes else "only ", say.short(answer.thresholds[k])
-            notes.append(f"{name} is said {only}from {threshold} on")
-    return notes
-
-
 @one_at_a_time
 @one_blas_thread()
 def explain_row(
@@ -330,7 +276,7 @@ def explain_row(
     Names and columns as in `read_rules`; ``known`` (1, K) has NaN where a label is not known.
     """
     learner = open_up(learner, x)
-    background, rules = read_in_order(learner, feature_names, label_names, columns)
+    background, rules = read_all(learner, feature_names, label_names, columns)
     score, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
     psi, cases = np.zeros(0), (np.zeros((0, K)), np.zeros(0, dtype=int), np.zeros(0))
     scaled = filled = taken = x
@@ -353,31 +299,37 @@ def explain_row(
     blended = by_rule.sum(axis=0)
     alone = by_rule[0] / psi[0] if rules else score
     return Explanation(
-        x[0].copy(),
-        answer_labels(learner, score, alone, blended if rules else score, known),
-        RuleList(rules, background),
-        psi,
-        typical,
-        contributions,
-        *cases,
-        np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
-        find_addends(learner, blended + cases[0].sum(axis=0), score) if rules else {},
-        taken[0].copy(),
+        x=x[0].copy(),
+        taken=taken[0].copy(),
+        clipped=np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
+        **decide(learner, score, alone, known, background.label_names),
+        rules=RuleList(rules, background),
+        activation=psi,
+        typical=typical,
+        contributions=contributions,
+        cases=cases[0],
+        case_rows=cases[1],
+        case_similarity=cases[2],
+        afterwards=find_addends(learner, blended + cases[0].sum(axis=0), score) if rules else {},
     )
 
 
-def answer_labels(
-    learner: Learner, score: Floats, alone: Floats, rules: Floats, known: Floats | None
-) -> LabelAnswer:
-    """Return what a learner makes of a row with this ``score`` (K,).
+def decide(
+    learner: Learner,
+    score: Floats,
+    alone: Floats,
+    known: Floats | None,
+    names: Sequence[str],
+) -> dict[str, Any]:
+    """Return what a learner makes of a row with this ``score`` (K,), by fields of `Explanation`.
 
-    ``alone`` and ``rules`` are what the strongest rule and all rules say of it; ``known`` has the
-    shape (1, K). What each known label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is
-    linear in the gaps between truth and score, so a gap of 1 of each known label, and of 0 of the
-    others, gives the columns. Before there are rules a known label tells of itself alone.
+    ``alone`` is what the strongest rule says of it; ``known`` has the shape (1, K). What each known
+    label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is linear in the gaps between truth
+    and score, so a gap of 1 of each known label, and of 0 of the others, gives the columns. Before
+    there are rules a known label tells of itself alone.
     """
-    scores, layer = np.stack([score, alone, rules]), learner.labels
-    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 3, axis=0))
+    scores, layer = np.stack([score, alone]), learner.labels
+    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 2, axis=0))
     given = np.full(len(score), np.nan) if known is None else known[0]
     places = np.flatnonzero(~np.isnan(given))
     gaps = np.full((len(places), len(given)), np.nan)
@@ -385,14 +337,55 @@ def answer_labels(
     columns = np.nan_to_num(gaps)
     if layer is not None:
         columns, _ = layer.condition(np.zeros_like(gaps), gaps)
-    decision, by_strongest, by_rules = answer.decisions.astype(int)
-    return LabelAnswer(
-        "hamming" if layer is None else learner.params.decision,
-        answer.scores[0],
-        decision,
-        by_strongest,
-        by_rules,
-        np.full(len(score), 0.5) if layer is None else layer.thresholds(),
-        given,
-        {int(k): column * (given[k] - score[k]) for k, column in zip(places, columns, strict=True)},
-    )
+    decision, by_strongest = answer.decisions.astype(int)
+    lacked = zip(places.tolist(), columns, strict=True)
+    return {
+        "score": answer.scores[0],
+        "decision": decision,
+        "decision_alone": by_strongest,
+        "kind": "hamming" if layer is None else learner.params.decision,
+        "thresholds": np.full(len(score), 0.5) if layer is None else layer.thresholds(),
+        "known": given,
+        "by_known": {names[k]: column * (given[k] - score[k]) for k, column in lacked},
+    }
+
+
+def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return what each remembered row adds (m, K), its number and similarity, most similar first.
+
+    ``x`` (1, p) is scaled, without gaps. A row that is a case and a recent case is there twice:
+    recent cases reach further.
+    """
+    from efcml.kernels.cases import FAR
+    from efcml.model.cases import CaseStage
+
+    if isinstance(learner, Reading):
+        learner, x = learner.learner, x @ learner.T
+    adds, rows, similar = [np.zeros((0, learner.n_labels))], list[bytes](), [np.zeros(0)]
+    for stage in learner.stages:
+        if isinstance(stage, CaseStage):
+            n = stage.n_cases
+            similar.append(stage.similarity(x)[0])
+            adds.append(stage.share * similar[-1][:, None] * stage.arrays.weights[:n])
+            rows += [row.tobytes() for row in stage.arrays.rows[:n]]
+    # The last rows as a case would hold them.
+    late = learner.rules.features.take(np.clip(learner.latest[0], -FAR, FAR))
+    numbers = {row.tobytes(): learner.rows_seen - len(late) + i for i, row in enumerate(late)}
+    known = np.array([numbers.get(row, OLDER) for row in rows], dtype=int)
+    likeness = np.concatenate(similar)
+    order = np.argsort(-likeness, kind="stable")
+    return np.concatenate(adds)[order], known[order], likeness[order]
+
+
+def find_addends(learner: Learner, scores: Floats, final: Floats) -> dict[str, Floats]:
+    """Return what is added to ``scores`` (K,) of rules and cases of the next row, by name.
+
+    What adds nothing to any label is left out. Stages of one's own are one addend: what is left.
+    """
+    from efcml.model.temporal import TemporalStage
+
+    temporal = learner.stage(TemporalStage)
+    addends = {} if temporal is None else temporal.addends(scores, learner.waiting)
+    if learner.params.stages:
+        addends["further stages"] = final - scores - sum(addends.values())
+    return {name: added for name, added in addends.items() if added.any()}

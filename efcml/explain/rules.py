@@ -3,51 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.background import Background, ColumnKinds, name_all
-from efcml.explain.choosing import Landscape, SparsePlanes, thin_out
+from efcml.explain.background import Background, ColumnKinds, left_out_words, name_all
+from efcml.explain.choosing import Landscape, thin_out
 from efcml.explain.trust import Trust, measure_trust
 from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 from efcml.support.statistics import CUTS, label_means, wilson
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from pandas import DataFrame
 
     from efcml.explain.background import Variable
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Floats
+    from efcml.support.aliases import Floats, Ints
 
 # Modules of the model are imported where they are needed: they load numba.
 
 MOST_TERMS = 4
 SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
 HARDLY_APART = 0.05  # terms that take less are not worth a sentence
-DISTINCT = 0.25  # as much as a shift of the center by half a standard deviation at equal width
-VISIBLE = 0.1  # of the same; where a rule lies as all rows do, its place says nothing to a reader
+NONE_OF_IT = 0.05  # share of rows; a flag that fewer have, or lack, moves nothing in a rule
+LESS_WIDE = 2 / 3  # of the usual; the middle of a wider rule says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
-MOST_ON_CARD = 12  # labels
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between the share of a label in a rule and the usual one
 FEW_ROWS = 5  # of fewer nothing is told
-MOST_TRENDS = 3  # labels of the THEN part whose slopes are put into words
+MOST_TRENDS = 3  # labels whose slopes are put into words
 MOST_PUSHES = 3
-LEAST_PUSH = 0.01  # of the score, per standard deviation of the feature in the rule
+LEAST_PUSH = 0.05  # of the score, per standard deviation of the feature in the rule
 PUSH_SHARE = 1 / 3  # of the strongest push of a label
 NEARLY_ALL_ROWS = 0.8  # share that the background decides
 MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
 LEAST_SPREAD = 1e-9  # of a scaled feature; below it is constant
-
-# The order of reading of each learner, and for which state: to find it takes longer than a row.
-_orders: WeakKeyDictionary[Learner, tuple[Any, list[int]]] = WeakKeyDictionary()
 
 
 @dataclass(eq=False, repr=False)
@@ -66,63 +60,44 @@ class Rule:
     support: float  # rows it has won, as far as they are not forgotten
     decided: int  # rows of late
     decides: float  # and their share of the last rows
-    covers_all: bool  # the background: it decides nearly all rows, or no feature sets it apart
+    covers_all: bool  # the background: it decides nearly all rows
     weight: float  # sum of its activation: how many rows its planes come from
-    share: float  # of the weights of all rules
+    mean: Floats  # (p,), of late, of a flag the share of yes; the center where these rows are few
     scaled_center: Floats  # (p,)
-    scaled_mean: Floats  # (p,), of late; the center where these rows are few
     scaled_covariance: Floats  # (p, p)
     scaled_weights: Floats  # (K, p + 1), slopes and, last, the intercept of every label's plane
-    label_means: Floats  # (K,), share of each label, by activation; NaN where nothing is learned
-    label_weights: Floats  # (K,), activation over the rows in which the label was known
     label_shares: Floats  # (K,), share of each label of late, NaN without any
     label_rows: Floats  # (K,), and how many rows that is from
     label_correlation: Floats  # (K, K)
     background: Background  # what all rules have in common
 
-    scaled_sigma: Floats = field(init=False)  # (p,), width along each feature
-    slopes: Floats = field(init=False)  # (K, p), of every label's plane over the scaled features
-    effects: Floats = field(init=False)  # (K, p), per standard deviation of a feature in the rule
-    answer: Floats = field(init=False)  # (K,), what the rule says at its own center
-    probabilities: Floats = field(init=False)  # (K,), the same kept within 0 and 1
-    center: Floats = field(init=False)  # (p,)
-    mean: Floats = field(init=False)  # (p,), of the rows of late; of a flag the share of yes
-    sigma: Floats = field(init=False)  # (p,)
-    covariance: Floats = field(init=False)  # (p, p)
-    # (K, p + 1), slopes per unit of the data and, last, intercepts. As long as no feature is
-    # clipped, the rule says ``weights[:, :-1] @ x + weights[:, -1]``.
-    weights: Floats = field(init=False)
-    # Center and width along each feature (p,), in standard deviations from the usual, and how much
-    # the rule differs from all rows along each.
-    position: tuple[Floats, Floats] = field(init=False)
-    distinctness: Floats = field(init=False)
-
     def __post_init__(self) -> None:
         usual = self.background
         self.scaled_sigma = np.sqrt(np.diagonal(self.scaled_covariance))
-        self.slopes = self.scaled_weights[:, :-1]
+        self.slopes = self.scaled_weights[:, :-1]  # (K, p)
+        # Per standard deviation in the rule; of the rest of projected rows none.
         self.effects = self.slopes * self.scaled_sigma * usual.columns.named
+        # (K,), what the rule says at its own center.
         self.answer = self.slopes @ self.scaled_center + self.scaled_weights[:, -1]
-        self.probabilities = np.clip(self.answer, 0.0, 1.0)
         self.center = usual.offset + usual.unit * self.scaled_center
-        self.mean = usual.offset + usual.unit * self.scaled_mean
         self.sigma = usual.unit * self.scaled_sigma
         self.covariance = self.scaled_covariance * np.outer(usual.unit, usual.unit)
+        # (K, p + 1): the rule says ``weights[:, :-1] @ x + weights[:, -1]`` unless one is clipped.
         slopes = self.slopes / usual.unit
         intercepts = self.scaled_weights[:, -1] - slopes @ usual.offset
         self.weights = np.column_stack([slopes, intercepts])
+        # Center and width (p,) in standard deviations from the usual.
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
         self.position = z, self.scaled_sigma / usual.feature_spreads
-        self.distinctness = say.distinctness(*self.position)
 
     @cached_property
-    def sparse(self) -> SparsePlanes:
-        """The planes by at most five features, for reading."""
-        blocks = [thing.columns for thing in self.background.variables]
-        return thin_out(self.slopes, self.scaled_covariance, blocks, MOST_FEATURES)
+    def sparse(self) -> Floats:
+        """The slopes (K, p) of planes over at most five features, for reading."""
+        usual = self.background
+        return thin_out(self.slopes, self.scaled_covariance, usual.relevant, MOST_FEATURES)
 
     @cached_property
-    def terms(self) -> list[say.Term]:
+    def terms(self) -> list[str]:
         """The features that decide that this rule fires, at most 4, the strongest first.
 
         Those along which a rule lies where all rows lie are left out: their place tells a reader
@@ -132,36 +107,36 @@ class Rule:
         land, things = self.background.landscape, self.background.variables
         if land is None or self.covers_all:
             return []
-        blocks, distinct = [thing.columns for thing in things], self.distinctness
-        visible = np.array([distinct[list(block)].max() for block in blocks])
-        allowed = visible >= min(VISIBLE, visible.max())
+        blocks, (z, width) = [thing.columns for thing in things], self.position
+        low, high = CUTS[1:3]  # between them it is in the middle
+        visible = (z < low) | (z >= high) | (width <= LESS_WIDE)
+        allowed = np.array([visible[list(block)].any() for block in blocks])
         chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
-        z, width = self.position
-        middle = (CUTS[1] <= z) & (z < CUTS[2]) & (width > say.NARROW)
+        middle = (low <= z) & (z < high) & (width > say.NARROW)
         unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
         plain = len(chosen) - int(unusual[chosen].sum())
         if lost < SET_APART and (plain > 1 or plain == len(chosen)):
             chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
-    def _term(self, thing: Variable) -> say.Term:
+    def _term(self, thing: Variable) -> str:
         columns, (z, width) = list(thing.columns), self.position
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
-            return say.flag_term(thing.name, float(shares[0]))
-        if thing.kind == "group":
-            usual = self.background.usual_center[columns]
-            return say.group_term(thing.name, thing.values, shares, usual)
-        return say.Term(
-            thing.name, say.level(z[j], width[j]), float(self.center[j]), float(self.sigma[j])
-        )
+            words = say.flag_words(float(shares[0]))
+        elif thing.kind == "group":
+            words = say.group_words(thing.values, shares)
+        else:
+            spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
+            words = f"{say.level(z[j], width[j])} ({spread})"
+        return f"{thing.name} is {words}"
 
     @property
     def antecedent(self) -> str:
         """The IF part, without the word."""
         if self.covers_all:
             return "otherwise" if self.background.n_rules > 1 else "always"
-        return " AND ".join(map(str, self.terms)) or "nothing simple sets it apart"
+        return " AND ".join(self.terms) or "nothing simple sets it apart"
 
     @property
     def condition(self) -> str:
@@ -169,8 +144,8 @@ class Rule:
         return f"IF {self.antecedent}" if self.terms else self.antecedent.upper()
 
     @property
-    def label_tendencies(self) -> list[say.Tendency]:
-        """Labels whose share in the rows of late is not the usual one, at most 5.
+    def label_tendencies(self) -> list[str]:
+        """Labels whose share in the rows of late is not the usual one, at most 5, in words.
 
         Not the answer at the center: rules are formed by features and labels together, so the
         labels there can be rarer, or more frequent, than where the rule decides.
@@ -179,100 +154,54 @@ class Rule:
         gap = np.nan_to_num(np.abs(answer - usual))
         low, high = wilson(answer, self.label_rows)
         unlike = (gap >= LEAST_GAP) & ((usual < low) | (usual > high))
+        order, names = np.argsort(-gap, kind="stable"), self.background.label_names
         return [
-            say.Tendency(
-                self.background.label_names[k], *(float(v[k]) for v in (answer, usual, low, high))
-            )
-            for k in np.argsort(-gap, kind="stable")
-            if unlike[k]
-        ][:MOST_TENDENCIES]
+            f"{names[k]} {say.short(answer[k])} ({say.short(low[k])} to {say.short(high[k])}, "
+            f"usual {say.short(usual[k])})"
+            for k in order[unlike[order]][:MOST_TENDENCIES]
+        ]
 
     @property
     def consequent(self) -> str:
         """The THEN part, without the word."""
-        if not (self.label_weights > 0.0).any():
-            return "nothing learned yet"
         if self.label_rows.max() < FEW_ROWS:
             return "too few rows to tell"
-        words = ", ".join(map(str, self.label_tendencies)) or "labels as usual"
+        words = ", ".join(self.label_tendencies) or "labels as usual"
         return words if self.decided >= FEW_ROWS else f"{words}, but hardly any row of late"
 
     def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
         return f"{self.condition} THEN {self.consequent}"
 
-    def important(self, label: int | str, n: int = MOST_PUSHES) -> list[say.Push]:
-        """Return the features that move a label most inside the rule, as (feature, effect).
-
-        By the change of the score per standard deviation in the rule; weak ones are left out.
-        """
-        effects = self.effects[self.background.label_index(label)]
-        pairs = zip(self.background.columns.names, effects.tolist(), strict=True)
-        return keep_strong([say.Push(*pair) for pair in pairs])[:n]
-
     @cached_property
     def trends(self) -> list[str]:
-        """What moves the labels of the THEN part and the steepest label, one sentence each.
+        """What moves the labels that move most inside the rule, one sentence each.
 
-        By the planes of at most five features. The last sentence says what that costs.
+        By the planes of at most five features: a number by a standard deviation in the rule, a flag
+        from no to yes. What all rows of the rule share moves nothing.
         """
-        things, slopes = self.background.variables, self.sparse.slopes
-        labels = [tendency.label for tendency in self.label_tendencies[:MOST_TRENDS]]
-        steepest = np.abs(slopes * self.scaled_sigma).max(axis=1).argmax()
-        labels.append(self.background.label_names[steepest])
-        sentences = []
-        for label in dict.fromkeys(labels):
-            own = slopes[self.background.label_index(label)]
-            pushes = [push for i in self.sparse.blocks for push in self._pushes(things[i], own)]
-            pushes = keep_strong(pushes)[:MOST_PUSHES]
-            ways = (("rises", 1.0), ("falls", -1.0))
-            some = [(verb, [p for p in pushes if p.effect * sign > 0.0]) for verb, sign in ways]
-            parts = [f"{verb} with {', '.join(map(str, some))}" for verb, some in some if some]
+        usual, names = self.background, list(self.background.columns.names)
+        for thing in usual.variables:
+            for j, value in zip(thing.columns, thing.values, strict=False):
+                names[j] = f"{thing.name} {value}"
+        flags, shares = usual.columns.flags, self.mean
+        varies = ~flags | ((shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT))
+        pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
+        sentences, sizes = [], np.abs(pushes)
+        for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:
+            least = max(LEAST_PUSH, PUSH_SHARE * sizes[k].max())
+            strong = np.argsort(-sizes[k], kind="stable")[:MOST_PUSHES]
+            parts = []
+            for verb, sign in (("rises", 1.0), ("falls", -1.0)):
+                named = [
+                    f"{names[j]} {say.signed(pushes[k, j])}"
+                    for j in strong
+                    if sign * pushes[k, j] >= least
+                ]
+                parts += [f"{verb} with {', '.join(named)}"] * bool(named)
             if parts:
-                sentences.append(f"{label} {' and '.join(parts)}")
-        n = len(self.sparse.blocks)
-        kept = f"{say.count(n, 'feature')} keep{'s' * (n == 1)} {say.percent(self.sparse.kept)}"
-        return [*sentences, f"{kept} of the variance of its answers"] if sentences else []
-
-    def _pushes(self, thing: Variable, slopes: Floats) -> list[say.Push]:
-        """Return what a thing does to a score.
-
-        A number by a standard deviation in the rule, a flag from no to yes, a value of a group in
-        place of the mixture of values in the rule. What all its rows share moves nothing.
-        """
-        columns = list(thing.columns)
-        if thing.kind == "number":
-            return [say.Push(thing.name, float(slopes[columns[0]] * self.scaled_sigma[columns[0]]))]
-        steps = slopes[columns] / self.background.unit[columns]
-        shares = np.clip(self.mean[columns], 0.0, 1.0)
-        varies = (shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT)
-        if thing.kind == "group":
-            steps = steps - shares @ steps
-        names = [f"{thing.name} {value}" for value in thing.values] or [thing.name]
-        return [
-            say.Push(name, float(step))
-            for name, step, free in zip(names, steps, varies, strict=True)
-            if free
-        ]
-
-    def card(self, most: int = MOST_ON_CARD) -> dict[str, Any]:
-        """Return what `efcml.plots.draw_rule_card` draws, by the names of its arguments.
-
-        Of many labels those are shown whose shares are least as usual.
-        """
-        answers = np.where(self.label_rows > 0.0, self.label_shares, self.probabilities)
-        usual = self.background.label_means
-        shown = np.sort(np.argsort(-np.abs(answers - usual), kind="stable")[:most])
-        low, high = wilson(answers[shown], self.label_rows[shown])
-        return {
-            "title": self.title,
-            "conditions": [str(term) for term in self.terms] or [self.antecedent.upper()],
-            "label_names": [self.background.label_names[k] for k in shown],
-            "answers": answers[shown],
-            "low": low,
-            "high": high,
-            "usual": usual[shown],
-        }
+                sentences.append(f"{usual.label_names[k]} {' and '.join(parts)}")
+        return sentences
 
     @property
     def title(self) -> str:
@@ -293,13 +222,6 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"Rule({self.uid}, {self.sentence()!r})"
-
-
-def keep_strong(pushes: list[say.Push]) -> list[say.Push]:
-    """Return pushes by their size, without those that are weak beside the strongest."""
-    ranked = sorted(pushes, key=lambda push: -abs(push.effect))
-    least = max(LEAST_PUSH, PUSH_SHARE * abs(ranked[0].effect)) if ranked else 0.0
-    return [push for push in ranked if abs(push.effect) >= least]
 
 
 class RuleList(Sequence[Rule]):
@@ -335,59 +257,15 @@ class RuleList(Sequence[Rule]):
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
 
-    def firing(self, X: ArrayLike) -> Floats:
-        """Return how strongly each rule fires at rows in the units of the data (rows, n).
-
-        The rule that fires most decides. That is the density of its Gaussian, up to a factor that
-        all rules share; with ``activation="distance"`` volumes do not count.
-        """
-        usual, land = self.background, self.background.landscape
-        if land is None:
-            return np.zeros((len(np.asarray(X)), 0))
-        places = [rule.place for rule in self]
-        scaled = (np.asarray(X, dtype=float) - usual.offset) / usual.unit
-        gaps: Any = scaled[:, None] - land.centers[places]
-        distances = np.einsum("nri,rij,nrj->nr", gaps, land.precisions[places], gaps)
-        return np.exp(-0.5 * (distances + land.log_volumes[places]))
-
-    def telling(self, most: int = 6) -> list[int]:
-        """Return the columns that the rules name in their IF parts, those that decide most first.
-
-        A column counts by what the rules decide that name it, the first terms more than later ones.
-        """
-        places = {thing.name: thing.columns for thing in self.background.columns.variables}
-        counts = np.zeros(len(self.feature_names))
-        for rule in self:
-            for place, term in enumerate(rule.terms):
-                counts[list(places[term.feature])] += (rule.decides + 1e-9) / (1.0 + place)
-        order = np.argsort(-counts, kind="stable")[:most]
-        return order[counts[order] > 0.0].tolist()
-
-    def memberships(self, most: int = 6) -> dict[str, Any]:
-        """Return what `efcml.plots.draw_memberships` draws, by the names of its arguments.
-
-        At most so many features: those of `telling`.
-        """
-        columns, n = self.telling(most), len(self)
-        shares = np.reshape([np.clip(rule.mean[columns], 0.0, 1.0) for rule in self], (n, -1))
-        return {
-            "shares": np.where(self.background.columns.flags[columns], shares, np.nan),
-            "positions": np.reshape([rule.position[0][columns] for rule in self], (n, -1)),
-            "widths": np.reshape([rule.position[1][columns] for rule in self], (n, -1)),
-            "feature_names": [self.feature_names[column] for column in columns],
-            "rule_names": [f"rule {rule.uid}" for rule in self],
-        }
-
     def importance(self) -> Floats:
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 
-        Rules count by their share of the activation. Where rows are projected, only the strongest
-        features have names; the rest counts as 0.
+        Rules count by the rows that they have learned from.
         """
         total = np.zeros((len(self.feature_names), len(self.label_names)))
         for rule in self:
-            total += rule.share * np.abs(rule.effects.T)
-        return total / (sum(rule.share for rule in self) or 1.0)
+            total += rule.weight * np.abs(rule.effects.T)
+        return total / (sum(rule.weight for rule in self) or 1.0)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with what the sentences say, one line per rule.
@@ -417,7 +295,7 @@ class RuleList(Sequence[Rule]):
         """Return the rules as they are read, with how far to trust them."""
         widest = max((rule.decides for rule in self), default=0.0)
         trust = [] if self.trust is None else [self.trust.block]
-        out = self.background.left_out_words
+        out = left_out_words(self.background.left_out)
         head = say.Block(self.title, [(1, out)] if out else [])
         return [head, *(rule.block(widest) for rule in self), *trust]
 
@@ -428,12 +306,11 @@ class RuleList(Sequence[Rule]):
         sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
         return f"RuleList({len(self)} rules, {sizes})"
 
-    def to_html(self, most: int | None = None) -> str:
-        """Return all rules, or the first ``most``, as HTML."""
-        return say.as_html(self[:most].blocks())
+    def to_html(self) -> str:
+        """Return all rules as HTML."""
+        return say.as_html(self.blocks())
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
 
 @one_at_a_time
@@ -450,22 +327,18 @@ def read_rules(
     which columns are flags and which belong together, with names of their own.
     """
     learner = open_up(learner)
-    background, rules = read_in_order(learner, feature_names, label_names, columns)
-    late = learner.latest[0]
-    trust = measure_trust(learner, rules, late, "learned row") if rules and len(late) else None
-    return RuleList((rules[r] for r in reading_order(rules)), background, trust)
+    background, rules = read_all(learner, feature_names, label_names, columns)
+    if not rules:
+        return RuleList([], background)
+    trust = measure_trust(learner, rules, learner.latest[0], learned=True)
+    return RuleList((rules[r] for r in reading_order(learner)), background, trust)
 
 
 @one_at_a_time
 @one_blas_thread()
 def read_activations(learner: Learner, X: Floats) -> Floats:
     """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
-    stamp = learner.rows_seen, learner.rules.uid.tobytes()
-    known, order = _orders.get(learner, (None, []))
-    if known != stamp:
-        order = reading_order(read_in_order(open_up(learner), None, None)[1])
-        _orders[learner] = stamp, order
-    return learner.activations(learner.scaled(X))[:, order]
+    return learner.activations(learner.scaled(X))[:, reading_order(learner)]
 
 
 @one_at_a_time
@@ -473,17 +346,24 @@ def read_activations(learner: Learner, X: Floats) -> Floats:
 def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
     """Return how far the reading of a fitted learner holds for rows that are not scaled."""
     learner = open_up(learner)
-    _, rules = read_in_order(learner, None, None, columns)
-    return measure_trust(learner, rules, learner.scaled(X), "row")
+    _, rules = read_all(learner, None, None, columns)
+    return measure_trust(learner, rules, learner.scaled(X))
 
 
-def reading_order(rules: Sequence[Rule]) -> list[int]:
+def find_winners(learner: Learner) -> tuple[Ints, Floats]:
+    """Return the strongest rule of each of the last rows, and the share that each rule decides."""
+    rules, late = learner.rules, learner.fill(learner.latest[0])
+    winners = rules.activations(late).argmax(axis=1)
+    return winners, np.bincount(winners, minlength=rules.n_rules) / len(late)
+
+
+def reading_order(learner: Learner) -> Ints:
     """Return the places of rules in the order in which they are read."""
-    keys = [(rule.covers_all, -rule.decides, -rule.share) for rule in rules]
-    return sorted(range(len(rules)), key=keys.__getitem__)
+    _, decides = find_winners(learner)
+    return np.lexsort((-learner.rules.weight, -decides, decides >= NEARLY_ALL_ROWS))
 
 
-def read_in_order(
+def read_all(
     learner: Learner,
     feature_names: Sequence[str] | None,
     label_names: Sequence[str] | None,
@@ -498,71 +378,57 @@ def read_in_order(
     names = name_all(label_names, "label", K)
     if not learner.fitted:
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
-        usual, held, share = learner.frequencies, len(learner.held), learner.warm_start.share
-        return Background(columns, names, *nothing, usual, held, 0, None, share), []
+        held, every, share = len(learner.held), np.ones(p, bool), learner.warm_start.share
+        usual = learner.frequencies
+        return Background(columns, names, *nothing, usual, held, 0, None, every, share), []
     from efcml.model.reshape import label_correlation
 
-    rules, scaler, (given, Y, _) = learner.rules, learner.scaler, learner.latest
-    rows = learner.fill(given)
-    winners = rules.activations(rows).argmax(axis=1)
-    decided = np.bincount(winners, minlength=rules.n_rules)
-    amounts = decided.astype(float) if len(rows) else rules.use
-    decides = amounts / (amounts.sum() or 1.0)
+    rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
+    rows, (winners, decides) = learner.fill(late), find_winners(learner)
+    own = [winners == r for r in range(rules.n_rules)]
     centers, covariances, precisions = rules.whole_gaussians()
-    own = [rows[winners == r] for r in range(rules.n_rules)]
-    land = Landscape(
-        centers,
-        covariances,
-        precisions,
-        rules.log_det_x * float(learner.params.activation == "density"),
-        decides,
-        tuple(
-            some[-MOST_SAMPLES:] if len(some) >= FEW_ROWS else centers[[r]]
-            for r, some in enumerate(own)
-        ),
+    samples = tuple(
+        rows[some][-MOST_SAMPLES:] if some.sum() >= FEW_ROWS else centers[[r]]
+        for r, some in enumerate(own)
     )
+    volumes = rules.log_det_x * float(learner.params.activation == "density")
     weights, ones = np.diagonal(rules.label_sums[:, :2], axis1=2, axis2=3).swapaxes(0, 1)
     with np.errstate(invalid="ignore"):  # NaN where nothing is learned
         label_shares, usual = ones / weights, ones.sum(axis=0) / weights.sum(axis=0)
-    usual = np.nan_to_num(np.where(np.isnan(Y).all(axis=0), usual, label_means(Y)))
-    spreads = rows.std(axis=0) if len(rows) else np.ones(p)
+    spreads = rows.std(axis=0)
     background = Background(
-        columns.with_found_groups(given, -scaler.mean / scaler.scale),
+        columns,
         names,
-        scaler.mean,
-        scaler.scale,
-        rows.mean(axis=0) if len(rows) else decides @ centers,
-        np.where(spreads > LEAST_SPREAD, spreads, 1.0),
-        usual,
-        learner.rows_seen,
-        rules.n_rules,
-        land,
+        offset=scaler.mean,
+        unit=scaler.scale,
+        feature_means=rows.mean(axis=0),
+        feature_spreads=np.where(spreads > LEAST_SPREAD, spreads, 1.0),
+        label_means=np.nan_to_num(np.where(np.isnan(Y).all(axis=0), usual, label_means(Y))),
+        rows=learner.rows_seen,
+        n_rules=rules.n_rules,
+        landscape=Landscape(centers, covariances, precisions, volumes, decides, samples),
         relevant=np.isin(np.arange(p), rules.features.numbers),
     )
-    covering, total = find_background(background, land), rules.weight.sum() or 1.0
     made, planes = [], rules.whole_planes()
-    for r in range(rules.n_rules):
+    for r, some in enumerate(own):
         mean, labels, counted = centers[r], label_shares[r], weights[r].copy()
-        if decided[r] >= FEW_ROWS:
-            mean, late = own[r].mean(axis=0), Y[winners == r]
-            counted = (~np.isnan(late)).sum(axis=0).astype(float)
-            labels = np.where(counted > 0.0, label_means(late), np.nan)
+        if some.sum() >= FEW_ROWS:
+            mean, known = rows[some].mean(axis=0), ~np.isnan(Y[some])
+            counted = known.sum(axis=0).astype(float)
+            labels = np.where(counted > 0.0, label_means(Y[some]), np.nan)
         rule = Rule(
             uid=int(rules.uid[r]),
             born=int(rules.born[r]),
             place=r,
             support=float(rules.support[r]),
-            decided=int(decided[r]),
+            decided=int(some.sum()),
             decides=float(decides[r]),
-            covers_all=r == covering,
+            covers_all=bool(decides[r] >= NEARLY_ALL_ROWS),
             weight=float(rules.weight[r]),
-            share=float(rules.weight[r] / total),
+            mean=scaler.mean + scaler.scale * mean,
             scaled_center=centers[r],
-            scaled_mean=mean,
-            scaled_covariance=land.covariances[r],
+            scaled_covariance=covariances[r],
             scaled_weights=planes[r],
-            label_means=label_shares[r],
-            label_weights=weights[r].copy(),
             label_shares=labels,
             label_rows=counted,
             label_correlation=label_correlation(rules.label_sums[r]),
@@ -570,17 +436,3 @@ def read_in_order(
         )
         made.append(rule)
     return background, made
-
-
-def find_background(usual: Background, land: Landscape) -> int:
-    """Return the rule that covers everything, -1 if there is none.
-
-    That is one that decides nearly all rows, or the widest that no feature sets apart from all.
-    """
-    if land.shares.max() >= NEARLY_ALL_ROWS:
-        return int(land.shares.argmax())
-    z = (land.centers - usual.feature_means) / usual.feature_spreads
-    widths = np.sqrt(np.diagonal(land.covariances, axis1=1, axis2=2)) / usual.feature_spreads
-    covering = np.flatnonzero(say.distinctness(z, widths).max(axis=1) < DISTINCT)
-    volumes = [np.linalg.slogdet(land.covariances[r])[1] for r in covering]
-    return int(covering[np.argmax(volumes)]) if len(covering) else -1

@@ -14,7 +14,7 @@ from efcml.support.statistics import CUTS, LEVELS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jinja2 import Template
+    from jinja2 import Environment
 
     from efcml.support.aliases import Floats
 
@@ -22,50 +22,6 @@ NARROW = 0.5  # a rule of at most this width, in standard deviations of the feat
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
-NONE_OF_IT = 0.02  # share below which a rule has none of a value ...
-FREQUENT = 0.15  # ... that is frequent elsewhere
-
-
-class Term(NamedTuple):
-    """One condition of a rule: the feature, its level in words, center and width of the rule.
-
-    For flags and groups the value is the share of rows for which the words are true, and the width
-    is NaN.
-    """
-
-    feature: str
-    term: str
-    value: float
-    sigma: float
-
-    def __str__(self) -> str:
-        if math.isnan(self.sigma):
-            return f"{self.feature} is {self.term} ({percent(self.value)})"
-        return f"{self.feature} is {self.term} ({with_spread(self.value, self.sigma)})"
-
-
-class Tendency(NamedTuple):
-    """What a rule says of a label: its probability, between which values it lies, the usual one."""
-
-    label: str
-    answer: float
-    usual: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        sure = f"{short(self.low)} to {short(self.high)}"
-        return f"{self.label} {short(self.answer)} ({sure}, usual {short(self.usual)})"
-
-
-class Push(NamedTuple):
-    """What a feature adds to the score of a label."""
-
-    feature: str
-    effect: float
-
-    def __str__(self) -> str:
-        return f"{self.feature} {signed(self.effect)}"
 
 
 def level(z: float, width: float) -> str:
@@ -74,39 +30,20 @@ def level(z: float, width: float) -> str:
     return f"narrowly {word}" if word == "medium" and width <= NARROW else word
 
 
-def flag_term(name: str, share: float) -> Term:
-    """Return the condition of a column of 0 and 1 that is 1 in a share of the rows."""
-    share = min(max(share, 0.0), 1.0)
+def flag_words(share: float) -> str:
+    """Return what is said of a column of 0 and 1 that is 1 in a share of the rows."""
     word, true = ("yes", share) if share >= 0.5 else ("no", 1.0 - share)
-    return Term(name, word if true >= PLAIN else f"mostly {word}", true, math.nan)
+    return f"{word if true >= PLAIN else f'mostly {word}'} ({percent(true)})"
 
 
-def group_term(name: str, values: Sequence[str], shares: Floats, usual: Floats) -> Term:
-    """Return the condition of a group, by the share of rows that each value has."""
-    shares = np.clip(shares, 0.0, 1.0)
+def group_words(values: Sequence[str], shares: Floats) -> str:
+    """Return what is said of a group, by the share of rows that each value has."""
     order = np.argsort(-shares, kind="stable")
-    sums = np.cumsum(shares[order])
-    needed = 1 + int((sums < ENOUGH).sum())
-    missing = int(np.where(shares <= NONE_OF_IT, usual, 0.0).argmax())
-    absent = shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT
-    if needed > min(MOST_VALUES, len(values) - 1) or (needed > 2 and absent):
-        if absent:
-            return Term(name, f"not {values[missing]}", float(1.0 - shares[missing]), math.nan)
-        best = int(order[0])
-        return Term(name, f"often {values[best]}", float(shares[best]), math.nan)
-    words = " or ".join(values[i] for i in order[:needed])
-    return Term(name, words, float(min(sums[needed - 1], 1.0)), math.nan)
-
-
-def distinctness(z: Floats, width: Floats) -> Floats:
-    """Return how much a rule differs from all rows along each feature.
-
-    It is the symmetric Kullback-Leibler divergence between N(z, width^2) and N(0, 1). Only a width
-    below 1 counts by itself: a rule that is wider than the rows says nothing about the feature.
-    """
-    shift = 0.5 * z**2 * (1.0 + width**-2.0)
-    narrow = np.minimum(width, 1.0)
-    return shift + 0.5 * (narrow**2 + narrow**-2.0) - 1.0
+    needed = 1 + int((np.cumsum(shares[order]) < ENOUGH).sum())
+    few = needed <= min(MOST_VALUES, len(values) - 1)
+    named = order[: needed if few else 1]
+    words = " or ".join(values[i] for i in named)
+    return f"{'' if few else 'often '}{words} ({percent(min(shares[named].sum(), 1.0))})"
 
 
 def with_spread(value: float, sigma: float) -> str:
@@ -189,13 +126,13 @@ def _lines(part: Block | Table) -> list[str]:
 
 def as_html(parts: Sequence[Block | Table]) -> str:
     """Return parts as HTML; whatever names are in them is escaped."""
-    return _template().render(parts=parts)
+    return templates("explain").get_template("document.html.j2").render(parts=parts)
 
 
 @cache
-def _template() -> Template:
+def templates(folder: str) -> Environment:
+    """Return the templates of a folder of the package."""
     from jinja2 import Environment, PackageLoader  # not above: only notebooks and pages need them
 
-    pages = PackageLoader("efcml", "explain")
-    environment = Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("document.html.j2")
+    pages = PackageLoader("efcml", folder)
+    return Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)

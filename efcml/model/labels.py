@@ -7,7 +7,7 @@ import numpy as np
 from efcml.kernels import labels as kernel
 from efcml.kernels.labels import KNEE, OWN_PRIOR, RENEWAL, ROWS, SHARED_PRIOR, WILDEST
 from efcml.kernels.linalg import invert
-from efcml.kernels.planes import ERROR, GAIN, HELD, SPREAD, WEIGHT, share_of
+from efcml.kernels.planes import HELD, share_of
 from efcml.model.stages import Stage
 from efcml.model.tables import LABELS, Labels
 from efcml.support.guard import one_blas_thread
@@ -18,7 +18,6 @@ MORE = 2.0  # rows that the prior of E counts beyond one for each label
 POOLED_ROWS, LEAST_SPREAD = 2.0, 1e-6  # by which the variance of a label is held to that of all
 LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is rounding
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
-ROUNDS = 15  # Newton steps of a batch
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
 GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
@@ -76,54 +75,14 @@ class LabelLayer(Stage):
     # Learning
 
     def begin(self, rows, scores, Y, weights):
-        """Start from scores of rows that were not learned."""
-        a, known = self.arrays, ~np.isnan(Y) & (np.abs(scores) <= WILDEST)
-        errors, h = np.where(known, Y - scores, 0.0), Y.shape[1] + MORE
-        a.rows[:], a.sums[:] = weights @ known, errors.T @ (weights[:, None] * errors)
-        squares, pooled = np.diag(a.sums), np.trace(a.sums) / max(a.rows.sum(), 1.0)
-        variance = (squares + POOLED_ROWS * pooled) / (a.rows + POOLED_ROWS)
-        a.variance[:] = np.maximum(variance, LEAST_SPREAD)
-        a.true[:] = weights @ np.where(known, Y, 0.0)
-        raises = known[..., None] & (scores[..., None] >= GRID)
-        hits = raises & (Y[..., None] == 1.0)
-        a.raised[:], a.hits[:] = (np.tensordot(weights, some, 1) for some in (raises, hits))
-        a.clock[ROWS] = known.any(axis=1).sum()
-        self._begin_curves(scores, Y, known * weights[:, None])
-        # What the others say of an error, by sums without the own row: to take w e e' out of sums
-        # with the inverse Q, with u = w e'Q e, makes Q larger by w Q e e'Q / (1 - u).
-        Q, each = np.linalg.inv(a.sums + h * np.diag(a.variance)), weights[:, None]
-        product = errors @ Q
-        u = (each * errors * product).sum(axis=1)
-        left = np.maximum(1.0 - u, LEAST_OPEN)[:, None]
-        said = errors - (product / left) / (np.diag(Q) + each * product**2 / left)
-        e, d = errors[known], said[known]
-        w = np.broadcast_to(weights[:, None], known.shape)[known]
-        sums = (w * e * d).sum(), (w * d**2).sum(), (w * e**2).sum(), weights @ known.any(axis=1)
-        a.trial[[GAIN, SPREAD, ERROR, WEIGHT]] = sums
+        """Go through a batch as a first stream, by scores of rows that were not learned."""
+        known = ~np.isnan(Y) & (np.abs(scores) <= WILDEST)
+        squares, seen = weights @ np.where(known, Y - scores, 0.0) ** 2, weights @ known
+        pooled = squares.sum() / max(seen.sum(), 1.0)
+        variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
+        self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
-
-    def _begin_curves(self, scores, Y, weights):
-        """Newton steps of the shared curve and of the own curves, in turn; weights (n, K)."""
-        a, u = self.arrays, 4.0 * (np.clip(scores, -WILDEST, WILDEST) - KNEE)
-        x = np.stack([np.ones(u.shape), np.minimum(u, 0.0), np.maximum(u, 0.0)])
-        for _ in range(ROUNDS):
-            for own in (False, True):
-                curve = a.curve[:-1] + a.curve[-1]
-                curve[:, 1:] = np.maximum(curve[:, 1:], kernel.LEAST_SLOPE)
-                logit = np.einsum("ki,ink->nk", curve, x)
-                p = 1.0 / (1.0 + np.exp(-np.clip(logit, -kernel.FAR, kernel.FAR)))
-                gap = np.where(weights > 0.0, weights * (Y - p), 0.0)
-                v = weights * np.maximum(p * (1.0 - p), kernel.LEAST_VARIANCE)
-                pull = np.einsum("nk,ink->ki", gap, x)
-                seen = np.einsum("ink,nk,jnk->kij", x, v, x)
-                prior, lines, start = OWN_PRIOR, slice(0, -1), np.zeros(3)
-                if not own:
-                    prior, lines, start = SHARED_PRIOR, slice(-1, None), START
-                    pull, seen = pull.sum(axis=0)[None], seen.sum(axis=0)[None]
-                pull = pull - prior * (a.curve[lines] - start)
-                a.information[lines] = seen + prior * np.eye(3)
-                move = np.linalg.solve(a.information[lines], pull[..., None])[..., 0]
-                a.curve[lines] += np.clip(move, -1.0, 1.0)
+        self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
 
     @one_blas_thread()
     def _renew(self):

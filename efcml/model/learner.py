@@ -10,6 +10,7 @@ Rules come first; each stage sees of a row only what the stages before answered 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,10 +18,11 @@ import numpy as np
 
 from efcml import seams
 from efcml._jit import FOLDER, quick_compiling
+from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
 from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state
-from efcml.model.params import Params
+from efcml.model.params import DivergenceWarning, Params
 from efcml.model.projection import (
     MANY_LABELS,
     Projection,
@@ -40,7 +42,6 @@ from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
-from efcml.model.warnings_of import warn_of_clipping, warn_of_divergence
 from efcml.support.declared import facts_of
 from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
 from efcml.support.progress import tell
@@ -48,11 +49,11 @@ from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
-    from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
+    from efcml.support.aliases import Arrays, Facts, Floats, State
 
     Rows = tuple[Floats, Floats, Floats]
 
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "warned_of_clipping", "bounded")
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
 
 class Learner(Guarded):
@@ -71,12 +72,11 @@ class Learner(Guarded):
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
         self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
-        self.held_sums = np.zeros((2, n_labels))  # of them: labels, and how often each is known
         self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
-        self.warned = self.warned_of_clipping = False
+        self.warned = False
         self._watch_relevance()
-        self.latest = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
+        self._latest = [(np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0))]
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -124,27 +124,30 @@ class Learner(Guarded):
         return self.rules.rows_seen if self.fitted else 0
 
     @property
+    def held_sums(self) -> Floats:
+        """Sums of the labels of the rows that are held, and how often each is known (2, K)."""
+        labels = np.array([y for _, y in self.held]).reshape(-1, self.n_labels)
+        return np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
+
+    @property
     def frequencies(self) -> Floats:
         """Label frequencies of the rows that are held."""
-        return self.held_sums[0] / np.maximum(self.held_sums[1], 1.0)
+        ones, known = self.held_sums
+        return ones / np.maximum(known, 1.0)
 
     @property
     def latest(self) -> Rows:
         """The last rows with a known label, scaled, their labels and their weights."""
-        if len(self._latest) > 1:
+        if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
             parts = [np.concatenate(part) for part in zip(*self._latest, strict=True)]
             known = ~np.isnan(parts[1]).all(axis=1)
             rows, labels, weights = (part[known][-LATEST:] for part in parts)
-            self.latest = rows, labels, weights
+            self._latest = [(rows, labels, weights)]
         return self._latest[0]
-
-    @latest.setter
-    def latest(self, latest: Rows) -> None:
-        self._latest = [latest]  # and those that came later; the list is replaced, never written to
 
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
-        self.n_features, self.latest = n_features, (np.empty((0, n_features)), *self.latest[1:])
+        self.n_features, self._latest = n_features, [(np.empty((0, n_features)), *self.latest[1:])]
         self._watch_relevance()
 
     def _watch_relevance(self) -> None:
@@ -189,7 +192,7 @@ class Learner(Guarded):
         if self.directions:
             self._project(X, Y, weights)
         X = self.inside(X)
-        self.scaler = Scaler.from_rows(X, self.params.clip)
+        self.scaler = Scaler.from_rows(X, self.params.clip, Y)
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
             self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
@@ -202,7 +205,7 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self.latest = rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy()
+        self._latest = [(rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy())]
         self._warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
@@ -259,58 +262,41 @@ class Learner(Guarded):
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
             stage.come_late(delay, gone_by=late is not None)
-        n = X.shape[0]
-        weights = np.ones(n) if weights is None else weights
-        clipped = np.zeros(self.width)
-
-        def learn(X: Any, Y: Floats, trace: Trace | None, weights: Floats) -> None:
-            self._learn_block(X, Y, trace, weights, clipped)
-
-        learn_in_blocks(learn, X, Y, trace, start, weights)
+        weights = np.ones(len(Y)) if weights is None else weights
+        learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
         self._warn_of_divergence()
-        if trace is None and start < n:
-            self.warn_of_clipping(clipped, n - start)
         return self
 
-    def _learn_block(
-        self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats, clipped: Floats
-    ) -> None:
+    def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
         if self.projection is not None:
             self.recent = keep(self.recent, X, Y)
         X = self.inside(X)
-        if trace is not None and trace.rows is not None:
+        trace = Trace.for_rows(len(X), self.n_labels) if trace is None else trace
+        if trace.rows is not None:
             trace.rows = self.inside(trace.rows)
         X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
         first = 0
         while first < len(X):
-            rest, last, event, doubt = slice(first, None), len(X), False, False
+            rest, last, decides, doubt = slice(first, None), len(X), False, False
             rows = self.scaler.transform(X[rest])
             if self.watch is not None:
                 doubt, clip = self.watch.in_doubt, self.scaler.clip
-                done, event = self.watch.watch(X[rest], rows, Y[rest], weights[rest], clip)
+                done, decides = self.watch.watch(X[rest], rows, Y[rest], weights[rest], clip)
                 last = first + done
             block, rows = slice(first, last), rows[: last - first]
-            part = Trace.for_rows(len(rows), self.n_labels) if trace is None else trace.part(block)
-            far = self.scaler.count_clipped(X[block])
-            part.add_clipped(far)
-            clipped += far
+            part = trace.part(block)
             if doubt:
-                self._answer(rows, part)
+                seen = rows if part.rows is None else self.scaler.transform(part.rows)
+                part.take_answer(self.answer_scores(self.score_scaled(seen, ahead=part.ahead)))
+                part.rules[:] = self.n_rules
+                self.waiting += len(rows)
             else:
                 self._learn_scaled(rows, Y[block], part, weights[block])
-            if doubt and event:
+            if doubt and decides:
                 self._learn_held(part)
-            if trace is not None:
-                trace.take_events(part, first)
+            trace.take_events(part, first)
             first = last
-
-    def _answer(self, rows: Floats, trace: Trace) -> None:
-        """Note what is said of rows that are not learned yet."""
-        seen = rows if trace.rows is None else self.scaler.transform(trace.rows)
-        trace.take_answer(self.answer_scores(self.score_scaled(seen, ahead=trace.ahead)))
-        trace.rules[:] = self.n_rules
-        self.waiting += len(rows)
 
     def _learn_held(self, trace: Trace) -> None:
         """Decide about the scale and learn the rows that were held for that."""
@@ -397,15 +383,20 @@ class Learner(Guarded):
         if len(self._latest) * len(rows) > LATEST:
             _ = self.latest  # puts them together
 
-    def warn_of_clipping(self, clipped: Any, rows: int) -> None:
-        """Warn if many values of some rows were clipped, once."""
-        self.warned_of_clipping = self.warned_of_clipping or warn_of_clipping(clipped, rows)
-
     def _warn_of_divergence(self) -> None:
-        if self.fitted and self.rules.diverged is not None and not self.warned:
-            self.warned = True
-            uid, row = self.rules.diverged
-            warn_of_divergence(uid, row, self.params)
+        """Warn once that a rule was stopped, naming it and the cause."""
+        if self.warned or not self.fitted or self.rules.diverged is None:
+            return
+        (uid, row), self.warned = self.rules.diverged, True
+        far = "correlation='paper' is not convex" * (self.params.correlation == "paper")
+        steep = "lipschitz='paper' steps too far" * (self.params.lipschitz == "paper")
+        why = " and ".join(filter(None, (far, steep))) or "steps too large"
+        warnings.warn(
+            f"rule {uid} passed max |W| = {MOST_WEIGHT:g} at row {row} ({why}); it and any further "
+            "such rule go on without proximal steps.",
+            DivergenceWarning,
+            stacklevel=4,
+        )
 
     # -- warm-up ----------------------------------------------------------------------------
 
@@ -426,7 +417,6 @@ class Learner(Guarded):
                         if not self.directions:
                             self.warm_start.note(self.held, self.frequencies, *row)
                         self.held.append(row)
-                        self.held_sums = self.held_sums + [np.nan_to_num(Y[t]), ~np.isnan(Y[t])]
                 else:
                     xs, ys = zip(*self.held, row, strict=True)
                     self.fit(stack(xs) if self.directions else np.array(xs), np.array(ys))
@@ -506,9 +496,8 @@ class Learner(Guarded):
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
         self.recent = [(x, np.pad(Y, ((0, 0), (0, count)))) for x, Y in self.recent]
-        self.held_sums = np.hstack([self.held_sums, np.full((count, 2), [0.0, len(self.held)]).T])
         rows, labels, weights = self.latest
-        self.latest = rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights
+        self._latest = [(rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights)]
         for part in (*self.stages, self.labels, self.watch):
             if part is not None:
                 part.add_labels(count)
@@ -581,19 +570,17 @@ class Learner(Guarded):
             setattr(learner, name, facts[name])
         p, raw = learner.n_features, pick(arrays, "raw")
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
-        labels = arrays["held"][:, p:]
         if raw and facts["fitted"]:
             learner.recent = [unpack_rows(raw, p)]
             learner.projection = Projection(**pick(arrays, "projection"))
             learner._watch_relevance()
             p = learner.width
         elif raw:
-            rows, labels = unpack_rows(raw, p)
-            learner.held = [(rows[t : t + 1], y) for t, y in enumerate(labels)]
-        learner.held_sums = np.array([np.nansum(labels, axis=0), (~np.isnan(labels)).sum(axis=0)])
+            xs, ys = unpack_rows(raw, p)
+            learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
         learner.warm_start.evidence = arrays["evidence"].copy()
         latest = np.split(arrays["latest"], [p, p + learner.n_labels], axis=1)
-        learner.latest = latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy()
+        learner._latest = [(latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy())]
         if not facts["fitted"]:
             return learner
         learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
@@ -607,15 +594,5 @@ class Learner(Guarded):
             part.restore(pick(arrays, name))
         return learner
 
-    @staticmethod
-    def state_shapes(facts: Facts) -> Shapes:
-        """Return ``{name: (dtype, shape)}`` of the arrays of a state with these facts, or refuse.
-
-        Facts may be anything that JSON can hold: senseless ones raise ValueError or KeyError.
-        """
-        return shapes_of_state(facts)
-
-    @staticmethod
-    def check_state(facts: Facts, arrays: Arrays) -> None:
-        """Refuse values that no state has; facts and arrays have passed :meth:`state_shapes`."""
-        check_arrays(facts, arrays)
+    state_shapes = staticmethod(shapes_of_state)
+    check_state = staticmethod(check_arrays)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from efcml.kernels import cases, temporal, watch
+from efcml.kernels import cases, watch
 from efcml.model.cases import RECENT
 from efcml.model.params import Params
 from efcml.model.projection import Projection, directions, raw_shapes
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch
+from efcml.model.reshape import sizes_of
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
-from efcml.model.warm_start import EVIDENCE
 from efcml.support.states import WHOLE, check_all, check_numbers, is_of_kind, nest, take
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
     kinds = {"n_features": FEATURES, "n_labels": SIZE, "params": dict, "projected": list}
     kinds["n_latest"] = range(LATEST + 1)
-    kinds |= dict.fromkeys(("layered", "warned", "warned_of_clipping", "fitted", "bounded"), bool)
+    kinds |= dict.fromkeys(("layered", "warned", "fitted", "bounded"), bool)
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
@@ -77,7 +77,7 @@ def shapes_of_state(facts: Facts) -> Shapes:
     inside = width if facts["fitted"] else p
     shapes: Shapes = {
         "held": ("<f8", (0 if facts["projected"] else facts["n_held"], p + K)),
-        "evidence": ("<f8", (EVIDENCE,)),
+        "evidence": ("<f8", (2,)),
         "latest": ("<f8", (facts["n_latest"], inside + K + 1)),
     }
     if facts["projected"]:
@@ -88,9 +88,9 @@ def shapes_of_state(facts: Facts) -> Shapes:
         shapes |= nest(projection=Projection.state_shapes(m, width))
     p = inside
     memories, groups, used, axes = facts["sizes"]
-    sizes = {"p": used, "K": K, "m": params.cases}
+    sizes = sizes_of(used, axes, K, facts["n_rules"], memories, groups) | {"m": params.cases}
     parts = {"scaler": Scaler.state_shapes(p), "cases": CASES.shapes(sizes)}
-    parts["rules"] = RuleBase.state_shapes(used, axes, K, facts["n_rules"], memories, groups)
+    parts["rules"] = RuleBase.state_shapes(sizes)
     parts["recent"] = CASES.shapes(sizes | {"m": RECENT})
     parts |= {"temporal": TEMPORAL.shapes(sizes), "labels": LABELS.shapes(sizes)}
     parts["watch"] = WATCH.shapes(ScaleWatch.sizes_of(p, K))
@@ -131,16 +131,10 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
     used, axes = arrays["relevance/used"], arrays["relevance/axes"]
     if [used.sum(), axes.sum()] != facts["sizes"][2:] or (axes & ~used).any():
         raise ValueError("the features that count are others than rules have")
-    if arrays["relevance/count"].min() < 0:
-        raise ValueError("it looks at features at no time that can be")
     for part in ("cases", "recent"):
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])
             check_all(size <= most, "there are more cases than there is room for")
-    if "temporal/ago" in arrays:
-        for ago in (arrays["temporal/ago"], arrays["temporal/past_ago"]):
-            good = (ago >= 0) & (ago <= temporal.NEVER)
-            check_all(good, "a label was known at no time that can be")
     if "watch/count" in arrays:
         doubt, held = arrays["watch/count"][[watch.DOUBT, watch.HELD]].tolist()
         if doubt > 1 or held >= (len(arrays["watch/rows"]) if doubt else 1):

@@ -203,6 +203,10 @@ def read_projection(value: Any) -> str | int | None:
     return int(value)
 
 
+class DivergenceWarning(RuntimeWarning):
+    """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
+
+
 @dataclass(kw_only=True, unsafe_hash=True)
 class Params(Parameters):
     """Values of all hyper-parameters; they are checked when an instance is made, and stay."""

@@ -142,8 +142,8 @@ class ScaleWatch(Stage):
         rows follow each other slowly they show a part: its deviation is larger than theirs. One
         that grows is ignored.
         """
-        rows, asleep = self.held[0], self.arrays.asleep
-        new, seen = Scaler.from_rows(rows, scaler.clip), scaler.transform(rows)
+        (rows, Y, _), asleep = self.held, self.arrays.asleep
+        new, seen = Scaler.from_rows(rows, scaler.clip, Y), scaler.transform(rows)
         with np.errstate(over="ignore"):  # infinite is off, too
             shift = np.abs(new.mean - scaler.mean) / scaler.scale
             wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
@@ -223,7 +223,7 @@ def decide_scale(learner):
             readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
         reading, stages = read_change(learner, new, readings)
         learner.scaler, learner.stages = new, stages
-        learner.latest = readings[reading].rows(learner.latest[0]), *learner.latest[1:]
+        learner._latest = [(readings[reading].rows(learner.latest[0]), *learner.latest[1:])]
     watch.settle(due, reading)
     return held
 

@@ -22,8 +22,7 @@ INTERCEPT_SHARE = 0.01  # the prior of the intercept is weak
 ROUNDING = 1e-12  # of the largest entry of G: a prior below that may be lost beside it
 NEVER = 2**52  # rows
 SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halves share
-FIXED = ("group", "clock", "level", "echo")  # arrays that have no axis of rules
-BY_RULE = [name for name in RULES.names if name not in ("tested", *FIXED)]
+BY_RULE = [c.name for c in RULES.columns if c.dims[0] == "R" and c.name != "tested"]
 
 
 def sizes_of(p, a, K, R, memories, groups=1):

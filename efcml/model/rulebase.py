@@ -1,7 +1,6 @@
 """RuleBase: the evolving rules, first stage of the model, and all that happens to them."""
 
-from collections import Counter
-from typing import NamedTuple
+from collections import Counter, namedtuple
 
 import numpy as np
 
@@ -28,40 +27,22 @@ CAP_ALIKE = 0.5  # of the merging criterion, that is enough to merge when there 
 CLOSEST = 3  # pairs of rules that are judged then
 LEAST_SHARE = 0.01  # of the rows since its birth; a rule that has won fewer is taken in by another
 STEP_INTERVAL = 4.0  # activation that a rule gathers between proximal steps, which cost K d^2
-DIRECTIONS = {"labels": reshape.across_labels, "axis": reshape.along_axis}
-UPDATES = {
-    "rls": seams.Update(learn_planes, at_birth=True, solves=True),
-    "paper": seams.Update(learn_planes, at_birth=False, solves=True),
+seams.USUAL |= {
+    ("split", "labels"): reshape.across_labels,
+    ("split", "axis"): reshape.along_axis,
+    ("update", "rls"): seams.Update(learn_planes, at_birth=True, solves=True),
+    ("update", "paper"): seams.Update(learn_planes, at_birth=False, solves=True),
 }
 EVENTS = ("birth", "merge", "split", "drop", "drift")
 
 
-class Settings(NamedTuple):
-    """The numbers that steer the driver."""
-
-    vigilance: float
-    bandwidth: float
-    density: bool
-    product_space: bool
-    variance_floor: float
-    activation_floor: float
-    learns_at_birth: bool
-    merges: bool
-    most_gap: float
-    split_share: float
-    least_share: float
-    max_rules: int
-    corrects: bool
-    alpha: float
-    beta: float
-    exact_length: bool
-    step_interval: float
-    follows: bool
-    antecedents_forget: bool
-    forgetting: float
-    least_prior: float
-    S_0: np.ndarray
-    axes: np.ndarray
+# The numbers that steer the driver, see `RuleBase._settings`
+Settings = namedtuple(
+    "Settings",
+    "vigilance bandwidth density product_space variance_floor activation_floor learns_at_birth"
+    " merges most_gap split_share least_share max_rules corrects alpha beta exact_length"
+    " step_interval follows antecedents_forget forgetting least_prior S_0 axes",
+)
 
 
 class RuleBase(Stage):
@@ -87,24 +68,14 @@ class RuleBase(Stage):
     def _choose_functions(self):
         """Find what stands for the parts that can be replaced (seams.py)."""
         params = self.params
-        self.update = UPDATES.get(params.update) if isinstance(params.update, str) else None
-        if self.update is None:
-            update = seams.function_of("update", params.update)
-            self.update = update if isinstance(update, seams.Update) else seams.Update(update)
-            check_compiled("update", self.update.learn)
-        self.birth_test = is_novel
-        if seams.is_known("birth", params.vigilance):
-            self.birth_test = seams.function_of("birth", params.vigilance)
-            check_compiled("birth", self.birth_test)
+        update = seams.function_of("update", params.update)
+        self.update = update if isinstance(update, seams.Update) else seams.Update(update)
+        self.birth_test = seams.function_of("birth", params.vigilance) or is_novel
+        for kind, function in (("update", self.update.learn), ("birth", self.birth_test)):
+            check_compiled(kind, function)
         self.driver = kernel_rows.driver_with(self.birth_test, self.update.learn)
-        self.direction = None
-        if params.splitting != "off":
-            name = params.splitting
-            known = isinstance(name, str) and name in DIRECTIONS
-            self.direction = DIRECTIONS[name] if known else seams.function_of("split", name)
-        self.criterion = None
-        if seams.is_known("merging", params.merging):
-            self.criterion = seams.function_of("merging", params.merging)
+        self.direction = seams.function_of("split", params.splitting)
+        self.criterion = seams.function_of("merging", params.merging)
 
     def __getattr__(self, name):
         """Return the used entries of an array or of a fact, for reading: ``rules.center``."""
@@ -526,7 +497,7 @@ class RuleBase(Stage):
         that never varied: S_0/k and what the floor would have kept.
         """
         p, K, n, old = self.a, self.K, self.n_rules, self.arrays
-        rules = self.arrays = RULES.grown(old, K=count, q=count)
+        rules = self.arrays = RULES.resized(old, K=count, q=count)
         best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
         rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))
@@ -583,40 +554,30 @@ class RuleBase(Stage):
 
     def state(self):
         """Return the used entries of all arrays, every fact as one, and the numbers beside them."""
-        n, rules = self.n_rules, self.arrays._asdict()
+        rules = RULES.resized(self.arrays, R=self.n_rules - len(self.arrays.center))._asdict()
         facts = rules.pop("facts")
-        rules |= {name: facts[name] for name in FACTS.names}
-        used = {name: a if name in reshape.FIXED else a[:n] for name, a in rules.items()}
-        used["tested"] = used["tested"][:, :n]
         shared = np.nan if self.prior.shared is None else self.prior.shared
-        used |= {"prior": np.array([self.prior.strength, shared]), "S_0": self.S_0}
-        used["numbers"] = np.array([self.next_uid, self.split_share])
-        used["counts"] = np.array([self.counts[kind] for kind in EVENTS])
-        return {name: array.copy() for name, array in used.items()}
+        beside = {
+            "prior": np.array([self.prior.strength, shared]),
+            "S_0": self.S_0.copy(),
+            "numbers": np.array([self.next_uid, self.split_share]),
+            "counts": np.array([self.counts[kind] for kind in EVENTS]),
+        }
+        return rules | {name: facts[name].copy() for name in FACTS.names} | beside
 
-    @classmethod
-    def state_shapes(cls, p, a, K, n_rules, memories, groups):
+    @staticmethod
+    def state_shapes(sizes):
         """Return type and shape of every array of a state with these sizes."""
-        shapes = RULES.shapes(reshape.sizes_of(p, a, K, n_rules, memories, groups))
-        del shapes["facts"]
-        shapes |= {name: (FACTS[name].str, (n_rules,)) for name in FACTS.names}
-        shapes |= {"prior": ("<f8", (2,)), "S_0": ("<f8", (a + K,)), "numbers": ("<f8", (2,))}
-        return shapes | {"counts": ("<i8", (len(EVENTS),))}
+        beside = {"prior": 2, "S_0": sizes["q"], "numbers": 2}
+        beside = {name: ("<f8", (length,)) for name, length in beside.items()}
+        return RULES.shapes(sizes) | beside | {"counts": ("<i8", (len(EVENTS),))}
 
     def restore(self, state):
         """Take over what `state` returned; there is room for more rules again."""
-        n, memories, groups = state["G"].shape[:3]
-        R = self.params.max_rules + 1
-        arrays = RULES.allocate(reshape.sizes_of(self.p, self.a, self.K, R, memories, groups))
-        for name, array in arrays.items():
-            if name == "facts":
-                for fact in FACTS.names:
-                    array[fact][:n] = state[fact]
-            elif name == "tested":
-                array[:n, :n] = state[name]
-            else:
-                array[: len(state[name])] = state[name]
-        self.arrays, self.n_rules = Rules(**arrays), n
+        facts = np.rec.fromarrays([state[name] for name in FACTS.names], FACTS)
+        rules = Rules(facts, *(state[name] for name in RULES.names[1:]))
+        self.n_rules = len(facts)
+        self.arrays = RULES.resized(rules, R=self.params.max_rules + 1 - self.n_rules)
         self.next_uid, self.split_share = int(state["numbers"][0]), float(state["numbers"][1])
         strength, shared = (float(value) for value in state["prior"])
         self.prior = Prior(strength, None if np.isnan(shared) else shared)

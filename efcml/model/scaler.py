@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from efcml.kernels.watch import scale_rows
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
@@ -21,6 +22,7 @@ WILD = 5.0  # times the range of the rest, counted from the median: such a value
 WILDEST = 3.0  # times the clip: a value beyond is a mistake, and counts as missing
 LEAST_ROWS = 4  # fewer cannot tell which of them is wild
 SURE_ROWS = 20  # nor fewer than these what of other rows is
+TELLING, LEAST_WILD = 5.0, 5  # deviations by chance, wild rows: then they tell of a label
 CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
 ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
 KINDS = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
@@ -41,8 +43,10 @@ class Scaler:
     ignored: Bools  # (p,), features that only grow; they count as 0
 
     @classmethod
-    def from_rows(cls, X: Floats, clip: float) -> Self:
+    def from_rows(cls, X: Floats, clip: float, Y: Floats | None = None) -> Self:
         """Learn mean and standard deviation per feature; wild values are left out.
+
+        Where the wild ones tell something of the labels Y they are no mistakes: they are clipped.
 
         A constant feature is centered and divided by its magnitude. Missing values (NaN) do not
         count; a feature without any value keeps its unit.
@@ -50,6 +54,8 @@ class Scaler:
         p = X.shape[1]
         mean, scale = np.zeros(p), np.ones(p)
         wild, spread = find_wild(X)
+        if Y is not None:
+            spread &= ~tell_of_labels(wild, Y)
         out = np.isnan(X) | wild
         whole = ~out.any(axis=0)
         if whole.any():
@@ -60,23 +66,13 @@ class Scaler:
                 mean[[j]], scale[[j]] = standardise(there[:, None])
         return cls(mean, scale, float(clip), spread, np.zeros(p, dtype=bool))
 
-    def transform(self, X: Floats, clipped: Floats | None = None) -> Floats:
-        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing.
-
-        ``clipped`` (p,) is added how many values of each feature lie beyond the clip.
-        """
-        X = X if X.flags.carray else np.array(X, order="C")
-        out, clipped = np.empty(X.shape), np.zeros(X.shape[1]) if clipped is None else clipped
+    def transform(self, X: Floats) -> Floats:
+        """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
+        X, out = X if X.flags.carray else np.array(X, order="C"), np.empty(X.shape)
         limits, flags = (self.clip, WILDEST * self.clip), (self.spread, self.ignored)
         with np.errstate(over="ignore"):  # an overflow is infinite, and wild
-            scale_rows(X, self.mean, self.scale, *limits, *flags, clipped, out)
+            scale_rows(X, self.mean, self.scale, *limits, *flags, out)
         return out
-
-    def count_clipped(self, X: Floats) -> Floats:
-        """Return how many values of each feature of some rows lie beyond the clip (p,)."""
-        clipped = np.zeros(X.shape[1])
-        self.transform(X, clipped)
-        return clipped
 
     def state(self) -> Arrays:
         """Return its arrays by name."""
@@ -86,6 +82,15 @@ class Scaler:
     def state_shapes(p: int) -> Shapes:
         """Return type and shape of every array of `state`."""
         return {name: (kind, (p,)) for name, kind in KINDS.items()}
+
+
+def tell_of_labels(wild: Bools, Y: Floats) -> Bools:
+    """Tell for which features rows with wild values have other labels than all rows (p,)."""
+    usual = np.nan_to_num(label_means(Y))
+    count, sums = wild.sum(axis=0)[:, None], wild.T @ np.nan_to_num(Y - usual)
+    chance = np.sqrt(count * (1.0 - count / len(Y)) * usual * (1.0 - usual))
+    told: Bools = (np.abs(sums) > TELLING * chance).any(axis=1) & (count[:, 0] >= LEAST_WILD)
+    return told
 
 
 def standardise(X: Floats) -> tuple[Floats, Floats]:

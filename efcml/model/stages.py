@@ -62,7 +62,7 @@ class Stage:
 
     def add_labels(self, count):
         """Take in labels that no row so far had."""
-        self.arrays = self.table.grown(self.arrays, K=count)
+        self.arrays = self.table.resized(self.arrays, K=count)
 
     def change_units(self, change):
         """Take rows that are ``change.rows(x)`` from now on (model/rescaling.py)."""

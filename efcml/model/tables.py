@@ -69,11 +69,14 @@ class Table:
         return {c.name: np.zeros(c.shape(sizes), c.dtype) for c in self.columns}
 
     def shapes(self, sizes: Sizes) -> dict[str, tuple[Any, tuple[int, ...]]]:
-        """Return type and shape of every array, by name."""
-        return {c.name: (c.dtype.str, c.shape(sizes)) for c in self.columns}
+        """Return type and shape of every array in a file, by name; of facts each by its own."""
+        shapes = {c.name: (c.dtype.str, c.shape(sizes)) for c in self.columns if not c.dtype.names}
+        for c in self.columns:
+            shapes |= {name: (c.dtype[name].str, c.shape(sizes)) for name in c.dtype.names or ()}
+        return shapes
 
-    def grown(self, arrays: Any, **more: int) -> Any:
-        """Return the arrays, a named tuple, with more of some dimensions; new entries are zeros."""
+    def resized(self, arrays: Any, **more: int) -> Any:
+        """Return the arrays, a named tuple, with more or less of some dimensions; new are zeros."""
         sizes = {
             dim: length + more.get(dim, 0)
             for column in self.columns
@@ -82,7 +85,8 @@ class Table:
         new = self.allocate(sizes)
         for name, array in new.items():
             old = getattr(arrays, name)
-            array[tuple(map(slice, old.shape))] = old
+            both = tuple(map(slice, map(min, old.shape, array.shape)))
+            array[both] = old[both]
         return type(arrays)(**new)
 
 

@@ -28,7 +28,6 @@ class Trace:
     rules: Ints  # (n,), after learning the row
     events: Events = field(default_factory=list)
     rows: Floats | None = None  # (n, p), to be scored in place of the rows that are learned
-    clipped: Floats | None = None  # (p,), values that were clipped; None if nobody counts
     ahead: int = 0  # how many rows `rows` come after those that are learned
     delay: int = 0  # how many rows lie between the answers and the labels that are learned
     seconds: float = 0.0  # spent in the model
@@ -63,14 +62,8 @@ class Trace:
         return decisions == 1.0, np.where(missing, plain.probabilities, self.probabilities)
 
     def take_events(self, part: Trace, first: int) -> None:
-        """Add events and clipped values of a part that begins at row ``first``."""
+        """Add events of a part that begins at row ``first``."""
         self.events += [(first + row, kind, uid) for row, kind, uid in part.events]
-        if part.clipped is not None:
-            self.add_clipped(part.clipped)
-
-    def add_clipped(self, counts: Floats) -> None:
-        """Count further values that were clipped, by feature."""
-        self.clipped = counts if self.clipped is None else self.clipped + counts
 
 
 def learn_in_blocks(

@@ -9,7 +9,7 @@ from efcml.model.params import Params
 from efcml.model.temporal import TemporalStage
 
 
-def warmup(*, asks: bool = True, rare: bool = True) -> None:
+def warmup(*, rare: bool = True) -> None:
     """Run all kernels on a few rows; later calls in this or other processes find them compiled.
 
     Call it once before starting many processes: they then share the compiled files instead of
@@ -17,8 +17,6 @@ def warmup(*, asks: bool = True, rare: bool = True) -> None:
 
     Parameters
     ----------
-    asks : bool
-        Whether also those that only active learners need.
     rare : bool
         Whether also those that only missing features or labels and decisions other than the usual
         ones need; otherwise they are compiled when they are first needed.
@@ -42,7 +40,3 @@ def warmup(*, asks: bool = True, rare: bool = True) -> None:
         for decision in ("f1", "subset"):
             other = Learner(replace(params, decision=decision), 2, 2)
             other.fit(gaps[:12], unknown[:12]).learn(gaps[12:], unknown[12:]).answer(gaps, unknown)
-    if asks:
-        from efcml.active import ActiveLearner  # not above: others do without
-
-        ActiveLearner(0.5).ask(learner, X[0])

@@ -5,9 +5,9 @@ Axes. A notebook shows such a figure when its cell ends. Elsewhere matplotlib's 
 alone: nothing is shown and no default is changed.
 """
 
-from efcml.plots.cells import draw_consequents, draw_importance, draw_label_correlation
-from efcml.plots.relevance import draw_relevance, draw_relevance_course
-from efcml.plots.rules import draw_ellipses, draw_memberships, draw_rule_card
+from efcml.plots.cells import draw_importance, draw_label_shares
+from efcml.plots.relevance import draw_relevance
+from efcml.plots.rules import draw_ellipses
 from efcml.plots.stream import (
     draw_differences,
     draw_reliability,
@@ -19,16 +19,12 @@ from efcml.plots.stream import (
 from efcml.plots.style import mark_rows, name_drifts, new_axes, new_figure, save_figure
 
 __all__ = [
-    "draw_consequents",
     "draw_differences",
     "draw_ellipses",
     "draw_importance",
-    "draw_label_correlation",
-    "draw_memberships",
+    "draw_label_shares",
     "draw_relevance",
-    "draw_relevance_course",
     "draw_reliability",
-    "draw_rule_card",
     "draw_rule_counts",
     "draw_spending",
     "draw_trends",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib
 import numpy as np
-from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from efcml.support.aliases import Floats, PathLike
+    from efcml.support.aliases import PathLike
 
 Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 
@@ -53,31 +51,28 @@ def plain(name: object, longest: int = LONGEST) -> str:
 
 
 def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[str]:
-    """Return ``count`` different names as short text; without names as rules number them."""
-    if names is None or not count:
+    """Return ``count`` names as short text; without names as rules number them."""
+    if names is None:
         return [f"{prefix}{i}" for i in range(count)]
     short = [plain(name) for name in names]
     if len(short) != count:
         kind = {"x": "feature"}.get(prefix, prefix.strip())
         raise ValueError(f"There are {len(short)} {kind} names for {count} {kind}s.")
-    return [f"{name} ({i})" if short.count(name) > 1 else name for i, name in enumerate(short)]
+    return short
 
 
-def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
-    r"""Turn the marks of a data set into rows and bands for the pictures.
+def name_drifts(marks: Mapping[str, int], shift: int = 0) -> dict[str, int | tuple[int, int]]:
+    """Turn the marks of a data set into rows and bands for the pictures, so many rows later.
 
-    Examples
-    --------
-    >>> name_drifts({"gradual_start": 30, "gradual_end": 40, "abrupt_1": 90})
-    {'gradual\ndrift': (30, 40), 'abrupt 1\ndrift': 90}
+    Those of "gradual_start" and "gradual_end" are a band.
     """
     named: dict[str, int | tuple[int, int]] = {}
     for name, row in marks.items():
         kind = name.removesuffix("_start")
         if kind != name:
-            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
+            named[f"{kind}\ndrift"] = (row + shift, marks[f"{kind}_end"] + shift)
         elif not name.endswith("_end"):
-            named[f"{name.replace('_', ' ')}\ndrift"] = row
+            named[f"{name.replace('_', ' ')}\ndrift"] = row + shift
     return named
 
 
@@ -133,15 +128,23 @@ def legend_beside(ax: Axes) -> None:
 
 @styled
 def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
-    """Mark rows of a stream: a number as a line, a pair as a band; names stand above the Axes."""
+    """Mark rows of a stream that the Axes show: a number as a line, a pair as a band.
+
+    Names stand above the Axes.
+    """
+    low, high = ax.get_xlim()
     for name, rows in (marks or {}).items():
+        place = float(np.mean(rows))
+        if not low <= place <= high:
+            continue
         if isinstance(rows, tuple):
             ax.axvspan(*rows, color=PALE, linewidth=0, zorder=0)
         else:
             ax.axvline(rows, color=GREY, linewidth=1, zorder=1)
         if named:
-            words, place = "\n".join(map(plain, name.splitlines())), float(np.mean(rows))
+            words = "\n".join(map(plain, name.splitlines()))
             write_beside(ax, words, (place, 1), "x", (0, 3), ha="center", va="bottom")
+    ax.set_xlim(low, high)
     return ax
 
 
@@ -153,33 +156,18 @@ def write_beside(ax: Axes, words: str, place: Any, data: str, shift: Any, **look
     ax.annotate(words, place, xytext=shift, textcoords="offset points", **usual | look)
 
 
-def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, **colors: str) -> None:
-    """Draw a line of ticks per name below curves that reach from 0, or on a log axis 1, to ``top``.
-
-    The legend names them and counts the ticks.
-    """
-    part = 0.08 * len(rows_by_name) + 0.03 * bool(rows_by_name)  # of the height of the Axes
-    put = ax.yaxis.get_transform()  # which makes 0 of the bottom of the curves
-    for i, (name, rows) in enumerate(rows_by_name.items()):
-        middle = part - 0.08 * (i + 0.75)
-        ax.vlines(
-            rows,
-            middle - 0.03,
-            middle + 0.03,
-            transform=ax.get_xaxis_transform(),
-            color=colors.get(name, COLORS[(i + 1) % len(COLORS)]),
-            linewidth=1.2,
-            label=f"{name} ({len(rows)})",
-            rasterized=len(rows) > MOST_SHAPES,
-        )
-    high = put.transform(np.array([top]))[0]
-    ends = put.inverted().transform(np.array([-high * part / (1.0 - part), 0.0, high]))
-    ax.set_ylim(ends[0], ends[2])
-    if part:
-        ax.axhline(float(ends[1]), color=GREY, linewidth=0.7)
+def draw_ticks_below(ax: Axes, rows_by_name: Mapping[str, Any], top: float, colors: Any) -> None:
+    """Draw a line of ticks per name below curves between 0 and ``top``; the legend counts them."""
+    line = 0.09 * top
+    for i, ((name, rows), color) in enumerate(zip(rows_by_name.items(), colors, strict=False)):
+        ends = -line * (i + 0.9), -line * (i + 0.3)
+        look: Any = {"color": color, "linewidth": 1.2, "rasterized": len(rows) > MOST_SHAPES}
+        ax.vlines(rows, *ends, label=f"{name} ({len(rows)})", **look)
+    ax.set_ylim(-line * len(rows_by_name), top)
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
+    ax.axhline(0.0, color=GREY, linewidth=0.7)
 
 
-@styled
 def save_figure(
     figure: Figure, path: PathLike, kinds: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
@@ -188,45 +176,13 @@ def save_figure(
     ``path`` has no ending. The same figure gives the same SVG, byte for byte. Words stay words in
     SVG and PDF: they can be searched and edited. A viewer without the font takes a similar one.
     """
-    path = Path(path)
-    files = [path.with_name(f"{path.name}.{kind}") for kind in kinds]
-    layout = figure.get_layout_engine()
+    files = [Path(f"{path}.{kind}") for kind in kinds]
     for file, kind in zip(files, kinds, strict=True):
-        file.write_bytes(as_bytes(figure, kind))
-        figure.set_layout_engine("none")  # all is in its place now
-    if layout is not None:
-        figure.set_layout_engine(layout)
+        write_figure(figure, file, kind)
     return files
 
 
 @styled
-def as_bytes(figure: Figure, kind: str) -> bytes:
-    """Return a figure as the bytes of a file. `Figure.savefig` would draw everything twice."""
-    file, canvas, dpi = io.BytesIO(), figure.canvas, figure.dpi
-    try:
-        figure.dpi = matplotlib.rcParams["savefig.dpi"]
-        drawn = get_registered_canvas_class(kind)(figure)
-        getattr(drawn, f"print_{kind}")(file, metadata=UNDATED.get(kind))
-    finally:
-        figure.dpi = dpi
-        figure.set_canvas(canvas)
-    return file.getvalue()
-
-
-def as_array(values: Any, *shape: int | None, name: str) -> Floats:
-    """Return an array of floats of the given shape; None stands for any length.
-
-    Something empty fits every shape that starts with None.
-    """
-    lengths = ", ".join("any" if length is None else str(length) for length in shape)
-    wanted = f"{name} must be an array of shape ({lengths}{',' * (len(shape) == 1)})"
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):  # an object, or rows of different lengths
-        raise ValueError(f"{wanted}, not a {type(values).__name__}.") from None
-    if not array.size and shape[0] is None:
-        return np.zeros([length or 0 for length in shape])
-    pairs = zip(shape, array.shape, strict=False)
-    if array.ndim != len(shape) or not all(length in (None, real) for length, real in pairs):
-        raise ValueError(f"{wanted}, not {array.shape}.")
-    return array
+def write_figure(figure: Figure, file: Any, kind: str) -> None:
+    """Write a figure in one format to a path, or to a file that is open."""
+    figure.savefig(file, format=kind, metadata=UNDATED.get(kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,20 +21,16 @@ if TYPE_CHECKING:
     from efcml.evaluation import PrequentialResult
     from efcml.explain import RuleList
     from efcml.plots.style import Marks
-    from efcml.support.aliases import Floats, Ints, TableLike
+    from efcml.support.aliases import Floats, TableLike
 
-FIGURES = (  # of a run
-    *("trends", "rules", "memberships", "cards", "importance", "relevance", "reliability"),
-    "spending",
-)
-WINDOW_SHARE = 1 / 12  # of all rows: what the line of the last rows averages over
-LEAST_WINDOW = 50  # but not fewer rows than this, if the stream has four times as many
-ROWS_AT_ONCE = 10_000  # whose activations are in memory
-MOST_CURVES, MOST_CARDS, MOST_STRIPS = 7, 3, 20  # rules that are drawn
-MOST_BARS = 25  # features
+# Of a run.
+FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
+LEAST_WINDOW = 50  # rows that the line of the last rows averages over, if there are so many
+MOST_STRIPS = 20  # rules that are drawn
+MOST_BARS, MOST_LINES = 25, 7  # features
+LEAST_TOLD = 0.1  # of the axis, which is logarithmic
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
-CARD_HEIGHT, LINE, LABEL = 0.7, 0.17, 0.23  # inches: of a card without words, of a line, a label
 
 
 def draw_run(
@@ -53,24 +49,23 @@ def draw_run(
     rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
-    "memberships", "cards", "importance", "relevance", "reliability" and "spending".
+    "labels", "importance", "relevance", "reliability" and "spending".
     """
-    steps, model = split(classifier)
-    marks = find_marks(dataset, first_row, len(result.Y))
+    model, marks = model_of(classifier), {}
+    if dataset is not None:
+        marks = plots.name_drifts(dataset.marks, first_row - dataset.n_initial)
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
-        winners = winners_of(steps, model, X) if rules and X is not None else None
-        figures["rules"] = draw_rules(result, model, rules, winners, first_row, marks)
+        figures["rules"] = draw_rules(result, classifier, X if rules else None, first_row, marks)
     if rules:
-        figures |= draw_reading(rules)
         labels = rules.label_names if dataset is None else dataset.label_names
-        axes = plots.new_axes(WIDTH, 5.6)
+        figures["labels"] = draw_labels(rules, labels)
+        axes = plots.new_axes(WIDTH, 1.8 + BAND * min(len(rules.feature_names), 15))
         plots.draw_importance(rules.importance(), rules.feature_names, labels, ax=axes)
         figures["importance"] = axes.figure
-        at, course = model.learner_.relevance.course
-        if len(at):
-            figures["relevance"] = draw_relevance(model, at, course, rules.feature_names)
+        if len(model.learner_.relevance.course[0]):
+            figures["relevance"] = draw_relevance(model, rules.feature_names)
     # Others bend the ends of their scores; so does a model of a 1-D target.
     layered = getattr(getattr(model, "learner_", None), "layered", False)
     if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
@@ -87,42 +82,41 @@ def draw_run(
     return figures
 
 
-def draw_relevance(model: Any, at: Any, course: Any, names: Any) -> Figure:
-    """Draw what features tell of the labels, now and along the stream."""
-    height = 0.8 + 0.2 * min(max(len(names), 3), MOST_BARS)
-    figure = plots.new_figure(WIDTH, height + 2.6)
-    above, below = figure.subplots(2, height_ratios=[height, 2.2])
-    kept = model.feature_relevance_ > 0.0
-    plots.draw_relevance(course[-1], names, kept=kept, ax=above, most=MOST_BARS)
-    plots.draw_relevance_course(at, course, names, ax=below)
+def model_of(classifier: Any) -> Any:
+    """Return a classifier, or the last step of a pipeline."""
+    return classifier[-1] if hasattr(classifier, "steps") else classifier
+
+
+def draw_labels(rules: RuleList, label_names: Sequence[str]) -> Figure:
+    """Draw the share of each label in the rules that decide most, and the usual ones below."""
+    some = rules[:MOST_STRIPS]
+    shares = [rule.label_shares for rule in some] + [rules.background.label_means]
+    names = [f"rule {rule.uid} ({100 * rule.decides:.0f} % of rows)" for rule in some]
+    figure = plots.new_figure(WIDTH, 1.8 + BAND * len(shares))
+    plots.draw_label_shares(shares, [*names, "usual"], label_names, ax=figure.subplots())
     return figure
 
 
-def split(classifier: Any) -> tuple[list[Any], Any]:
-    """Return the steps of a pipeline before its model, and the model."""
-    steps = [step for _, step in getattr(classifier, "steps", ())]
-    before = [step for step in steps[:-1] if step is not None and step != "passthrough"]
-    return before, (steps or [classifier])[-1]
-
-
-def winners_of(steps: list[Any], model: Any, X: Any) -> Ints:
-    """Return the rule that decides each row of a run, which may have got its names after it."""
-    for step in steps:
-        X = step.transform(X)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        parts = [
-            model.activations(X[begin : begin + ROWS_AT_ONCE]).argmax(axis=1)
-            for begin in range(0, max(n, 1), ROWS_AT_ONCE)
-        ]
-    return np.concatenate(parts)
+def draw_relevance(model: Any, names: Sequence[str]) -> Figure:
+    """Draw what features tell of the labels, now and along the stream."""
+    at, course = model.learner_.relevance.course
+    heights = [0.8 + 0.2 * min(max(len(names), 3), MOST_BARS), 2.6][: min(len(at), 2)]
+    figure = plots.new_figure(WIDTH, sum(heights))
+    axes = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+    kept = model.feature_relevance_ > 0.0
+    plots.draw_relevance(course[-1], names, kept=kept, ax=axes[0], most=MOST_BARS)
+    if len(at) > 1:
+        told = np.maximum(course, LEAST_TOLD)
+        curves = {names[j]: (at, told[:, j]) for j in np.argsort(-told.max(axis=0))[:MOST_LINES]}
+        plots.draw_trends(curves, ax=axes[1], ylabel="what it tells of the labels")
+        axes[1].set_yscale("log")
+    return figure
 
 
 def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None) -> Figure:
     """Return a figure of both measures so far, lately, and for an answer that never changes."""
-    Y, constant = result.Y, constant_scores(result.Y)
-    rows, window = first_row + np.arange(len(Y)), choose_window(len(Y))
+    Y, constant, n = result.Y, constant_scores(result.Y), len(result.Y)
+    rows, window = first_row + np.arange(n), max(n // 12, min(LEAST_WINDOW, n // 4), 1)
     full = slice(window - 1, None)  # from the first row with a whole window
     begun = slice(window // 5, None)  # means of very few rows would stretch the axis
     panels = {
@@ -159,72 +153,28 @@ def draw_panels(
 
 
 def draw_rules(
-    result: PrequentialResult,
-    model: Any,
-    rules: RuleList,
-    winners: Ints | None,
-    first_row: int,
-    marks: Marks | None,
+    result: PrequentialResult, classifier: Any, X: Any, first_row: int, marks: Marks | None
 ) -> Figure:
-    """Return the number of rules and, if known, which rule at the end decides each row."""
-    # Models with a rule base per label have a cap for each of them, not for the sum drawn here.
-    cap = model.max_rules if isinstance(model, EFCMLClassifier) else None
-    strips = min(len(rules), MOST_STRIPS)
-    heights = [COUNT_HEIGHT] if winners is None else [COUNT_HEIGHT, 0.7 + BAND * strips]
+    """Return the number of rules and, for rows ``X``, which rule at the end decides each."""
+    model = model_of(classifier)
+    strips = 0 if X is None else min(model.n_rules_, MOST_STRIPS)
+    heights = [COUNT_HEIGHT, 0.7 + BAND * strips][: 1 + (strips > 0)]
     figure = plots.new_figure(WIDTH, sum(heights))
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    look: Any = {"first_row": first_row, "marks": marks, "cap": cap}
-    plots.draw_rule_counts(result.rules, result.events, ax=axes[0], **look)
-    if winners is not None:
-        names = [f"rule {rule.uid}" for rule in rules]
+    plots.draw_rule_counts(result, ax=axes[0], first_row=first_row, marks=marks)
+    if strips:
+        if model is not classifier:
+            X = classifier[:-1].transform(X)
+        with warnings.catch_warnings():  # a model may have got its names after the run
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            winners = model.activations(X).argmax(axis=1)
+        names = [f"rule {rule.uid}" for rule in model.rules_]
         plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
         axes[0].set_xlabel("")
         axes[1].set_ylim(strips - 0.5, -0.5)
     return figure
 
 
-def draw_reading(rules: RuleList) -> dict[str, Figure]:
-    """Return membership functions and cards of the rules that decide most."""
-    figures: dict[str, Any] = {}
-    drawn = rules[:MOST_CURVES].memberships()
-    if drawn["feature_names"]:
-        axes = plots.new_axes(WIDTH, 1.2 + 0.55 * len(drawn["feature_names"]))
-        figures["memberships"] = plots.draw_memberships(**drawn, ax=axes).figure
-    first = sorted(rules, key=lambda rule: -rule.decides)[:MOST_CARDS]
-    cards = [rule.card() for rule in rules if rule in first]
-    heights = [
-        CARD_HEIGHT + LINE * (1 + len(card["conditions"])) + LABEL * len(card["label_names"])
-        for card in cards
-    ]
-    figures["cards"] = plots.new_figure(WIDTH, sum(heights))
-    panels = figures["cards"].subplots(len(cards), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for ax, card in zip(panels, cards, strict=True):
-        plots.draw_rule_card(**card, ax=ax)
-        if ax is not panels[0]:
-            ax.get_legend().remove()
-        if ax is not panels[-1]:
-            ax.set_xlabel("")
-    return figures
-
-
-def choose_window(n_rows: int) -> int:
-    """Return how many rows the line of the last rows averages over."""
-    return max(round(WINDOW_SHARE * n_rows), min(LEAST_WINDOW, n_rows // 4), 1)
-
-
 def constant_scores(Y: Floats) -> Floats:
     """Return the same scores for every row: the share of each label among all of them."""
     return np.tile(label_means(Y), (len(Y), 1))
-
-
-def find_marks(dataset: Dataset | None, first_row: int, n_rows: int) -> Marks:
-    """Return the drifts of a data set within the rows of a run, as the plots want them."""
-    if dataset is None:
-        return {}
-    shift, inside = first_row - dataset.n_initial, range(first_row, first_row + n_rows)
-    marks = plots.name_drifts({name: row + shift for name, row in dataset.marks.items()})
-    return {
-        name: rows
-        for name, rows in marks.items()
-        if all(row in inside for row in np.atleast_1d(rows))
-    }

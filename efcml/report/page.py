@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader
-
 from efcml import __version__
-from efcml.plots.style import as_bytes
-from efcml.support.files import replacing, without_nan
+from efcml.explain.words import templates
+from efcml.plots.style import write_figure
+from efcml.support.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from efcml.support.aliases import PathLike
 
-PIXELS_PER_POINT = 96 / 72  # of style sheets
 FORMATS = {"queried_share": ".1%", "frequency": ".1%", "ms_per_sample": ".3g", "seconds": ".3g"}
 MEASURED = ("pa", "ap", "macro_f1", "subset_accuracy", "log_loss", "calibration_error")
-FORMATS |= dict.fromkeys((*MEASURED, "constant_pa", "f1"), ".4f")
-
-
-class Cell(NamedTuple):
-    """A value, exact for scripts, and as readers see it."""
-
-    value: Any
-    words: str
+FORMATS |= dict.fromkeys((*MEASURED, "f1"), ".4f")
 
 
 class Table(NamedTuple):
-    """A table; a line has a key for scripts, its name, and values or `Cell` for the columns."""
+    """A table of words; the first one of a line is its name."""
 
     name: str
     caption: str
     head: Sequence[str]
-    lines: Mapping[str, Sequence[Any]]
-    numbers: bool = False  # all columns but the first, to be aligned on the right
+    lines: Sequence[Sequence[Any]]
 
 
 class Picture(NamedTuple):
@@ -51,8 +40,6 @@ class Picture(NamedTuple):
     caption: str
     alternative: str  # what those hear who cannot see it
     source: str
-    width: int
-    height: int
 
 
 class Section(NamedTuple):
@@ -74,13 +61,8 @@ def write_page(
 
     Templates that extend the usual one have ``values`` for what stands in place of sections.
     """
-    environment = Environment(
-        loader=PackageLoader("efcml", "report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"exact": exact, "shown": shown}
+    environment = templates("report")
+    environment.filters["shown"] = shown
     page = environment.get_template(template)
     text = page.render(title=title, sections=sections, version=__version__, **values).lstrip()
     with replacing(path) as file:  # names of files can hold what UTF-8 cannot
@@ -88,37 +70,24 @@ def write_page(
     return Path(path)
 
 
-def exact(cell: Any) -> str:
-    """Return a value as JSON, to be compared with a summary; null for what JSON does not have.
-
-    Examples
-    --------
-    >>> exact(Cell(0.5, "a half")), exact(math.nan)
-    ('0.5', 'null')
-    """
-    value = cell.value if isinstance(cell, Cell) else cell
-    return json.dumps(without_nan(value), default=str)
-
-
-def shown(cell: Any, key: str = "") -> str:
+def shown(value: Any, key: str = "") -> str:
     """Return a value as readers see it; numbers are rounded by what they are.
 
     Examples
     --------
-    >>> shown(Cell(0.5, "a half")), shown(1 / 3), shown(True), shown(None)
-    ('a half', '0.333333', 'yes', 'none')
+    >>> shown(1 / 3), shown(True), shown(None), shown("word")
+    ('0.333333', 'yes', 'none', 'word')
     >>> shown(0.80449, "pa"), shown(0.1, "queried_share"), shown(float("nan"), "pa")
     ('0.8045', '10.0%', 'none')
     """
-    if isinstance(cell, Cell):
-        return cell.words
-    value = cell.item() if hasattr(cell, "item") and getattr(cell, "size", 1) == 1 else cell
+    value = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "none"
-    usual = ".6g" if isinstance(value, float) else ""
-    return format(value, FORMATS.get(key, usual) if isinstance(value, int | float) else usual)
+    if isinstance(value, int | float):
+        return format(value, FORMATS.get(key, ".6g" if isinstance(value, float) else ""))
+    return str(value)
 
 
 def picture(figure: Figure | Path, name: str, caption: str = "", alternative: str = "") -> Picture:
@@ -127,9 +96,11 @@ def picture(figure: Figure | Path, name: str, caption: str = "", alternative: st
     A picture is a document of its own. So names within it cannot collide with those of others, and
     nothing in it can run or be loaded.
     """
-    drawing = figure.read_bytes() if isinstance(figure, Path) else as_bytes(figure, "svg")
-    sides = re.search(rb'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"', drawing)
-    found = sides.groups() if sides else (0.0, 0.0)
-    width, height = (round(float(side) * PIXELS_PER_POINT) for side in found)
+    if isinstance(figure, Path):
+        drawing = figure.read_bytes()
+    else:
+        file = BytesIO()
+        write_figure(figure, file, "svg")
+        drawing = file.getvalue()
     source = f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
-    return Picture(name, caption, alternative or caption, source, width, height)
+    return Picture(name, caption, alternative or caption, source)

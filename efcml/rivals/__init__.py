@@ -6,35 +6,21 @@ Nothing slow is imported here: a class is, when it is first used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
-
-from efcml.support.imports import lazy_names
-
-if TYPE_CHECKING:
-    from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
-
-__all__ = ["MODELS", "ChainEFC", "OneVsRestEFC", "Rival", "make_model"]
+from typing import Any, NamedTuple
 
 LEAST_SQUARES: dict[str, Any] = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 CLASSIFIER = "efcml:EFCMLClassifier"
 
 
-@dataclass(frozen=True)
-class Rival:
-    """One line of a comparison.
-
-    ``home`` is where its class is, ``parameters`` are those that differ from the defaults of the
-    class, and ``further`` the names of those that the engine does not have. ``learn`` goes to
-    `prequential`.
-    """
+class Rival(NamedTuple):
+    """One line of a comparison."""
 
     title: str
-    home: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-    learn: bool = True
-    further: tuple[str, ...] = ()
+    home: str  # of its class
+    parameters: Mapping[str, Any] = {}  # that differ from the defaults of the class
+    learn: bool = True  # goes to `prequential`
+    further: tuple[str, ...] = ()  # names of parameters that the engine does not have
 
     @property
     def estimator(self) -> Any:
@@ -75,10 +61,4 @@ def make_model(name: str, models: Mapping[str, Rival] = MODELS, **parameters: An
     """
     if name not in models:
         raise ValueError(f"model must be one of {', '.join(models)}; got {name!r}.")
-    model = models[name]
-    return model.estimator(**(model.parameters | parameters))
-
-
-if not TYPE_CHECKING:  # a checker would take every name for one of these
-    home = "efcml.rivals.per_label"
-    __getattr__, __dir__ = lazy_names(__name__, {"ChainEFC": home, "OneVsRestEFC": home})
+    return models[name].estimator(**{**models[name].parameters, **parameters})

@@ -1,19 +1,19 @@
 """OneVsRestEFC and ChainEFC: one single-label learner per label, on the engine of EFC-ML."""
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from numbers import Integral
+from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from efcml.estimators.classifier import SEED, UNUSED_SEED, MultiLabelFace
+from efcml.estimators.classifier import FaceParameters, MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
-from efcml.model.params import Parameters, Params
+from efcml.model.params import Params
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
 from efcml.support.declared import other, with_parameters
@@ -68,11 +68,6 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
-    @property
-    def rows_seen(self) -> int:
-        """Rows learned so far, by the label that has seen most."""
-        return max(model.rows_seen for model in self.models)
-
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
@@ -112,9 +107,8 @@ class PerLabelLearner(Guarded):
         """
         decisions = None
         if self.chained and np.isnan(Y[:, self.order[:-1]]).any():
-            if trace is None:
-                trace = Trace.for_rows(*Y.shape)
-            elif trace.rows is not None:  # other rows are answered: a copy answers these
+            trace = Trace.for_rows(*Y.shape) if trace is None else trace
+            if trace.rows is not None:  # other rows are answered: a copy answers these
                 first = Trace.for_rows(*Y.shape)
                 first.delay = trace.delay
                 self.copy()._learn_block(X, Y, first, *weights)
@@ -129,26 +123,18 @@ class PerLabelLearner(Guarded):
                 part.ahead, part.delay = trace.ahead, trace.delay
                 parts.append(part)
             model.learn(true, y, part, *weights)
-            if self.chained:
-                if part is not None:
-                    decided = decide(part.scores)
-                    seen = np.hstack([seen, decided])
-                    y = fill_in(y, decided if decisions is None else decisions[:, [label]])
-                true = np.hstack([true, y])
+            if part is not None and trace is not None:
+                trace.scores[:, label] = part.scores[:, 0]
+                step = int(label) * LABEL_STEP
+                trace.events += [(row, kind, step + uid) for row, kind, uid in part.events]
+            if self.chained and part is not None:
+                decided = decide(part.scores)
+                seen = np.hstack([seen, decided])
+                y = fill_in(y, decided if decisions is None else decisions[:, [label]])
+            true = np.hstack([true, y]) if self.chained else X
         if trace is not None:
-            self._join(parts, trace)
-
-    def _join(self, parts: Sequence[Trace], trace: Trace) -> None:
-        """Put the traces of all labels into one."""
-        trace.rules[:] = sum(part.rules for part in parts)
-        counts = [part.clipped[: self.n_features] for part in parts if part.clipped is not None]
-        if counts:  # each has a scale of its own; a mean, so that blocks add up to the whole
-            trace.add_clipped(np.mean(counts, axis=0))
-        events = []
-        for label, part in zip(self.order.tolist(), parts, strict=True):
-            trace.scores[:, label] = part.scores[:, 0]
-            events += [(row, kind, label * LABEL_STEP + uid) for row, kind, uid in part.events]
-        trace.events += sorted(events, key=lambda event: event[0])
+            trace.rules[:] = sum(part.rules for part in parts)
+            trace.events.sort(key=lambda event: event[0])
 
     @one_at_a_time
     def score(self, X: "Floats") -> "Floats":
@@ -181,9 +167,8 @@ class PerLabelLearner(Guarded):
     @classmethod
     def join(cls, models: list[Learner], order: list[int] | None) -> Self:
         """Return a learner of those of all labels, as they come from a file, or refuse them."""
-        n, chain = len(models), None if order is None else np.array(order)
-        if order is not None and ({*map(type, order)} != {int} or sorted(order) != [*range(n)]):
-            raise ValueError(f"the order of {n} labels must name each once")
+        n = len(models)
+        chain = None if order is None else read_order(order, n, None)
         learner = cls(models[0].params, models[0].n_features, n, chain)
         for model, new in zip(models, learner.models, strict=True):
             if (model.n_features, model.n_labels) != (new.n_features, 1):
@@ -203,34 +188,7 @@ def fill_in(y: "Floats", decided: "Floats") -> "Floats":
 
 
 @with_parameters
-class PerLabelFace(MultiLabelFace, Parameters):
-    """A face whose learner has one rule base per label; least squares alone unless told."""
-
-    correlation: str = LEAST_SQUARES["correlation"]
-    alpha: float = LEAST_SQUARES["alpha"]
-    beta: float = LEAST_SQUARES["beta"]
-
-    @property
-    def rules_(self) -> dict[str, RuleList]:
-        """The rules now, a `RuleList` for the name of each label.
-
-        In a chain, the labels before a label are features of its rules.
-        """
-        learner = self._learned
-        labels = name_all(names_of_labels(self), "label", learner.n_labels)
-        columns = self._column_kinds()
-        inputs = columns.names + tuple(labels[c] for c in learner.order)
-        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
-        lists = {}
-        for model, c in zip(learner.models, learner.order, strict=True):
-            p = model.n_features
-            seen = ColumnKinds(inputs[:p], flags[:p], columns.groups)
-            lists[labels[c]] = read_rules(model, None, [labels[c]], seen)
-        return lists
-
-
-@with_parameters
-class OneVsRestEFC(PerLabelFace):
+class OneVsRestEFC(MultiLabelFace, FaceParameters):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
 
     The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It
@@ -252,14 +210,34 @@ class OneVsRestEFC(PerLabelFace):
     (40, 5)
     """
 
-    random_state: Any = other(*UNUSED_SEED, default=None)
+    correlation: str = LEAST_SQUARES["correlation"]
+    alpha: float = LEAST_SQUARES["alpha"]
+    beta: float = LEAST_SQUARES["beta"]
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         return PerLabelLearner(self._params(), n_features, n_labels)
 
+    @property
+    def rules_(self) -> dict[str, RuleList]:
+        """The rules now, a `RuleList` for the name of each label.
+
+        In a chain, the labels before a label are features of its rules.
+        """
+        learner = self._learned
+        labels = name_all(names_of_labels(self), "label", learner.n_labels)
+        columns = self._column_kinds()
+        inputs = columns.names + tuple(labels[c] for c in learner.order)
+        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
+        lists = {}
+        for model, c in zip(learner.models, learner.order, strict=True):
+            p = model.n_features
+            seen = ColumnKinds(inputs[:p], flags[:p], columns.groups)
+            lists[labels[c]] = read_rules(model, None, [labels[c]], seen)
+        return lists
+
 
 @with_parameters
-class ChainEFC(PerLabelFace):
+class ChainEFC(OneVsRestEFC):
     """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
 
     The model of a label learns from the true labels before it and answers from the chain's own
@@ -279,12 +257,8 @@ class ChainEFC(PerLabelFace):
     (40, 5)
     """
 
-    order: Any = other(
-        'None, sequence of int or "random"',
-        "Labels in the order of the chain. None is the order of the columns.",
-        default=None,
-    )
-    random_state: Any = other(SEED, 'For ``order="random"``.', default=None)
+    order: Any = other('None, sequence of int or "random"', default=None)
+    """Labels in the order of the chain. None is the order of the columns."""
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         order = read_order(self.order, n_labels, self.random_state)
@@ -297,11 +271,10 @@ def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":
         return np.arange(n_labels)
     if isinstance(order, str) and order == "random":
         return check_random_state(random_state).permutation(n_labels)
-    whole = not isinstance(order, str) and np.ndim(order) == 1
-    whole = whole and all(isinstance(label, Integral) for label in order)
-    if not whole or sorted(order) != list(range(n_labels)):
-        raise ValueError(
-            f"order must be None, 'random' or the labels 0..{n_labels - 1}, each once; "
-            f"got {order!r}."
-        )
-    return np.array(order)
+    with suppress(TypeError):
+        found = np.array([*map(index, order)])
+        if sorted(found) == [*range(n_labels)]:
+            return found
+    raise ValueError(
+        f"order must be None, 'random' or the labels 0..{n_labels - 1}, each once; got {order!r}."
+    )

@@ -1,31 +1,30 @@
-"""What a study shows and leaves in a folder: pictures, tables, and one page with all of it."""
+"""A study for readers: what differences mean in sentences, pictures, and files with all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-import efcml
 from efcml import plots
 from efcml.measures import find
-from efcml.report.figures import find_marks
 from efcml.report.page import Section, Table, picture, write_page
-from efcml.studies import provenance
-from efcml.studies.notes import counted, title
+from efcml.studies.intervals import Interval
+from efcml.studies.provenance import made_by
 from efcml.support.files import make_folder, to_text, whole_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from efcml.studies.study import Study
-    from efcml.support.aliases import PathLike
+    from efcml.support.aliases import Facts, PathLike
 
-FIRST = 0.05  # of a stream is not drawn: means of few rows say little
+HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch hardly works
+MOST_NAMED = 6  # differences in a sentence
+SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
 MADE = (
@@ -37,36 +36,55 @@ MADE = (
 )
 
 
-# -- pictures -------------------------------------------------------------------------------
+# -- sentences ------------------------------------------------------------------------------
 
 
-def draw_set(
-    study: Study, measure: str, data: str, models: Sequence[str], window: int | None, ax: Axes
-) -> Axes:
-    """Draw a measure, or "rules", of some models along one data set; see `Study.plot`."""
-    span = "so far" if window is None else f"last {window} rows"
-    ylabel = "rules" if measure == "rules" else f"{find(measure).title}, {span}"
-    one, curves = study.sets[data], {}
-    n = len(one.dataset)
-    for model in models:
-        results = [study.result(model, data, order) for order in study.orders_of(data, model)]
-        if not results:
-            continue
-        if measure == "rules":
-            values, first = np.array([result.rules for result in results], dtype=float), 0
-        else:
-            values = np.array([result.trend(measure, window=window) for result in results])
-            first = min(window or 1 + int(FIRST * values.shape[1]), values.shape[1]) - 1
-        curves[model] = np.arange(n - values.shape[1], n)[first:], values[:, first:]
-    if not curves:
-        raise ValueError(f"nothing has been run yet on {data}: call study.run() first.")
-    marks, begin = None, one.dataset.n_initial
-    if one.redrawn or study.orders == (0,):  # in the order of the file
-        marks = find_marks(one.dataset, begin, n - begin)
-    ax = plots.draw_trends(curves, ax=ax, ylabel=ylabel, marks=marks)
-    if measure == "rules":
-        ax.set_ylim(bottom=0.0)
-    return ax
+def title(measure: str) -> str:
+    """Return a measure, or another column of the table, for readers.
+
+    Examples
+    --------
+    >>> title("pa"), title("micro_f1"), title("ms_per_sample")
+    ('PA', 'micro F1', 'ms')
+    """
+    return SHORT.get(measure) or find(measure).title
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as 'no decision', '1 decision' or '2 decisions'."""
+    return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
+
+
+def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -> list[str]:
+    """Say what the intervals are, which differences are surely not 0, and who hardly differs."""
+    number = found.attrs["comparisons"]
+    many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
+    what = (
+        f"Differences are to {found.attrs['to']}, in points, paired by sample; 95 % intervals over"
+        f" {over}, {many}."
+    )
+    shown, hardly = [], []
+    for (data, model), line in found.iterrows():
+        intervals = {title(name): Interval(*line[name]) for name in measures}
+        for side, sign in (("above", 1), ("below", -1)):
+            names = [k for k, one in intervals.items() if one.shown and sign * one.difference > 0]
+            if names:
+                shown.append(f"{model} {side} it in {' and '.join(names)} on {data}")
+        largest, share = line["scores"]
+        if largest < HARDLY:
+            decisions = f"{100 * share:.2g} % of the decisions" if share else "no decision"
+            changed = f"no score by more than {largest:.1g}, and {decisions}"
+            if largest == share == 0:
+                changed = "nothing at all: every score is the same to the last bit"
+            hardly.append(f"On {data}, {model} changed {changed}.")
+    verdict, left = "No difference could be shown: every interval has 0 in it.", shown[MOST_NAMED:]
+    if shown:
+        named = "; ".join(shown[:MOST_NAMED] + ([f"{len(left)} more"] if left else []))
+        verdict = f"Shown: {named}. All other intervals have 0 in them."
+    return [what, verdict, *hardly]
+
+
+# -- pictures and files -----------------------------------------------------------------------
 
 
 def panels(names: Sequence[str], figure: Any, across: int) -> Any:
@@ -95,91 +113,62 @@ def draw_intervals(found: pd.DataFrame, measure: str, ax: Axes | None = None) ->
     return ax
 
 
-# -- files ----------------------------------------------------------------------------------
+def write_study(
+    folder: PathLike,
+    summary: Facts,
+    table: pd.DataFrame,
+    found: pd.DataFrame | None,
+    readable: pd.DataFrame,
+    drawn: Mapping[str, tuple[Figure, str]],
+) -> list[str]:
+    """Write tables, pictures and a page; return the names of the files.
 
-
-def write_study(study: Study, folder: PathLike, measures: Sequence[str]) -> list[str]:
-    """Write everything; return the names of the files."""
-    table, differences = study.table(measures), pd.DataFrame()
-    if study.compared:
-        found = study.differences(measures=measures)
-        about = {"to": found.attrs["to"], "comparisons": found.attrs["comparisons"]}
-        parts = {name: found[name].assign(**about) for name in measures}
-        differences = pd.concat(parts, names=["measure"]).reset_index()
-    figures = draw_all(study, measures)
-    summary = {
-        "runs": study.total,
-        "done": study.done,
-        "orders": list(study.orders),
-        "seed": study.seed,
-        "models": {name: variant.settings() for name, variant in study.variants.items()},
-        "data": {name: one.fingerprint for name, one in study.sets.items()},
-        "table": table.reset_index().to_dict("records"),
-        "differences": differences.to_dict("records"),
-        "notes": study.notes(measures),
-        "method": provenance.method(),
-        "versions": provenance.versions(),
-        "version": efcml.__version__,
-    }
+    ``found`` are the differences, if there are any; pictures have their captions.
+    """
     make_folder(folder)
-    with whole_files(folder) as place:
-        table.to_csv(place / "table.csv", lineterminator="\n")
-        if study.compared:
-            differences.to_csv(place / "differences.csv", index=False, lineterminator="\n")
-        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
-        for name, figure in figures.items():
-            plots.save_figure(figure, place / name)
-        make_page(place / "report.html", study, figures, measures)
-        return sorted(file.name for file in Path(place).iterdir())
-
-
-def draw_all(study: Study, measures: Sequence[str]) -> dict[str, Figure]:
-    """Return all figures by name; none that a notebook would show."""
-    figures: dict[str, Any] = {}
-    for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
-        figures[name] = plots.new_figure()
-        for data, ax in zip(study.data, panels(study.data, figures[name], 1), strict=True):
-            draw_set(study, name, data, study.models, None, ax)
-    for name in measures if study.compared else ():
-        ax = plots.new_axes(WIDTH, 1.1 + 0.3 * (len(study.pairs()) + len(study.data)))
-        found = study.differences(measures=measures)
-        figures[f"differences_{name}"] = draw_intervals(found, name, ax).figure
-    return figures
-
-
-def make_page(
-    path: Path, study: Study, figures: dict[str, Figure], measures: Sequence[str]
-) -> None:
-    """Write the page."""
-    captions = {"rules": "Number of rules along the stream"}
-    for name in measures:
-        captions[name] = f"{title(name)} along the stream"
-        captions[f"differences_{name}"] = f"{title(name)} minus {study.models[0]}, in points"
-    orders = counted(len(study.orders), "order")
-    drawn = [
-        picture(figure, name, f"{captions[name]}; {orders}.") for name, figure in figures.items()
-    ]
-    numbers = as_table("study", study.title, study.readable(measures).reset_index(), 2)
-    settings = pd.DataFrame({name: one.settings() for name, one in study.variants.items()})
-    differs = settings.map(str).nunique(axis=1) > 1
-    differs["class"] = True
-    shown = settings[differs].T.map(str).rename_axis("model").reset_index()
-    models = as_table("settings", "What differs between the models", shown, 1)
-    versions = ", ".join(f"{name} {one}" for name, one in provenance.versions().items())
-    made = [*MADE, f"Method {provenance.method()}; {versions}."]
+    made, differences = made_by(), pd.DataFrame()
+    if found is not None:
+        about = {name: found.attrs[name] for name in ("to", "comparisons")}
+        parts = {
+            name: found[name].assign(**about)
+            for name in found.columns.unique(0)
+            if name != "scores"
+        }
+        differences = pd.concat(parts, names=["measure"]).reset_index()
+    frames = {"table": table.reset_index(), "differences": differences}
+    summary |= made | {name: frame.to_dict("records") for name, frame in frames.items()}
+    settings = pd.DataFrame(summary["models"]).map(str)
+    differs = (settings.nunique(axis=1) > 1) | (settings.index == "class")
+    models = settings[differs].T.rename_axis("model").reset_index()
+    numbers = as_table("study", summary["title"], readable.reset_index(), 2)
+    versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
+    pictures = [picture(figure, name, f"{what}.") for name, (figure, what) in drawn.items()]
     sections = [
-        Section("table", "Table", [numbers, *study.notes(measures)]),
-        Section("figures", "Figures", drawn),
-        Section("variants", "Models", [models]),
-        Section("method", "How the numbers were made", made),
+        Section("table", "Table", [numbers, *summary["notes"]]),
+        Section("figures", "Figures", pictures),
+        Section(
+            "variants", "What differs between the models", [as_table("settings", "", models, 1)]
+        ),
+        Section(
+            "method", "How the numbers were made", [*MADE, f"Method {made['method']}; {versions}."]
+        ),
     ]
-    write_page(path, f"{', '.join(study.data)}: {', '.join(study.models)}", sections)
+    with whole_files(folder) as place:
+        for name, frame in frames.items():
+            if len(frame):
+                frame.to_csv(place / f"{name}.csv", index=False, lineterminator="\n")
+        (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
+        for name, (figure, _) in drawn.items():
+            plots.save_figure(figure, place / name)
+        heading = f"{', '.join(summary['data'])}: {', '.join(summary['models'])}"
+        write_page(place / "report.html", heading, sections)
+        return sorted(file.name for file in Path(place).iterdir())
 
 
 def as_table(name: str, caption: str, frame: pd.DataFrame, n_names: int) -> Table:
     """Return a table of words for the page; those after the names stay in one line."""
-    lines = {}
-    for line in frame.itertuples(index=False, name=None):
-        words = [word.replace(" ", "\u00a0") for word in line[n_names:]]
-        lines["/".join(line[:n_names])] = [*line[:n_names], *words]
+    lines = [
+        [*line[:n_names], *(word.replace(" ", "\u00a0") for word in line[n_names:])]
+        for line in frame.itertuples(index=False, name=None)
+    ]
     return Table(name, caption, list(frame), lines)

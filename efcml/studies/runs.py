@@ -8,34 +8,28 @@ and searches may share a folder, and after a change of any of these there is not
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 import warnings
 import weakref
-from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import uuid4
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.pipelines import last_step, take_rows
 from efcml.studies.provenance import digest, made_by
-from efcml.support.files import make_folder
-from efcml.support.guard import Guarded, one_blas_thread
+from efcml.support.files import make_folder, replacing
+from efcml.support.guard import one_blas_thread
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, Ints, PathLike
-
-    Note: TypeAlias = Callable[[Any, PrequentialResult], Facts]
 
 MOST_WARNINGS = 5  # kept of one run
 
@@ -66,7 +60,6 @@ class Run:
     seed: int = 0  # of an active learner that has none
     delay: int = 0
     learn: bool = True
-    note: Note | None = None  # what else is kept
 
     @cached_property
     def fit_key(self) -> str:
@@ -77,7 +70,7 @@ class Run:
     def key(self) -> str:
         """What stands for all that the record depends on."""
         asks = [] if self.active is None else [describe_active(self.active), self.seed]
-        return digest(self.fit_key, self.stream_rows, asks, self.delay, self.learn, self.note)
+        return digest(self.fit_key, self.stream_rows, asks, self.delay, self.learn)
 
 
 def describe_active(active: Any) -> Facts:
@@ -101,30 +94,21 @@ class RunCache:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = Path(folder)
         make_folder(self.folder)
-        self._facts: dict[str, Facts] = {}
 
     def file(self, run: Run) -> Path:
         """Return where the record of a run is, or will be."""
         return self.folder / f"{run.key}.npz"
 
     def __contains__(self, run: Run) -> bool:
-        """Tell whether a record can be used: a power failure may have cut it."""
-        if run.key not in self._facts:
-            try:  # opened here: numpy leaves a file open that is no archive
-                with self.file(run).open("rb") as file, np.load(file) as arrays:
-                    facts = json.loads(arrays["facts"].item())
-            except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
-                return False
-            if facts.get("key") != run.key:
-                return False
-            self._facts[run.key] = facts
-        return True
+        """Tell whether a run was done."""
+        return self.file(run).exists()
 
     def facts(self, run: Run) -> Facts:
-        """Return what is kept of a run besides the result."""
+        """Return how a run was made: seconds, warnings, method, versions and machine."""
         if run not in self:
             raise ValueError(f"{run.label} is not run yet: call study.run().")
-        return self._facts[run.key]
+        with np.load(self.file(run)) as arrays:
+            return json.loads(arrays["facts"].item())
 
     def result(self, run: Run) -> PrequentialResult:
         """Return what `prequential` gave."""
@@ -136,22 +120,12 @@ class RunCache:
 
 
 def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
-    """Write the record of a run.
-
-    It is put in its place at the end, so a process that is killed leaves no half of it. Waiting for
-    the disk would cost more than some of the runs; a file that a power failure cut is made again.
-    """
+    """Write the record of a run; a process that is killed leaves no half of it."""
     values: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result)}
     arrays: Facts = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
-    arrays["facts"] = np.array(json.dumps(facts | {"plain": plain}))
-    part = folder / f".{uuid4().hex}.part"
-    try:
-        with part.open("wb") as file:
-            np.savez(file, **arrays)
-        os.replace(part, folder / f"{facts['key']}.npz")
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(folder / f"{facts['key']}.npz") as file:
+        np.savez(file, **arrays, facts=np.array(json.dumps(facts | {"plain": plain})))
 
 
 # -- doing runs -----------------------------------------------------------------------------
@@ -164,44 +138,30 @@ def do_run(run: Run) -> tuple[Facts, PrequentialResult]:
         with one_blas_thread(), warnings.catch_warnings(record=True, action="always") as warned:
             model, seconds, before = fitted(run)
             result = stream(model, run)
-            noted = None if run.note is None else take_note(run.note, model, result)
     except Exception as error:
         kind = ValueError if isinstance(error, ValueError) else RuntimeError  # of what was given
         words = " ".join(str(error).split())
         raise kind(f"{run.label}: {type(error).__name__}: {words}") from error
     lines = [f"{one.category.__name__}: {one.message}" for one in [*before, *warned]]
-    lines = list(dict.fromkeys(" ".join(line.split()) for line in lines))
-    facts: Facts = {"key": run.key, "label": run.label, "noted": noted, "seconds": result.seconds}
-    facts |= {"fit_seconds": seconds, "warnings": lines[:MOST_WARNINGS]}
-    return facts | made_by(), result
+    lines = list(dict.fromkeys(" ".join(line.split()) for line in lines))[:MOST_WARNINGS]
+    facts = {"key": run.key, "label": run.label, "seconds": result.seconds, "fit_seconds": seconds}
+    return facts | {"warnings": lines} | made_by(), result
 
 
-_last: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last
-
-
-def forget_fitted() -> None:
-    """Let go of the model that this process fitted last."""
-    _last.clear()
+last_fit: dict[str, Any] = {}  # model, seconds and warnings of what this process fitted last
 
 
 def fitted(run: Run) -> tuple[Any, float, list[warnings.WarningMessage]]:
     """Return a fitted model, the seconds it took and its warnings; several orders share a fit."""
-    known = _last.get(run.fit_key)
-    if known is None:
+    if run.fit_key not in last_fit:
         X, Y = (take_rows(one, run.fit_rows) for one in (run.table.X, run.table.Y))
         begin = time.perf_counter()
         with warnings.catch_warnings(record=True, action="always") as warned:
             model = fit(run.model, X, Y)
-        known = model, time.perf_counter() - begin, warned
-        _last.clear()
-        _last[run.fit_key] = known
-    model, *others = known
-    if not hasattr(model, "begin_stream"):
-        return deepcopy(model), *others
-    twin = copy(model)  # our learners copy themselves ten times as fast as `deepcopy` does
-    for name, value in vars(model).items():
-        setattr(twin, name, value.copy() if isinstance(value, Guarded) else deepcopy(value))
-    return twin, *others
+        last_fit.clear()
+        last_fit[run.fit_key] = model, time.perf_counter() - begin, warned
+    model, *others = last_fit[run.fit_key]
+    return deepcopy(model), *others
 
 
 def fit(model: Any, X: Any, Y: Floats) -> Any:
@@ -240,18 +200,3 @@ def stream(model: Any, run: Run) -> PrequentialResult:
     X, Y = (take_rows(one, run.stream_rows) for one in (run.table.X, run.table.Y))
     options = {"learn": run.learn, "delay": run.delay, "progress": False}
     return prequential(model, X, own_shape(model, Y), active, **options)
-
-
-def take_note(note: Note, model: Any, result: PrequentialResult) -> Facts:
-    """Return what is noted of a run; refuse what would not come back from JSON as it was."""
-    noted = note(model, result)
-    try:
-        back = json.loads(json.dumps(noted))
-        if isinstance(noted, dict) and (back == noted or repr(back) == repr(noted)):  # with NaN
-            return noted
-    except TypeError:
-        pass
-    raise TypeError(
-        "note must return a dict of numbers and words, by words, also in lists and dicts; got"
-        f" {noted!r:.60}."
-    )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from efcml.seams import is_known
 from efcml.support.checks import (
+    LIMITS,
     check_choice,
     check_flag,
     check_number,
@@ -39,57 +40,42 @@ class Facts:
 
     default: Any
     kind: str
-    meaning: str = ""
     check: Callable | None = None  # of plain values
     paper: Any = UNSET
     seam: str = ""  # kind of the function that may stand for it (efcml/seams.py)
+    meaning: str = ""
 
 
-def _declare(kind: str, meaning: str, default: Any, check: Any, paper: Any, seam: str) -> Any:
+def other(
+    kind: str, check: Callable | None = None, *, default: Any, paper: Any = UNSET, seam: str = ""
+) -> Any:
+    """Declare a value; what is not checked here its user checks."""
     kind = f"{kind}, or function" if seam else kind
-    return field(
-        default=default, metadata={"facts": Facts(default, kind, meaning, check, paper, seam)}
-    )
+    return field(default=default, metadata={"facts": Facts(default, kind, check, paper, seam)})
 
 
-def number(
-    meaning: str = "",
-    *,
-    default: Any,
-    paper: Any = UNSET,
-    words: tuple[str, ...] = (),
-    seam: str = "",
-    **limits: float,
-) -> Any:
+def number(*, words: tuple[str, ...] = (), **given: Any) -> Any:
     """Declare a number; the limits are those of `check_number`."""
+    limits = {name: given.pop(name) for name in LIMITS if name in given}
     kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
-    check = partial(check_number, words=words, **limits)
-    return _declare(kind, meaning, default, check, paper, seam)
+    return other(kind, partial(check_number, words=words, **limits), **given)
 
 
-def whole(meaning: str = "", *, default: int, paper: Any = UNSET, **limits: int) -> Any:
+def whole(*, least: int, most: int | None = None, **given: Any) -> Any:
     """Declare a whole number."""
-    check = partial(check_whole, **limits)
-    return _declare(f"int {whole_range(**limits)}", meaning, default, check, paper, "")
+    check = partial(check_whole, least=least, most=most)
+    return other(f"int {whole_range(least, most)}", check, **given)
 
 
-def flag(meaning: str = "", *, default: bool, paper: Any = UNSET, seam: str = "") -> Any:
+def flag(**given: Any) -> Any:
     """Declare a switch."""
-    return _declare("bool", meaning, default, check_flag, paper, seam)
+    return other("bool", check_flag, **given)
 
 
-def choice(
-    meaning: str = "", *, default: str, allowed: Iterable[str], paper: Any = UNSET, seam: str = ""
-) -> Any:
+def choice(*, allowed: Iterable[str], **given: Any) -> Any:
     """Declare one of some words."""
     kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
-    check = partial(check_choice, allowed=tuple(allowed))
-    return _declare(kind, meaning, default, check, paper, seam)
-
-
-def other(kind: str, meaning: str = "", *, default: Any, paper: Any = UNSET) -> Any:
-    """Declare a value that its user checks."""
-    return _declare(kind, meaning, default, None, paper, "")
+    return other(kind, partial(check_choice, allowed=tuple(allowed)), **given)
 
 
 @dataclass_transform(
@@ -104,15 +90,14 @@ def with_parameters(cls: type[T]) -> type[T]:
     in the docstring becomes their entries. ``__post_init__`` is called last, if there is one. A
     subclass that gives a parameter a new value changes its default.
     """
-    inherited, meanings = getattr(cls, "__dataclass_fields__", {}), None
+    inherited, meanings = getattr(cls, "__dataclass_fields__", {}), meanings_of(cls)
     for name in inspect.get_annotations(cls):
         default = vars(cls)[name]
-        if not isinstance(default, Field):
-            setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
-        elif not default.metadata["facts"].meaning:
-            meanings = meanings or meanings_of(cls)
+        if isinstance(default, Field):
             facts = replace(default.metadata["facts"], meaning=meanings[name])
             default.metadata = {"facts": facts}  # type: ignore[assignment]
+        else:
+            setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     return with_words(parameters=entries(cls))(cls)
 
@@ -132,9 +117,8 @@ def with_words(**words: str) -> Callable[[type[T]], type[T]]:
 
     def fill(cls: type[T]) -> type[T]:
         doc = inspect.cleandoc(cls.__doc__ or "")  # none in optimised programs
-        for name in words:
-            for place in re.findall(rf"^ *\{{{name}\}}$", doc, flags=re.M):
-                doc = doc.replace(place, indent(words[name], place[: place.index("{")]))
+        for place in re.finditer(r"^( *)\{(\w+)\}$", doc, flags=re.M):
+            doc = doc.replace(place[0], indent(words[place[2]], place[1]))
         cls.__doc__ = doc
         return cls
 

@@ -8,22 +8,18 @@ save, and the last digits would depend on their number.
 
 from __future__ import annotations
 
-import os
 import threading
+
+# Those of `signal` look every handler up among its constants: ten times the time, every row.
+from _signal import getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, wraps
 from signal import SIGINT
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 from threadpoolctl import ThreadpoolController
-
-try:
-    # Those of `signal` look every handler up among its constants: ten times the time, every row.
-    from _signal import getsignal, signal  # type: ignore[import-not-found]
-except ImportError:
-    from signal import getsignal, signal
 
 Thing = TypeVar("Thing")
 Given = ParamSpec("Given")
@@ -68,30 +64,8 @@ class Guarded:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self.copy())
 
-
-class Abandoned:
-    """The lock of an object that another thread was changing when the process was forked."""
-
-    def __enter__(self) -> NoReturn:
-        raise RuntimeError(
-            "this model was in use by another thread when the process was forked and may be half"
-            " changed: copy it before, or load it from a file in the new process."
-        )
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
-
-def _after_fork() -> None:
-    for key, (reference, lock) in list(_locks.items()):
-        if lock.acquire(blocking=False):
-            lock.release()
-        else:
-            _locks[key] = reference, Abandoned()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_after_fork)
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()  # ten times as fast as copying every part
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""From tables to features and labels: learned from the first rows, the same for all later ones."""
+"""What each column of a table is, learned from the first rows, and the numbers made of all rows."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,27 +12,98 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from efcml.tables.columns import (
-    CATEGORY,
-    FLAG,
-    LABEL,
-    LEFT_OUT,
-    NUMBER,
-    Column,
-    category_column,
-    find_column,
-    find_label,
-    number_column,
+from efcml.tables.fields import (
+    FLAGS,
+    ISO,
+    MOSTLY,
+    OTHER_SIGN,
+    THOUSANDS,
+    YES_NO,
+    Fields,
+    find_date_formats,
+    in_words,
+    plain_word,
+    short,
+    table_error,
 )
-from efcml.tables.fields import Fields
 from efcml.tables.reading import Table, read_table
-from efcml.tables.words import TableProblems, in_words, plain_word, short
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, PathLike
 
+NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
+LABEL = "label"
+OTHER, MISSING = "other", "missing"  # values of a category
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DROP = "drop"  # what a person may say of a column, or CATEGORY, DATE, or the format of a date
+MOST_VALUES = 12  # of a category; all others are one value more
+MOST_DECLARED = 50  # values that a category of pandas has before they are counted, too
+ROWS_PER_VALUE = 5  # of a few words that come again and again, even if most are numbers
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its kind and what was learned of it.
+
+    ``parts`` are the features of a date that are numbers; ``values`` those of a category, or the
+    weekdays of a date, of which each is a feature of 0 and 1. ``features`` names all of them.
+    """
+
+    name: str
+    kind: str
+    said: str  # what became of the column
+    features: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    how: str = ""  # the format of a date
+    start: str = ""  # the day from which days are counted
+    yes: str = ""  # the word for 1 of a label, if a person has said it: all others are 0
+    empty_is_no: bool = False  # for a label that is ticked or not
+
+    def encode(self, fields: Fields) -> Floats:
+        """Return numbers for every row, NaN where nothing is known or a field is wrong."""
+        if self.kind == NUMBER:
+            return fields.numbers[:, None]
+        if self.kind in (FLAG, LABEL):
+            return fields.map(self._read_flag)[:, None]
+        numbers: list[Floats] = [np.empty((len(fields), 0))]
+        if self.kind == DATE:
+            moments = fields.moments(self.how)
+            parts = date_parts(moments, self.start)
+            numbers += [parts[part] for part in self.parts]
+            found = np.asarray(moments.day_of_week, dtype=float)
+            codes = [WEEKDAYS.index(day) for day in self.values]
+        else:
+            codes = list(range(len(self.values)))
+            places = dict(zip(self.values, codes, strict=True))
+            other = places.get(OTHER, -1)  # without one, a new word is none of the known values
+            found = fields.map(lambda word: places.get(word, other))
+            found[fields.missing] = places.get(MISSING, math.nan)
+        flags = np.where(np.isnan(found)[:, None], np.nan, found[:, None] == np.array(codes))
+        return np.column_stack([*numbers, flags])
+
+    def _read_flag(self, word: str) -> float:
+        if not word:
+            return 0.0 if self.empty_is_no else math.nan
+        if self.yes:
+            return float(word.casefold() == self.yes.casefold())
+        return FLAGS.get(word.casefold(), math.nan)
+
+    def find_wrong(self, fields: Fields, encoded: Floats) -> tuple[int, str]:
+        """Return the first row that is not of this kind, -1 if there is none, and what it holds."""
+        wrong = ~np.isfinite(encoded[:, :1]).all(axis=1) & ~fields.missing
+        rows = [] if self.kind == CATEGORY else np.flatnonzero(wrong).tolist()
+        if not rows:
+            return -1, ""
+        text, n = short(fields.text(rows[0])), len({fields.text(row) for row in rows}) - 1
+        more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
+        if self.kind == LABEL:
+            return rows[0], f"label {short(self.name)} is {text}{more}: {LABELS_ARE}"
+        kinds = {NUMBER: "no number", FLAG: "neither yes nor no", DATE: f"no date ({self.how})"}
+        is_none = f"in column {short(self.name)} is {kinds[self.kind]}"
+        return rows[0], f"{text} {is_none}{more}: replace it"
 
 
 @dataclass(frozen=True)
@@ -54,9 +126,17 @@ class TableEncoder:
         ``kinds`` says what columns are: "drop", "category", "date" or the format of one. All that
         is wrong with the table is told at once.
         """
+        names = [name for name in table.names if name not in labels]
+        for name, kind in kinds.items():
+            if name not in names:
+                known = f"choose among the columns {in_words(names)}"
+                raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
+            if kind not in (DROP, CATEGORY, DATE) and "%" not in kind:
+                known = "say drop, category, date, or its format, such as %d.%m.%Y"
+                raise ValueError(f"{short(name)} cannot be taken as {short(kind)}: {known}")
         first = table.head(n_learned)
         columns, problems = [], []
-        for name in [name for name in table.names if name not in labels]:
+        for name in names:
             try:
                 kind = kinds.get(name, "")
                 columns.append(find_column(name, table.fields(name), first.fields(name), kind))
@@ -118,29 +198,23 @@ class TableEncoder:
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
-    def encode(
-        self, table: PathLike | pd.DataFrame | Table, *, delimiter: str | None = None
-    ) -> Floats | pd.DataFrame:
+    def encode(self, table: PathLike | pd.DataFrame) -> Floats | pd.DataFrame:
         """Return the features of the rows of a file or a data frame like the first one (n, p).
 
         Of a data frame they are one, too. Further columns, such as labels, may be there. A value
         that a category did not have is "other".
         """
-        return self.encode_with_labels(table, (), delimiter=delimiter)[0]
+        return self.encode_with_labels(table, ())[0]
 
     def encode_with_labels(
-        self,
-        table: PathLike | pd.DataFrame | Table,
-        labels: str | Sequence[str] | int | None = None,
-        *,
-        delimiter: str | None = None,
+        self, table: PathLike | pd.DataFrame | Table, labels: Labels | None = None
     ) -> tuple[Any, Any]:
         """Return the features and the labels of such rows, to go on learning from them.
 
         ``labels`` are columns of 0 and 1, or yes and no: names, names with commas, or how many of
         the last columns; those of the first table if not given. A gap is not known, NaN.
         """
-        rows = table if isinstance(table, Table) else read_table(table, delimiter)
+        rows = table if isinstance(table, Table) else read_table(table)
         known = {label.name: label for label in self.labels}
         labels = [*known] if labels is None else labels
         none = isinstance(labels, Sequence) and not labels
@@ -165,25 +239,14 @@ class TableEncoder:
             )
         blocks, problems = [np.empty((len(table), 0))], list(told)
         for column in columns:
-            seen = table.fields(column.name)
-            blocks.append(column.encode(seen))
-            if column.kind == CATEGORY:
-                continue
-            wrong = ~np.isfinite(blocks[-1][:, 0]) & ~seen.missing
-            if not (rows := np.flatnonzero(wrong).tolist()):
-                continue
-            text, n = short(seen.text(rows[0])), len({seen.text(row) for row in rows}) - 1
-            more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
-            if column.kind == LABEL:
-                problem = f"label {short(column.name)} is {text}{more}: {LABELS_ARE}"
-            else:
-                kinds = {NUMBER: "no number", FLAG: "neither yes nor no"}
-                kind = kinds.get(column.kind, f"no date ({column.how})")
-                problem = f"{text} in column {short(column.name)} is {kind}{more}: replace it"
-                problem += otherwise
-            problems.append(f"{table.place(rows[0])}: {problem}")
+            fields = table.fields(column.name)
+            blocks.append(column.encode(fields))
+            row, problem = column.find_wrong(fields, blocks[-1])
+            if problem:
+                problem += "" if column.kind == LABEL else otherwise
+                problems.append(f"{table.place(row)}: {problem}")
         if problems:
-            raise TableProblems(table.where, problems)
+            raise table_error(table.where, problems)
         return np.hstack(blocks)
 
     def facts(self) -> Facts:
@@ -195,23 +258,138 @@ class TableEncoder:
         """Return an encoder that was kept as facts, or refuse what cannot have been learned."""
 
         def column(kept: Mapping[str, Any]) -> Column:
-            lists = {name: value for name, value in kept.items() if isinstance(value, list | tuple)}
-            return Column(**{**kept, **{name: tuple(value) for name, value in lists.items()}})
+            lists = {name: tuple(value) for name, value in kept.items() if isinstance(value, list)}
+            return Column(**{**kept, **lists})
 
         encoder = cls(*(tuple(map(column, facts[part])) for part in ("columns", "labels")))
-        every, nothing = [*encoder.columns, *encoder.labels], Fields(pd.Series([], dtype=object))
-        for names in ([one.name for one in every], encoder.feature_names):
-            if len(set(names)) < len(names):
-                raise ValueError("a table has two columns of one name")
-        for one in every:  # what is wrong here would give rows of another length than is told
-            is_label = one.kind == LABEL
-            width = 0 if is_label else one.encode(nothing).shape[1]
-            if width != len(one.features) or is_label != (one in encoder.labels):
+        nothing = Fields(pd.Series([], dtype=object))
+        sizes = [*(len(one.features) for one in encoder.columns), *[1] * len(encoder.labels)]
+        # Otherwise rows would have another length than is told, and kernels check no index.
+        for one, size in zip((*encoder.columns, *encoder.labels), sizes, strict=True):
+            if one.encode(nothing).shape[1] != size:
                 raise ValueError(f"the column {short(one.name)} has other features than values")
         return encoder
 
 
-def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: str) -> list[str]:
+# -- what a column is -----------------------------------------------------------------------
+
+
+def find_label(name: str, fields: Fields, yes: str) -> Column:
+    """Return how the label column of the training rows is read."""
+    words = {word.casefold() for word in fields.counts}
+    if yes and (yes.casefold() in words or not words <= {*FLAGS}):
+        return Column(name, LABEL, f"label, {short(yes)} is yes", yes=yes)
+    if words == {"x"} and fields.missing.any():
+        return Column(name, LABEL, "label, x is yes and empty is no", empty_is_no=True)
+    return Column(name, LABEL, LABEL)
+
+
+def find_column(name: str, fields: Fields, learned: Fields, said: str) -> Column:
+    """Return what a column is, as the first rows or a person say; ``learned`` has its values."""
+    if said == DROP:
+        return Column(name, LEFT_OUT, "left out as you say")
+    gaps = int(fields.missing.sum())
+    n_known = len(fields) - gaps
+    note = f", {gaps} gap{'s' * (gaps > 1)}" if gaps else ""
+    if not n_known:
+        return Column(name, LEFT_OUT, "left out, it is empty")
+    if said == CATEGORY or fields.categories is not None:
+        return category_column(name, fields, learned)
+    if said or fields.are_moments:
+        return date_column(name, fields, learned, said if "%" in said else "", note)
+    if fields.are_numbers:
+        return number_column(name, note)
+    words = fields.counts
+    if {word.casefold() for word in words} in [set(pair) for pair in YES_NO[1:]]:
+        return Column(name, FLAG, FLAG + note, (name,))
+    n_numbers = int((~np.isnan(fields.numbers)).sum())
+    # Among a few words that come again and again others are words, too, elsewhere mistakes.
+    again = len(words) <= min(MOST_VALUES, len(fields) // ROWS_PER_VALUE)
+    if n_numbers >= (n_known if again else MOSTLY * n_known):
+        return number_column(name, note + thousands(fields))
+    if len(words) == 1 and not gaps:
+        return Column(name, LEFT_OUT, f"left out, it is always {short(next(iter(words)))}")
+    if find_date_formats([*words]):
+        return date_column(name, fields, learned, "", note)
+    if len(words) == n_known > 1 or len(words) > max(MOST_VALUES, len(fields) // 2):
+        how_many = "all" if len(words) == n_known else f"{len(words)} of {n_known}"
+        why = f"left out as a name or free text: {how_many} are different"
+        return Column(name, LEFT_OUT, why)
+    return category_column(name, fields, learned)
+
+
+def number_column(name: str, note: str = "") -> Column:
+    """Return a column of numbers."""
+    return Column(name, NUMBER, NUMBER + note, (name,))
+
+
+def category_column(name: str, fields: Fields, learned: Fields) -> Column:
+    """Return a category with the most frequent words, one feature each."""
+    counts, most = learned.counts or fields.counts, MOST_VALUES
+    words = [word for word, _ in counts.most_common()]
+    if fields.categories and len(fields.categories) <= MOST_DECLARED:
+        words, most = fields.categories, MOST_DECLARED
+    words = [word for word in words if word not in (OTHER, MISSING)]
+    values = sorted(words[:most])
+    if len(words) > most or OTHER in counts:
+        values.append(OTHER)
+    if learned.missing.any() or MISSING in counts:
+        values.append(MISSING)
+    if len(values) < 2 and OTHER not in values:
+        values.append(OTHER)  # what the first rows do not have may come later
+    said = f"category: {in_words(values, 100)[1:-1]}"
+    if len(words) > most:
+        said = f"category: the {most} most frequent of {len(words)} values, the rest is other"
+    return Column(name, CATEGORY, said, tuple(f"{name}={one}" for one in values), tuple(values))
+
+
+def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str) -> Column:
+    """Return a date, of which those parts become features that vary."""
+    hows = [ISO] if fields.are_moments else [said] if said else []
+    hows = hows or find_date_formats([*fields.counts], 0.1) or [ISO]
+    moments = fields.moments(hows[0])
+    if not moments.notna().any():
+        raise ValueError(f"has no date of {said or 'a known format'}: name another one")
+    if moments.nunique() == 1 and moments.notna().all():
+        return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
+    first = learned.moments(hows[0])
+    start = (first if first.notna().any() else moments).min().strftime("%Y-%m-%d")
+    parts = date_parts(moments, start)
+    varying = tuple(p for p, v in parts.items() if p == "days" or np.nanmin(v) < np.nanmax(v))
+    days = sorted({*moments.day_of_week[moments.notna()].astype(int)})
+    weekdays = tuple(WEEKDAYS[day] for day in days) if len(days) > 1 else ()
+    doubt = ""
+    if [how[:5] for how in hows[:2]] == ["%d/%m", "%m/%d"]:
+        both = (fields.moments(hows[1]).notna() == moments.notna()).all()
+        doubt = f" rather than {hows[1]}: say the format if that is wrong" if both else ""
+    titles = [f"days since {start}" if part == "days" else part for part in varying]
+    became = ", ".join([*titles, *["day of week"][: len(weekdays)]])
+    told = f"date ({hows[0]}{doubt}){note}, as {became}"
+    titles += [f"day of week={day}" for day in weekdays]
+    features = tuple(f"{name}: {title}" for title in titles)
+    return Column(name, DATE, told, features, weekdays, varying, hows[0], start)
+
+
+def date_parts(moments: pd.DatetimeIndex, start: str) -> dict[str, Floats]:
+    """Return days since a first one, month and hour."""
+    days = (moments - pd.Timestamp(start)) / pd.Timedelta(days=1)
+    hours = moments.hour + moments.minute / 60 + moments.second / 3600
+    parts = {"days": days, "month": moments.month, "hour": hours}
+    return {part: np.asarray(values, dtype=float) for part, values in parts.items()}
+
+
+def thousands(fields: Fields) -> str:
+    """Return a note where thousands are separated, as that may be a decimal sign."""
+    other, texts = OTHER_SIGN[fields.decimal], fields.column.dropna().astype(str)
+    if any(THOUSANDS[fields.decimal].fullmatch(text.strip()) for text in texts):
+        return f", {other!r} separates thousands: say decimal={other!r} if that is wrong"
+    return ""
+
+
+Labels = Sequence[str] | str | int
+
+
+def find_labels(names: Sequence[str], labels: Labels, where: str) -> list[str]:
     """Return the names of the label columns, which may be one text with commas, or a number."""
     if len(names) < 2:
         raise ValueError(f"{where}: only one column: give more, or say what separates them")
@@ -221,37 +399,13 @@ def find_labels(names: Sequence[str], labels: Sequence[str] | str | int, where: 
             most = f"choose a number from 1 to {len(names) - 1}"
             raise ValueError(f"{where}: the last {count} columns cannot be labels: {most}")
         return list(names[-count:])
-    wanted = listed_columns(names, labels)
-    absent = ", ".join(short(name) for name in wanted if name not in names)
+    if isinstance(labels, str):
+        whole = labels.strip()
+        labels = [whole] if whole in names else [part.strip() for part in whole.split(",")]
+    absent = ", ".join(short(name) for name in labels if name not in names)
     if absent:
         known = f"choose the labels among {in_words(names)}"
         raise ValueError(f"{where} has no column {absent}: {known}")
-    if not 0 < len(set(wanted)) == len(wanted) < len(names):
+    if not 0 < len(set(labels)) == len(labels) < len(names):
         raise ValueError(f"{where}: name each label column once, at least one, but not all columns")
-    return wanted
-
-
-def listed_columns(names: Sequence[str], columns: Sequence[str] | str) -> list[str]:
-    """Return names that are given as a list, or separated by commas."""
-    if not isinstance(columns, str):
-        return [str(column) for column in columns]
-    whole = columns.strip()
-    return [whole] if whole in names else [part.strip() for part in whole.split(",")]
-
-
-def choose_kinds(table: Table, labels: Sequence[str], **said: Any) -> dict[str, str]:
-    """Return what a person says of columns, by name: drop, category, date or its format."""
-    kinds: dict[str, str] = {}
-    for kind, columns in said.items():
-        if not isinstance(columns, Mapping):
-            listed = listed_columns(table.names, columns)
-            columns = dict(
-                (one, "") if one in table.names else one.partition("=")[::2] for one in listed
-            )
-        for name, how in columns.items():
-            features = [one for one in table.names if one not in {*labels, *kinds}]
-            if name not in features:
-                known = f"choose among the columns {in_words(features)}, each once"
-                raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
-            kinds[name] = how or kind
-    return kinds
+    return list(labels)

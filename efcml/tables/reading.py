@@ -17,14 +17,15 @@ import pandas as pd
 
 from efcml.support.imports import extra_for
 from efcml.support.masks import densify
-from efcml.tables.fields import MOSTLY, Fields
-from efcml.tables.words import (
+from efcml.tables.fields import (
     GAPS,
+    MOSTLY,
     OTHER_SIGN,
     THOUSANDS,
-    TableProblems,
+    Fields,
     is_gap,
     short,
+    table_error,
     to_number,
 )
 
@@ -78,41 +79,38 @@ class Table:
         return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
 
 
-def read_table(source: Any, delimiter: str | None = None, decimal: str | None = None) -> Table:
-    """Return all rows of a file or a data frame; see `read_chunks`."""
-    return next(read_chunks(source, None, delimiter, decimal))
+def read_table(source: PathLike | pd.DataFrame) -> Table:
+    """Return all rows of a file or a data frame."""
+    return next(read_chunks(source, None))
 
 
 def read_chunks(
-    source: PathLike | pd.DataFrame,
-    rows: int | None = CHUNK,
-    delimiter: str | None = None,
-    decimal: str | None = None,
+    source: Any, rows: int | None = CHUNK, delimiter: str | None = None, decimal: str | None = None
 ) -> Iterator[Table]:
-    """Yield tables of so many rows, or one of all rows.
+    """Yield tables of so many rows of a file or a data frame, or one of all rows.
 
     ``delimiter`` and ``decimal`` say how a file is written; if not given, they are found in it.
     """
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal is {decimal!r}: give '.' or ','")
-    where, file, signs = "the frame", None, None
-    if isinstance(source, pd.DataFrame):
-        frames = frame_chunks(source, rows)
-    else:
+    where, kind = "the frame", ".frame"
+    if not isinstance(source, pd.DataFrame):
         where, kind = str(source), Path(source).suffix.lower()
-        if kind == ".parquet":
-            frames = parquet_chunks(Path(source), rows)
-        elif kind == ".arff":
-            from efcml.tables.arff import read_arff  # not above: it needs what is here
+    file, signs, first = None, None, 0
+    if kind == ".arff":
+        from efcml.tables.arff import read_arff  # not above: it needs what is here
 
-            names, values, _ = read_arff(source)
-            size = rows or values.shape[0]  # sparse rows are made dense chunk by chunk
-            parts = (values[i : i + size] for i in range(0, values.shape[0], size))
-            frames = (pd.DataFrame(densify(part), columns=names) for part in parts)
-        else:
-            file = CsvFile(Path(source), delimiter, decimal)
-            frames, signs, commas = file.chunks(rows), file.signs, file.commas
-    first = 0
+        names, values, _ = read_arff(source)
+        source = pd.DataFrame(densify(values), columns=names)
+    frames: Iterable[pd.DataFrame]
+    if kind in (".frame", ".arff"):
+        size = rows or len(source) or 1
+        frames = (source.iloc[start : start + size] for start in range(0, len(source), size))
+    elif kind == ".parquet":
+        frames = parquet_chunks(Path(source), rows)
+    else:
+        file = CsvFile(Path(source), delimiter, decimal)
+        frames, signs, commas = file.chunks(rows), file.signs, file.commas
     for frame in frames:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
         if signs is None:
@@ -122,13 +120,6 @@ def read_chunks(
         first += len(frame)
     if not first:
         raise ValueError(f"{where} has no rows: give at least one")
-
-
-def frame_chunks(frame: pd.DataFrame, rows: int | None) -> Iterator[pd.DataFrame]:
-    """Yield so many rows of a data frame, or all."""
-    size = rows or len(frame) or 1
-    for start in range(0, len(frame), size):
-        yield frame.iloc[start : start + size]
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
@@ -248,7 +239,7 @@ class CsvFile:
             if len(fields) != n
         ]
         if problems:
-            raise TableProblems(str(self.path), problems)
+            raise table_error(str(self.path), problems)
 
 
 def find_encoding(path: Path) -> str:
@@ -307,13 +298,13 @@ def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -
     1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
     where commas separate columns.
     """
-    sure, doubts = Counter({",": 0, ".": 0}), Counter({",": 0, ".": 0})
+    sure, doubts = Counter[str](), Counter[str]()
     for text in texts:
         for sign, pattern in _SIGNED.items():
             if pattern.fullmatch(text):
                 (doubts if THOUSANDS[OTHER_SIGN[sign]].fullmatch(text) else sure)[sign] += 1
     doubts[","] *= sep != ","
-    counts = sure if sure.total() or not doubtful else doubts
+    counts = doubts if doubtful and not sure else sure
     return "," if counts[","] > counts["."] else "." if counts["."] else ""
 
 

@@ -21,8 +21,9 @@ from efcml.datasets import load
 from efcml.estimators.classifier import EFCMLClassifier
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.model.warm import warmup
-from efcml.report import draw_run, write_report
+from efcml.report import write_report
 from efcml.report.figures import draw_panels
+from efcml.report.page import Section, Table, picture
 from efcml.support.files import make_folder
 
 STREAM, FLAT_STREAM = "drifting-clusters", "drifting-clusters-2d"
@@ -41,6 +42,7 @@ CAPTIONS = {
         "the first label.",
     ),
 }
+HEADER = ["model", "PA", "AP", "rules", "births/splits/merges", "ms/sample"]
 NEVER = {"forgetting": 1.0}
 ONE_PLANE = {"max_rules": 1, "cases": 0}  # nothing but it
 
@@ -119,7 +121,7 @@ def main(arguments=None):
 
 def run_demo(out, *, rows=ROWS, cells=CELLS):
     """Run all models over the stream, print the table, write the files; return the runs."""
-    warmup(asks=False, rare=False)
+    warmup(rare=False)
     stream = load(STREAM, n=rows, seed=SEED)
     print(stream)
     runs = {}
@@ -137,7 +139,7 @@ def run_demo(out, *, rows=ROWS, cells=CELLS):
     summary = summarise(stream, runs, sentences, files)
     files.append(out / "summary.json")
     files[-1].write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    files.append(write_page(out, stream, runs[MAIN], summary, figures))
+    files.append(write_page(out, stream, runs, summary, figures))
     print(f"written to {out}: " + ", ".join(file.name for file in files))
     return runs
 
@@ -153,8 +155,8 @@ def run_model(model, stream):
 # -- words and numbers ----------------------------------------------------------------------
 
 
-def compare(runs):
-    """Return the lines of the table of all runs."""
+def table_of(runs):
+    """Return the numbers of all runs in words, a line each."""
     rows = []
     for run in runs.values():
         n = run.numbers()
@@ -163,13 +165,17 @@ def compare(runs):
                 n["name"],
                 f"{n['pa']:.3f}",
                 f"{n['ap']:.3f}",
-                n["rules"],
+                str(n["rules"]),
                 f"{n['births']}/{n['splits']}/{n['merges']}",
                 f"{n['ms_per_sample']:.3f}",
             ]
         )
-    header = ["model", "PA", "AP", "rules", "births/splits/merges", "ms/sample"]
-    title, *lines = format_table(header, rows)
+    return rows
+
+
+def compare(runs):
+    """Return the lines of the table of all runs."""
+    title, *lines = format_table(HEADER, table_of(runs))
     return [title, "-" * len(title), *lines]
 
 
@@ -213,18 +219,19 @@ def summarise(stream, runs, sentences, files):
     }
 
 
-def write_page(out, stream, run, summary, figures):
-    """Write the report of one run, with the figures that compare; return the path."""
-    X, _ = stream.stream
-    own = draw_run(run.result, run.classifier, dataset=stream, first_row=stream.n_initial, X=X)
+def write_page(out, stream, runs, summary, figures):
+    """Write the report of the main run, with what compares; return the path."""
+    table = Table("models", "All models on the same rows", HEADER, table_of(runs))
+    drawn = [picture(figures[name], *CAPTIONS[name]) for name in CAPTIONS]
+    compared = Section("comparison", "Models compared", [table, *summary["findings"], *drawn])
     return write_report(
         out / "report.html",
         summary=summary,
-        result=run.result,
-        classifier=run.classifier,
-        figures=own | {CAPTIONS[name][0]: figures[name] for name in CAPTIONS},
-        captions=dict(CAPTIONS.values()),
-        rules=run.classifier.rules_,
+        result=runs[MAIN].result,
+        classifier=runs[MAIN].classifier,
+        dataset=stream,
+        X=stream.stream[0],
+        sections=[compared],
     )
 
 
@@ -267,7 +274,6 @@ def draw_rules(run, stream):
         run.result.events,
         first_row=stream.n_initial,
         marks=plots.name_drifts(stream.marks),
-        cap=run.parameters["max_rules"],
         ax=plots.new_axes(height=3.2),
     )
     ax.figure.suptitle(

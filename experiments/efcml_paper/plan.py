@@ -1,221 +1,138 @@
-"""Which lines every experiment has: runs by data set and name."""
+"""What is run for every figure and table of the paper: models on data, as studies.
 
+Every model has its defaults: nothing is tuned, neither on the stream nor before it. The large set
+is cut to its first rows. ``quick`` is the same on little data.
+"""
+
+from collections.abc import Callable
 from itertools import product
+from typing import NamedTuple
 
-from efcml_paper.ablation import DRIFT_LINES, settings_of
-from efcml_paper.runs import Asking, Line, make_run
-from efcml_paper.scale import DRIFTING, FULL, LARGE, RULE_COUNT_SETS, SETS, WIDE_SETS
+from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, datasets
+from efcml.studies import Variant
 
-NAMES = {
-    "efcml": "EFC-ML",
-    "ovr": "one-versus-rest",
-    "chain": "chain",
-    "static": "static",
-    "rules": "rules alone",
-    "rfwls": "least squares only",
-    "rls": "one global plane",
-    "frequencies": "label frequencies",
-}
-COMPARED = ("efcml", "rules", "ovr", "chain", "static", "rfwls")
-RIVALS = ("ovr", "chain")  # a rule base for each label
-WITH_CASES = (*RIVALS, "static", "rfwls")  # by default, as EFC-ML has
+SETS = ("birds", "emotions", "water-quality", "yeast")  # in the order of the paper's figures
+COUNTED = ("emotions", "water-quality")
+LARGE, LARGE_INITIAL, LARGE_ROWS = "mediamill", 2000, 3000  # of 43907: the whole takes days
+QUICK_INITIAL, QUICK_ROWS = 60, 100
+SMALL = ", small start"  # a tenth of the rows is the initial part
 BUDGETS = (0.1, 0.2, 0.3)
-UNITS = ("labels", "samples")
 CRITERIA = ("novelty", "ambiguity", "instability")
 
-DEFAULT, SMALL = ", default", ", small start"  # what follows a line's name
-STARTS = {"published split": "", "small start": SMALL}  # in words
-BOTH = (("published", ""), ("small", SMALL))  # in runs
+
+class Experiment(NamedTuple):
+    """A study, and the measures that the paper shows."""
+
+    make: Callable  # from `quick` to what `Study` gets
+    measures: tuple[str, ...] = ("pa", "ap")
 
 
-class Plan:
-    """The lines of all experiments, as far as tuned parameters are known.
-
-    Parameters
-    ----------
-    scale : Scale
-    choices : dict
-        What tuning found, by set.
-    records : Records
-    cases : bool
-        False makes every line of rules alone, without remembered cases, as in the paper. Tuned
-        parameters are those that were chosen with cases; there are fewer orders.
-    """
-
-    def __init__(self, scale, choices, records, *, cases=True):
-        self.scale, self.choices, self.records, self.cases = scale, choices, records, cases
-
-    def rules_alone(self):
-        """Return the same plan without cases."""
-        return Plan(self.scale, self.choices, self.records, cases=False)
-
-    def sets(self, experiment):
-        """Return the data sets of an experiment."""
-        return self.scale.speed_sets if experiment == "speed" else EXPERIMENTS[experiment][0]
-
-    def lines(self, experiment):
-        """Return ``{data set: {name: Line}}`` of an experiment."""
-        make = EXPERIMENTS[experiment][1]
-        return {name: make(self, name, experiment) for name in self.sets(experiment)}
-
-    def runs(self, experiment):
-        """Return all runs of an experiment."""
-        lines = self.lines(experiment).values()
-        return [run for named in lines for line in named.values() for run in line.runs]
-
-    def line(self, name, model="efcml", orders=(0,), **options):
-        """Return a line, of rules alone if this plan is."""
-        if not self.cases:
-            orders = tuple(order for order in orders if order in self.scale.alone_orders)
-            options |= {"cases": 0} if model in WITH_CASES else {}
-            model = "rules" if model == "efcml" else model
-        return Line(make_run(name, model, **options), orders)
-
-    # -- parameters that were chosen ---------------------------------------------------------
-
-    def searches(self, experiment):
-        """Return the runs that choose parameters of rivals for an experiment."""
-        sets = self.sets(experiment) if EXPERIMENTS[experiment][1] is compared else ()
-        pairs = product(sets, RIVALS)
-        return [run for name, model in pairs for run in self.rival_searches(name, model)]
-
-    def rival_searches(self, name, model):
-        """Return the runs inside the initial part by which a rival's parameters are chosen."""
-        scale, runs = self.scale, []
-        wide = name in WIDE_SETS
-        vigilances = scale.wide_rival_vigilances if wide else scale.rival_vigilances
-        for vigilance, alpha in product(vigilances, scale.rival_alphas):
-            # L1 needs a correlation, which least squares alone do not have.
-            sparse = {"alpha": alpha, "correlation": "shift"} if alpha > 0.0 else {}
-            own = scale.rival_parameters | {"vigilance": vigilance} | sparse
-            runs.append(make_run(name, model, limits=scale.limits, start="inside", **own))
-        return runs
-
-    def tuned(self, name, model):
-        """Return the tuned parameters of a model on a set, or None if they are not chosen yet.
-
-        Of a rival those with the highest PA; AP breaks ties.
-        """
-        if model in RIVALS:
-            found = [(self.records.of(run), run) for run in self.rival_searches(name, model)]
-            if not all(record for record, _ in found):
-                return None
-            best = max(found, key=lambda pair: (pair[0]["pa"], pair[0]["ap"]))
-            return dict(best[1].parameters)
-        if name not in self.choices:
-            return None
-        left_out = ("alpha", "beta") if model == "rfwls" else ()
-        chosen = self.choices[name]["parameters"]
-        return {key: chosen[key] for key in chosen if key not in left_out}
-
-
-# -- the lines of an experiment on one set --------------------------------------------------
-
-
-def compared(plan, name, experiment):
-    """Return all models, tuned and with defaults."""
-    return default_and_tuned(plan, name, COMPARED, plan.scale.orders, plan.scale.limits)
-
-
-def default_and_tuned(plan, name, models, orders, limits):
-    """Return lines of models with default parameters, and with chosen ones if there are any."""
-    lines = {}
-    for model in models:
-        own, first = (plan.scale.rival_parameters, (0,)) if model in RIVALS else ({}, orders)
-        lines[NAMES[model] + DEFAULT] = plan.line(name, model, first, limits=limits, **own)
-        tuned = plan.tuned(name, model)
-        if tuned is not None:
-            lines[NAMES[model]] = plan.line(name, model, orders, limits=limits, **tuned)
-    return lines
-
-
-def large(plan, name, experiment):
-    """Return the same on mediamill, where rivals are not tuned, and two simple models."""
-    limits, ours = plan.scale.large_limits, ("efcml", "rules", "rfwls", "static")
-    lines = default_and_tuned(plan, name, ours, (0,), limits)
-    for model in ("rls", "frequencies"):
-        lines[NAMES[model]] = plan.line(name, model, limits=limits)
-    own = {"limits": limits} | plan.scale.large_rival_parameters
-    return lines | {NAMES[model]: plan.line(name, model, **own) for model in RIVALS}
-
-
-def asked(plan, name, experiment):
-    """Return full update, static, and every budget, active and random, from both starts.
-
-    Mediamill has the published split alone.
-    """
-    scale, unit = plan.scale, "labels" if experiment == "al-labels" else "samples"
-    limits, orders, starts = scale.limits, scale.more_orders, BOTH
+def load(name, quick, *, small=False):
+    """Return a data set in file order; from a small start a static model is not yet good."""
+    ds = datasets.load(name)
+    rows, first = slice(None), ds.n_initial
     if name == LARGE:
-        limits, orders, starts = scale.large_limits, (0,), BOTH[:1]
-    ways = {"full update": ("efcml", None), "static": ("static", None)}
-    for budget in BUDGETS:
-        ways[f"active {budget:.0%}"] = "efcml", Asking(budget, unit, CRITERIA)
-        ways[f"random {budget:.0%}"] = "efcml", Asking(budget, unit, ("random",))
-    lines = {}
-    for (start, suffix), (key, (model, asking)) in product(starts, ways.items()):
-        own = {"limits": limits, "start": start, "asking": asking}
-        lines[key + suffix] = plan.line(name, model, orders, **own)
-    return lines
+        rows, first = slice(LARGE_ROWS), LARGE_INITIAL
+    if small:
+        first, name = len(ds) // 10, name + SMALL
+    if quick:
+        rows = slice(first - QUICK_INITIAL, first - QUICK_INITIAL + QUICK_ROWS)
+        rows, first = (rows, QUICK_INITIAL) if not small else (slice(QUICK_ROWS), 20)
+    return datasets.from_arrays(ds.X[rows], ds.Y[rows], n_initial=first, name=name)
 
 
-def criteria(plan, name, experiment):
-    """Return a budget of 10 % with and without the third criterion."""
-    scale, lines = plan.scale, {}
-    ways = (("without", CRITERIA[:2]), ("with", CRITERIA))
-    for unit, (start, suffix), (words, some) in product(UNITS, BOTH, ways):
-        own = {"start": start, "asking": Asking(BUDGETS[0], unit, some)}
-        line = plan.line(name, "efcml", scale.more_orders, limits=scale.limits, **own)
-        lines[f"{words} instability, {unit}{suffix}"] = line
-    return lines
+def in_orders(quick, names=SETS, orders=3):
+    """Return data and orders."""
+    return {"data": [load(name, quick) for name in names], "orders": 1 if quick else orders}
 
 
-def timed(plan, name, experiment):
-    """Return the models whose times the paper prints."""
-    scale = plan.scale
-    limits = scale.large_speed_limits if name == LARGE else scale.speed_limits
-    own = {"limits": limits, "alone": True} | scale.speed_parameters
-    return {NAMES[model]: plan.line(name, model, **own) for model in ("efcml", *RIVALS)}
-
-
-def ablation(plan, name, experiment):
-    """Return one change at a time and some pairs; forgetting alone on the drifting stream."""
-    settings, scale = settings_of(name), plan.scale
-    return {
-        key: Line(make_run(name, limits=scale.limits, **settings[key]), scale.more_orders)
-        for key in (DRIFT_LINES if name == DRIFTING else settings)
+def compared(quick, names=SETS, orders=3):
+    """The models of the paper; rules alone are nearer to its own."""
+    models = {
+        "EFC-ML": EFCMLClassifier(),
+        "rules alone": EFCMLClassifier(cases=0, time=False),
+        "one-versus-rest": OneVsRestEFC(),
+        "chain": ChainEFC(),
+        "static": Variant(EFCMLClassifier(), learn=False),
+        "least squares only": EFCMLClassifier(correlation="none", alpha=0.0),
     }
+    return {"models": models} | in_orders(quick, names, orders)
 
 
-EXPERIMENTS = {  # sets and lines, cheap ones first
-    "al-samples": (SETS, asked),
-    "al-labels": (SETS, asked),
-    "al-instability": (SETS, criteria),
-    "ablation": ((*SETS, DRIFTING), ablation),
-    "rule-counts": (RULE_COUNT_SETS, compared),
-    "pa-trends": (SETS, compared),
-    "ap-trends": (SETS, compared),
-    "speed": ((*SETS, LARGE), timed),
-    "al-mediamill": ((LARGE,), asked),
-    "mediamill": ((LARGE,), large),
+def large(quick):
+    """The same on the first rows of mediamill."""
+    return compared(quick, (LARGE,), 1)
+
+
+def budget_lines(unit):
+    """Return all labels, none, and every budget: active and at random."""
+    lines = {"full update": Variant(EFCMLClassifier())}
+    for budget in BUDGETS:
+        asking = ActiveLearner(budget, unit), ActiveLearner(budget, unit, "random")
+        for word, active in zip(("active", "random"), asking, strict=True):
+            lines[f"{word} {budget:.0%}"] = Variant(EFCMLClassifier(), active=active)
+    return lines | {"static": Variant(EFCMLClassifier(), learn=False)}
+
+
+def both_starts(quick):
+    """Return the sets from the published split and from a small start."""
+    pairs = product((False, True), SETS)
+    data = [load(name, quick, small=small) for small, name in pairs]
+    return {"data": data, "orders": 1 if quick else 2}
+
+
+def asked(unit):
+    """Return what makes the study of budgets of a unit."""
+    return lambda quick: {"models": budget_lines(unit)} | both_starts(quick)
+
+
+def asked_large(quick):
+    """Budgets of samples on the first rows of mediamill."""
+    return {"models": budget_lines("samples")} | in_orders(quick, (LARGE,), 1)
+
+
+def criteria(quick):
+    """A budget of 10 % with and without the third criterion."""
+    models = {}
+    for unit, (word, some) in product(
+        ("labels", "samples"), (("without", CRITERIA[:2]), ("with", CRITERIA))
+    ):
+        active = ActiveLearner(BUDGETS[0], unit, some)
+        models[f"{word} instability, {unit}"] = Variant(EFCMLClassifier(), active=active)
+    return {"models": models} | both_starts(quick)
+
+
+def ablation(quick):
+    """One thing is changed, all else is the default; at last everything is as printed."""
+    changes = {
+        "no correlation": {"correlation": "none"},
+        "Laplacian": {"correlation": "laplacian"},
+        "ten times the correlation": {"beta": 1.0},
+        "L1 of .01": {"alpha": 0.01},
+        "no merging": {"merging": False},
+        "input space": {"product_space": False},
+        "bandwidth of 1": {"bandwidth": 1.0},
+        "no splitting": {"splitting": "off"},
+        "nothing forgotten": {"forgetting": 1.0},
+        "prior of 1": {"prior": 1.0},
+        "one rule": {"max_rules": 1},
+        "no cases": {"cases": 0},
+        "no time": {"time": False},
+    }
+    models = {name: EFCMLClassifier(**changed) for name, changed in changes.items()}
+    models = {"default": EFCMLClassifier()} | models | {"as printed": EFCMLClassifier.paper()}
+    return {"models": models} | in_orders(quick)
+
+
+EXPERIMENTS = {
+    "pa-trends": Experiment(compared, ("pa",)),
+    "ap-trends": Experiment(compared, ("ap",)),
+    "rule-counts": Experiment(lambda quick: compared(quick, COUNTED), ("pa",)),
+    "speed": Experiment(compared, ("pa",)),
+    "al-labels": Experiment(asked("labels")),
+    "al-samples": Experiment(asked("samples")),
+    "al-instability": Experiment(criteria),
+    "ablation": Experiment(ablation),
+    "mediamill": Experiment(large),
+    "al-mediamill": Experiment(asked_large),
 }
-IDS = tuple(EXPERIMENTS)
-LARGE_IDS = ("mediamill", "al-mediamill")  # left out of `all --quick`
-
-
-def choose_ids(wanted, scale):
-    """Return the experiments that a word stands for, cheap ones first.
-
-    Examples
-    --------
-    >>> from efcml_paper.scale import QUICK
-    >>> "mediamill" in choose_ids("all", QUICK), choose_ids("speed", QUICK)
-    (False, ('speed',))
-    """
-    if wanted == "all":
-        return tuple(name for name in IDS if scale is FULL or name not in LARGE_IDS)
-    if wanted not in IDS:
-        raise ValueError(
-            f"there is no experiment {wanted!r}: choose all or one of {', '.join(IDS)}."
-        )
-    return (wanted,)

@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-from scipy.optimize import minimize
 
 from naive.cases import similarity
 from naive.rules import Echo, Trial
@@ -311,39 +310,13 @@ class NaiveLabels:
         self.renewal = self.rows + 1 + max(self.K, int(0.03 * most))
 
     def begin(self, scores, Y, weights):
-        self.history = [list(row) for row in zip(Y, scores, weights, strict=True)]
-        squares, n = np.diag(self.sums), self.counts
+        """Go through the batch as a first stream; what its errors vary by is known before."""
+        squares, n = weights @ np.nan_to_num(Y - scores) ** 2, weights @ ~np.isnan(Y)
         pooled = squares.sum() / max(n.sum(), 1.0)
         self.variance = np.maximum((squares + 2.0 * pooled) / (n + 2.0), 1e-6)
-        T, V = self.sums, self.h * np.diag(self.variance)
-        for (y, _, w), e in zip(self.history, self.errors, strict=True):
-            said = self.tell(e, np.linalg.inv(T - w * np.outer(e, e) + V))  # without its own row
-            if not np.isnan(y).all():
-                self.trial.rows.append((np.where(np.isnan(y), np.nan, e), said, w))
-        self.rows = len(self.trial.rows)
-        self.fit_curves()
         self.renew()
-
-    def fit_curves(self):
-        """Curves of the largest likelihood, all at once; level and slope have Gaussian priors."""
-        Y, S, w = (np.array(part) for part in zip(*self.history, strict=True))
-
-        def loss(values):
-            self.shared, self.own = values[:3], values[3:].reshape(-1, 3)
-            chance = np.clip(self.probabilities(S), 1e-300, 1.0 - 1e-16)
-            likelihood = np.nansum(
-                w[:, None] * (Y * np.log(chance) + (1.0 - Y) * np.log(1.0 - chance))
-            )
-            held = ((self.shared - [-1.0, 1.0, 1.0]) ** 2).sum() + 20.0 * (self.own**2).sum()
-            return 0.5 * held - likelihood
-
-        loss(minimize(loss, np.append([-1.0, 1.0, 1.0], np.zeros(3 * self.K)), tol=1e-9).x)
-
-    def take_curves(self, arrays):
-        """Begin where the compiled layer begins."""
-        self.shared, self.own = arrays.curve[-1].copy(), arrays.curve[:-1].copy()
-        self.known_shared = arrays.information[-1].copy()
-        self.known_own = arrays.information[:-1].copy()
+        for y, s, w in zip(Y, scores, weights, strict=True):
+            self.learn(s, y, 1.0, w)
 
     @staticmethod
     def tell(e, Q):

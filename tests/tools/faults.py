@@ -105,7 +105,7 @@ copies-share-thresholds model/label_layer.py
     self.thresholds.copy()) => self.thresholds)
 evidence-with-own-row model/learner.py
     self.beginning.note(self.held, => self.beginning.note([*self.held, row],
-unknown-value-is-the-first tables/columns.py
+unknown-value-is-the-first tables/encoder.py
     other = places.get(OTHER, -1) => other = places.get(OTHER, 0)
 labels-in-any-order estimators/classifier.py
     not np.array_equal(names, expected): => {*names} != {*expected}:
@@ -137,15 +137,15 @@ one-error-forgives-ties measures/__init__.py
     (worse >= best) => (worse > best)
 unknown-counts-as-said measures/__init__.py
     true, predicted = Y == 1, (labels == 1) & ~np.isnan(Y) => true, predicted = Y == 1, labels == 1
-weakest-rules-first explain/learner_rules.py
-    covers_all, -rules[r].decides, => covers_all, rules[r].decides,
-pushes-from-the-mean explain/explaining.py
-    (taken[0] - rule.scaled_center) => (taken[0] - rule.scaled_mean)
+weakest-rules-first explain/rules.py
+    (-learner.rules.weight, -decides, => (-learner.rules.weight, decides,
+pushes-from-the-mean explain/explanation.py
+    (filled[0] - rule.scaled_center) => (filled[0] - rule.position[0])
 drift-a-row-late datasets/streams.py
-    return np.arange(len(self.cluster)) >= row => return np.arange(len(self.cluster)) > row
+    return self.row >= row => return self.row > row
 columns-in-file-order tables/encoder.py
-    seen = table.fields(column.name) => seen = table.fields(table.names[len(blocks) - 1])
-minutes-as-hundredths tables/columns.py
+    fields = table.fields(column.name) => fields = table.fields(table.names[len(blocks) - 1])
+minutes-as-hundredths tables/encoder.py
     moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
@@ -158,13 +158,13 @@ events-of-a-resumed-run cli/stream.py
 predictions-misnumbered cli/run.py
     rows[ds.n_initial :][: stream.done] => rows[: stream.done]
 orders-sorted-backwards studies/study.py
-    return values[np.argsort(run.stream_rows)] => return values[run.stream_rows.argsort().argsort()]
+    np.argsort(run.stream_rows) => run.stream_rows.argsort().argsort()
 orders-share-a-model studies/runs.py
-    twin = copy(model)  # our => return model, *others  # our
+    return deepcopy(model), *others => return model, *others
 winner-among-ties tuning/search.py
     if row["low"] > 0.0 => if row["gain"] > 0.0
-unknown-counts-in-frequency report/labels.py
-    float(Y[known].mean()) => float(np.nan_to_num(Y).mean())
+unknown-counts-in-frequency report/report.py
+    frequency = ones / rows => frequency = ones / len(Y)
 new-features-were-zero compat/river.py
     gap = np.full(len(new), np.nan) => gap = np.zeros(len(new))
 """
