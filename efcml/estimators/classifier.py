@@ -477,6 +477,8 @@ class EFCMLClassifier(MultiLabelFace, FaceParameters):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
+    takes_sparse = True
+
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return a classifier with every formula as printed; keywords override single parameters.
