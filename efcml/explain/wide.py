@@ -39,6 +39,9 @@ class Reading:
         projection: Any = learner.projection
         self.learner = learner
         rows, labels = (part[-len(learner.latest[0]) :] for part in join(learner.recent))
+        means, rows = np.zeros(learner.n_features), rows.copy()
+        means[projection.columns] = projection.usual
+        rows.data = np.where(np.isnan(rows.data), means[rows.indices], rows.data)
         Z, basis = learner.fill(learner.scaled(rows)), projection.basis / learner.scaler.scale
         usual = np.asarray(rows.mean(axis=0)).reshape(-1)[projection.columns]
         squares = np.asarray((rows * rows).mean(axis=0)).reshape(-1)[projection.columns]
@@ -51,7 +54,8 @@ class Reading:
         moving, apart = (((basis @ M) * basis).sum(axis=1) for M in (moves, parts))
         strengths = [moving * spread**2, apart * spread**2]
         if x is not None:
-            strengths.append(moving * (dense(x)[0][projection.columns] - usual) ** 2)
+            row = dense(x)[0][projection.columns]
+            strengths.append(moving * np.where(row == 0.0, 0.0, np.nan_to_num(row - usual)) ** 2)
         places = np.unique([np.argsort(-each, kind="stable")[:MOST] for each in strengths])
         self.features = projection.columns[places]
         self.n_named, self.n_features = len(places), len(places) + projection.width
@@ -74,8 +78,8 @@ class Reading:
         return getattr(self.learner, name)
 
     def _split(self, X: Any, Z: Floats) -> Floats:
-        values = dense(X[:, self.features])
-        values, n = np.where(np.isnan(values), self.usual, values), self.n_named
+        values, n = dense(X[:, self.features]), self.n_named
+        values = np.where(np.isnan(values), self.usual, values)
         u = (values - self.scaler.mean[:n]) / self.scaler.scale[:n]
         return np.hstack([u, Z - u @ self.T[:n]])
 
