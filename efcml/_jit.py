@@ -6,9 +6,9 @@ the functions that it calls. So there is one folder for every state of the sourc
 
 import gc
 import hashlib
+import os
 import shutil
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -33,42 +33,16 @@ def folder_of_sources() -> Path:
     parent = Path(config.CACHE_DIR or PACKAGE / "__pycache__")
     folder = parent / f"kernels-{digest.hexdigest()[:16]}"
     if not folder.exists():
-        others = sorted(parent.glob("kernels-*"), key=_age)
+        others = sorted(parent.glob("kernels-*"), key=os.path.getmtime)
         for path in others[: max(0, len(others) + 1 - KEPT)]:
             shutil.rmtree(path, ignore_errors=True)
     return folder
 
 
-def _age(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:  # another process was quicker
-        return 0.0
-
-
 FOLDER = folder_of_sources()
-COMPILES = not FOLDER.exists()  # in this process, unless another is quicker
-
-
-def quick_compiling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave garbage alone while a function runs, in a process that compiles.
-
-    Numba makes millions of objects that stay; to look through them takes a tenth of its time.
-    """
-    if not COMPILES:
-        return function
-
-    @wraps(function)
-    def without_garbage(*args: Any, **kwargs: Any) -> Any:
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if collects:
-                gc.enable()
-
-    return without_garbage
+if not FOLDER.exists():
+    # Numba makes millions of objects that stay; to look through them takes a tenth of its time.
+    gc.set_threshold(500_000)
 
 
 def _compiled(**options: Any) -> Callable[..., Any]:

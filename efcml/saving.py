@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_STORED
@@ -77,7 +77,7 @@ def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> No
 
 
 def write(path: PathLike, facts: Facts, arrays: Arrays) -> None:
-    """Write the facts and arrays of a model to a file."""
+    """Write facts and arrays to a file, which appears as a whole or stays as it was."""
     header = {"format": "efcml", "format_version": FORMAT_VERSION}
     header |= {"efcml_version": efcml.__version__, "content": facts}
     text = json.dumps(header, sort_keys=True).encode()
@@ -92,12 +92,22 @@ def load(path: PathLike) -> Any:
 
     A file that is foreign, broken or inconsistent is refused with a ValueError that says why.
     """
+    return read(path, expected, unpack)
+
+
+def read(
+    path: PathLike, expect: Callable[[Facts], Shapes], make: Callable[[Facts, Arrays], Any]
+) -> Any:
+    """Return what is made of the facts and arrays in a file that `write` wrote.
+
+    ``expect`` gets the facts, which nobody has checked, and returns what arrays there must be.
+    """
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} cannot be loaded: it is no file.")
     with open(path, "rb") as file:
         try:
             with NpzFile(file, allow_pickle=False) as entries:
-                return unpack(*read(entries))
+                return make(*read_entries(entries, expect))
         except ValueError as error:
             reason = shorten(error)
         except Exception as error:  # whatever broken files make numpy, zipfile and models raise
@@ -106,8 +116,8 @@ def load(path: PathLike) -> Any:
     raise ValueError(f"{path} cannot be loaded: {reason}.")
 
 
-def read(entries: NpzFile) -> State:
-    """Return the facts and arrays of a model, or refuse what is in the file."""
+def read_entries(entries: NpzFile, expect: Callable[[Facts], Shapes]) -> State:
+    """Return facts and arrays, or refuse what is in the file."""
     zipped: Any = entries.zip
     if "header.json" in entries.files:
         raise ValueError(OLDER)
@@ -123,7 +133,7 @@ def read(entries: NpzFile) -> State:
     if version != FORMAT_VERSION:
         raise ValueError(OLDER)
     facts = header["content"]
-    shapes = expected(facts)
+    shapes = expect(facts)
     if sorted(entries.files) != sorted([HEADER, HASH, *shapes]):
         raise ValueError("its arrays are not those that its header asks for")
     arrays = {name: np.asarray(entries[name], order="C") for name in shapes}

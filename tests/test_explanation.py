@@ -358,7 +358,8 @@ def test_sentences_on_what_is_known_what_turned_a_decision_and_what_follows(lear
     little = {"calm": np.array([0.4, 0.004, 0, 0])}
     little = notes(known=np.array([1.0, NO, NO, NO]), by_known=little)
     assert little == ["what is known says next to nothing of the other labels"]
-    assert notes() == []
+    every = dict(zip(NAMES, np.eye(4), strict=True))
+    assert notes(known=np.ones(4), by_known=every) == notes() == []
     other = {"score": np.array([0.6, 0.3, 0.7, 0.0]), "decision": np.array([0, 1, 1, 0])}
     f1 = notes(kind="f1", thresholds=np.array([0.65, 0.21, 0.5, 0.5]), known=none, **other)
     assert f1 == ["calm is said only from .65 on", "quiet is said from .21 on"]

@@ -18,7 +18,6 @@ from efcml.measures import MEASURES, Measure, summary, trend
 NAMES = tuple(MEASURES)
 EACH = pytest.mark.parametrize("name", NAMES)
 FUNCTIONS = {name: getattr(measures, one.counts.__name__) for name, one in MEASURES.items()}
-ROWS = measures.partial_accuracy_rows, measures.average_precision_rows
 DECIDED = ("pa", "subset_accuracy", "example_f1", "micro_f1", "macro_f1")
 RANKED = ("ap", "ranking_loss", "one_error", "coverage")
 NO = np.nan
@@ -42,19 +41,12 @@ def test_the_definition_with_ties_and_unknown_labels(name, case):
 
 
 @EACH
-@given(case=labels_and_scores(unknown=True), window=st.integers(1, 14), factor=st.floats(0.1, 1.0))
-def test_trends_over_all_rows_a_window_and_fading(name, case, window, factor):
+@given(case=labels_and_scores(unknown=True), window=st.integers(1, 14))
+def test_trends_over_all_rows_and_a_window(name, case, window):
     Y, scores = case
-    for options, length, base in (
-        ({}, len(Y), 1.0),
-        ({"window": window}, window, 1.0),
-        ({"fading": factor}, len(Y), factor),
-    ):
-        expected = []
-        for end in range(1, len(Y) + 1):
-            rows = slice(max(0, end - length), end)
-            weights = [base**age for age in range(len(Y[rows]) - 1, -1, -1)]
-            expected.append(naive.weighted(name, Y[rows], scores[rows], weights))
+    for options, length in (({}, len(Y)), ({"window": window}, window)):
+        parts = [slice(max(0, end - length), end) for end in range(1, len(Y) + 1)]
+        expected = [naive.value(name, Y[rows], scores[rows]) for rows in parts]
         assert_close(trend(Y, scores, name, **options), expected)
 
 
@@ -112,8 +104,6 @@ def test_a_model_gives_decisions_and_probabilities_of_its_own(rng):
         assert_close(trend(Y, given_, name, ready=True)[-1], FUNCTIONS[name](Y, given_))
         if measure.takes != "scores":
             assert measure(Y, given_, ready=True) != measure(Y, scores)
-    assert_array_equal(MEASURES["pa"].rows(Y, own["labels"], ready=True), ROWS[0](Y, own["labels"]))
-    assert_array_equal(MEASURES["ap"].rows(Y, scores), ROWS[1](Y, scores))
 
 
 @pytest.mark.parametrize("pair", [False, True])
@@ -211,10 +201,6 @@ def test_bins_and_ends_of_probabilities():
 def test_rows_without_the_measure_take_their_place():
     Y, scores = [[1, 0], [0, 0], [0, 0]], [[0.9, 0.1]] * 3
     assert_array_equal(trend(Y, scores, "ap", window=2), [1.0, 1.0, NO])
-    Y = [[1, 0], *[[0, 0]] * 1050, [1, 0]]
-    faded = trend(Y, [[0.1, 0.9], *[[0.9, 0.1]] * 1051], "ap", fading=0.5)
-    # Sums of 1e-301 and less cannot be divided exactly any more.
-    assert (faded[900], faded[-1]) == (0.5, 1.0) and np.isnan(faded[1050])
 
 
 def test_windows_gather_no_rounding_errors(rng):
@@ -234,7 +220,7 @@ def test_masked_labels_are_unknown():
 ROW = [[1, 0]], [[1, 0]]
 
 
-@pytest.mark.parametrize("function", [*FUNCTIONS.values(), *ROWS, summary, trend])
+@pytest.mark.parametrize("function", [*FUNCTIONS.values(), summary, trend])
 @pytest.mark.parametrize(
     ("Y", "predicted", "words"),
     [
@@ -258,9 +244,7 @@ def test_bad_tables_are_refused(function, Y, predicted, words):
         (lambda: measures.log_loss(ROW[0], [[0.5, 1.1]]), "give a number from 0 to 1"),
         (lambda: measures.log_loss(ROW[0], [[0.5, -0.1]]), "give a number from 0 to 1"),
         (lambda: trend(*ROW, measure="f1"), "no measure 'f1': choose from pa, ap, subset_accuracy"),
-        (lambda: trend(*ROW, window=3, fading=0.9), "choose one of them"),
         *((lambda w=w: trend(*ROW, window=w), "window must be a whole") for w in (0, 2.0, True)),
-        *((lambda f=f: trend(*ROW, fading=f), "fading must be") for f in (0, 1.1, NO, True, "0.9")),
     ],
 )
 def test_bad_input_is_refused_with_one_line(call, words):

@@ -59,11 +59,8 @@ def test_the_demo_writes_its_numbers_and_figures(tmp_path, monkeypatch):
     demo = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "demo", demo)
     spec.loader.exec_module(demo)
-    runs = demo.run_demo(tmp_path, rows=80, cells=4)
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    text = (tmp_path / "report.html").read_text()
-    for key, run in runs.items():
-        assert summary["models"][key]["pa"] == run.result.pa
-        assert f"<td>{run.result.pa:.3f}</td>" in text
-    assert all((tmp_path / f"{name}.png").exists() for name in ("trends", "rules", "ellipses"))
-    assert runs["static"].numbers()["births"] == 0 and runs["plane"].numbers()["rules"] == 1
+    study = demo.run_demo(tmp_path, rows=80)
+    assert len(study.models) == 7 and study.result("static").births == 0
+    assert f"{study.result().pa:.3f}" in (tmp_path / "report.html").read_text()
+    assert all((tmp_path / f"{name}.png").exists() for name in ("trends", "rules"))
+    assert "one plane" in (tmp_path / "comparison" / "report.html").read_text()

@@ -177,8 +177,6 @@ def test_parameters_are_those_of_the_engine(make):
     assert parameters == vars(Params()) | ALONE
     assert make(**EVERYTHING)._params() == Params(**EVERYTHING)
     X, Y = stream(20)
-    with pytest.raises(ValueError, match="forgetting < 1 needs variance_floor >= 1e-09"):
-        make(forgetting=0.9, variance_floor=0.0).fit(X, Y)
     with pytest.raises(ValueError, match="decision='f1' needs a model that learns all labels"):
         make(**QUICK, decision="f1").fit(X, Y)
     with pytest.raises(NotImplementedError, match="cannot take in late labels: fit again"):

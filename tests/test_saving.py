@@ -359,6 +359,7 @@ BAD_FILES = {
     "compressed": (lambda good: numpy_file(np.savez_compressed, **parts_of(good)), "compressed"),
     "older": (older, "an earlier efcml wrote it, in a format that this one does not read: train"),
     "newer": (saying(format_version=6), "a newer efcml wrote it (format 6): upgrade efcml"),
+    "a checkpoint": (saying(kind="checkpoint"), "it holds a checkpoint, not a model"),
     "no JSON": (header_of(lambda text: text[1:]), "Extra data"),
     "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "alpha must"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),

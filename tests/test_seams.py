@@ -227,7 +227,7 @@ def test_functions_without_a_name_cannot_be_saved(rng):
         register("no such kind", "a", never)
     for wrong in ({"merging": "unheard of"}, {"stages": ("unheard of",)}, {"update": "no"}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
-            make_params(**wrong).check_together()
+            make_params(**wrong)
     assert seams.function_of("merging", "never") is never
 
 

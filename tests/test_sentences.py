@@ -14,7 +14,6 @@ from scipy.stats import binomtest
 from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
-from efcml.explain.trust import share
 from efcml.support.statistics import wilson
 
 RULES = """2 rules after 40 rows
@@ -132,8 +131,8 @@ def test_numbers_in_words():
         assert phrases.level(z, 0.51) == word
         assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
     assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
-    assert (phrases.with_spread(5.0, 0.0), share(0.5)) == ("5 ± 0", "50 %")
-    assert (share(1.0), share(0.9999), share(4e-5)) == ("100 %", "99.9 %", "0.004 %")
+    assert (phrases.with_spread(5.0, 0.0), phrases.percent(0.5)) == ("5 ± 0", "50 %")
+    assert tuple(map(phrases.percent, (1.0, 0.9999, 4e-5))) == ("100 %", "99.9 %", "0.004 %")
     for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
         expected = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
         assert wilson(part, rows) == pytest.approx((expected.low, expected.high), abs=1e-4)
@@ -146,8 +145,9 @@ def test_words_of_groups_and_flags():
         ([0.5, 0.0, 0.45, 0.05], "machine is A or C (95 %)"),
         ([0.3, 0.25, 0.23, 0.22], "machine is often A (30 %)"),
         ([0.0, 1.0, 0.0, 0.0], "machine is B (100 %)"),
+        ([0.4, 0.35, 0.25, 0.0], "machine is not D (100 %)"),
     ):
-        found = phrases.group_words("ABCD", np.array(shares))
+        found = phrases.group_words("ABCD", np.array(shares), np.full(4, 0.25))
         assert f"machine is {found}" == words
     flags = {1.0: "yes (100 %)", 0.6: "mostly yes (60 %)", 0.3: "mostly no (70 %)", 0.0: "no (1"}
     for part, words in flags.items():

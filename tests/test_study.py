@@ -158,6 +158,8 @@ def test_differences_are_those_of_the_table(study):
         line = found.loc[data, "scores"]
         assert (line["largest change"], line["decisions changed"]) == (largest, changed)
     assert found.attrs == {"to": "default", "comparisons": 8, "level": 0.95}
+    turned = study.differences("default", to="static")
+    assert turned["pa", "difference"].tolist() == (-found["pa", "difference"]).tolist()
     assert (study.differences("same") == 0.0).all(axis=None)
     single = study.differences("static", measures="pa", comparisons=1)
     width = (found["pa", "high"] - found["pa", "low"]) / (

@@ -307,7 +307,11 @@ def render(root=ROOT):
     for file, tables in TABLES.items():
         pages[file] = (root / file).read_text(encoding="utf-8")
         for name, make in tables.items():
-            pages[file] = fill(pages[file], name, fold(make()))
+            try:
+                table = fold(make())
+            except FileNotFoundError as error:
+                table = f"*There is no record of today, {Path(error.filename).name}.*"
+            pages[file] = fill(pages[file], name, table)
     return pages
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas
@@ -18,7 +18,6 @@ from efcml.active.questions import (
     Row,
     Spending,
     find_learner,
-    names_of,
     read_answer,
     read_row,
 )
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
     from efcml.evaluation.blocks import AfterBlock
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Facts, Floats
-
-    # Labels, reasons, thresholds, scores, and the spending once the row is counted.
-    Decision: TypeAlias = tuple[Bools, tuple[str, ...], dict[str, float], Floats, Spending]
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
 STEP = 0.01  # of the threshold of ambiguity
@@ -125,17 +121,12 @@ class ActiveLearner:
     def ask(self, model: Any, x: ArrayLike) -> Question:
         """Return the `Question` about the next row ``x`` of the stream; nothing is changed.
 
-        The model is an EFCMLClassifier, or its learner, that is fitted on an initial part.
+        The model is an EFCMLClassifier that is fitted on an initial part.
         """
         learner = find_learner(model)
-        X = read_row(model, learner, x)
-        (decision,) = self._decide_rows(learner, X)
-        return self._question(model, decision, X)
-
-    def _question(self, model: Any, decision: Decision, X: Floats) -> Question:
-        names, row = names_of(model), decision[-1].rows - 1
-        asked = tuple(names.get(c, c) for c in np.flatnonzero(decision[0]).tolist())
-        return Question(row, asked, *decision, X, self._asker)
+        X = read_row(model, x)
+        rows = learner.fill(learner.scaled(X))
+        return self._look(model, X, rows[0], learner.score_scaled(rows)[0])
 
     @one_at_a_time
     @interrupts_held()
@@ -151,7 +142,7 @@ class ActiveLearner:
 
         Parameters
         ----------
-        model : EFCMLClassifier or Learner
+        model : EFCMLClassifier
         x : array-like of shape (p,), or Question
             The row, or what ``ask`` returned for it. Hand over the question itself if the model
             may have learned something else in between. An open question, one of ``waiting``, is
@@ -174,14 +165,13 @@ class ActiveLearner:
         if row is not None:
             question = self._find_open(row, x, y)
             self._refuse_foreign(question, learner)
-            Y = read_answer(model, learner, y, question)
-            learner.learn(question.x, Y, late=self.rows - 1 - row)
+            learner.learn(question.x, read_answer(model, y, question), late=self.rows - 1 - row)
             return self._open.pop(row)
         question = x if isinstance(x, Question) else self.ask(model, x)  # type: ignore[arg-type]
         if y is None:
             learner.pass_rows(1)
         elif question:
-            learner.learn(question.x, read_answer(model, learner, y, question))
+            learner.learn(question.x, read_answer(model, y, question))
         else:
             raise ValueError(f"row {question.row} asks for nothing: y must be None.")
         self._count(question)
@@ -218,31 +208,19 @@ class ActiveLearner:
 
     # -- what is asked ----------------------------------------------------------------------
 
-    def _decide_rows(self, learner: Learner, X: Floats) -> Iterator[Decision]:
-        """Yield what to ask of each next row, up to the first of which something is asked.
+    def _look(self, model: Any, X: Floats, x: Floats, scores: Floats) -> Question:
+        """Return the question about the next row X (1, p), scaled x (p,).
 
-        Once that is learned, all is looked at anew. Each row is looked at by itself: it changes no
-        bit how many there are.
+        Thresholds move if anything may be asked.
         """
-        rows, state = learner.fill(learner.scaled(X)), self.state
-        for x, scores in zip(rows, learner.score_scaled(rows), strict=True):
-            decision = self._decide(x, scores, learner, state)
-            yield decision
-            if decision[0].any():
-                return
-            state = decision[-1]
-
-    def _decide(self, x: Floats, scores: Floats, learner: Learner, state: Spending) -> Decision:
-        """Return why the next row is asked, and for which labels; thresholds move if it may be."""
-        K, thresholds = len(scores), state.thresholds
-        moved = thresholds
+        K, state, thresholds = len(scores), self.state, self.state.thresholds
         labels, size = np.zeros(K, dtype=np.bool_), K if self.unit == "labels" else 1
         reasons: tuple[str, ...] = ()
         allowed = self._allowance(state, size)
         if allowed:
             saved = self.budget * (state.rows + 1.0) - state.spent / size  # rows
             due, seed = self.budget + saved / CATCH_UP, (self.seed, state.rows)
-            row = Row(x, scores, thresholds, due, seed, learner)
+            row = Row(x, scores, thresholds, due, seed, model.learner_)
             firing = [word for word in CRITERIA if word in self.criteria]
             reasons = tuple(word for word in firing if CRITERIA[word].fires(row))
             gaps, radius = np.abs(scores - 0.5), thresholds["ambiguity"] - 0.5
@@ -252,12 +230,22 @@ class ActiveLearner:
                 best = np.argsort(gaps, kind="stable")[:allowed]
                 labels[best] = True if reasons != ("ambiguity",) else gaps[best] < radius
             share = min(int((gaps < radius).sum()), size) / size
-            moved = self._adapted(thresholds, saved, share, "instability" in reasons)
+            thresholds = self._adapted(thresholds, saved, share, "instability" in reasons)
         asked = int(labels.sum()) if self.unit == "labels" else int(labels.any())
         recent = state.recent * (WINDOW - 1.0) / WINDOW + asked / size
         counts = state.rows + 1, state.room + size, state.spent + asked
-        after = Spending(*counts, recent, moved)
-        return labels, reasons, thresholds, scores, after
+        names = getattr(model, "label_names_", range(K))
+        return Question(
+            row=state.rows,
+            names=tuple(names[c] for c in np.flatnonzero(labels).tolist()),
+            labels=labels,
+            reasons=reasons,
+            thresholds=state.thresholds,
+            scores=scores,
+            after=Spending(*counts, recent, thresholds),
+            x=X,
+            asker=self._asker,
+        )
 
     def _allowance(self, state: Spending, size: int) -> int:
         """Return how many units may be asked of the next row.
@@ -311,21 +299,26 @@ class ActiveLearner:
     def _run_block(
         self, model: Any, X: Floats, Y: Floats, trace: Trace, queried: Bools, block: slice
     ) -> None:
-        learner, at = find_learner(model), block.start
-        while at < block.stop:
-            decided = [*self._decide_rows(learner, X[at : min(at + CHUNK, block.stop)])]
-            at, looked = at + len(decided), slice(at, at + len(decided))
-            question = self._question(model, decided[-1], X[looked][-1:])
-            trace.take_answer(learner.answer_scores(np.array([row[3] for row in decided])), looked)
+        learner, first = find_learner(model), block.start
+        while first < block.stop:
+            rows = learner.fill(learner.scaled(X[first : min(first + CHUNK, block.stop)]))
+            scores = learner.score_scaled(rows)
+            for t, x in enumerate(rows, first):
+                question = self._look(model, X[t : t + 1], x, scores[t - first])
+                self._count(question)
+                if question:
+                    break
+            looked, row = slice(first, t + 1), slice(t, t + 1)
+            trace.take_answer(learner.answer_scores(scores[: t + 1 - first]), looked)
             trace.rules[looked] = learner.n_rules
-            learner.pass_rows(len(decided) - bool(question))
-            self._count(question)
+            learner.pass_rows(t + 1 - first - bool(question))
             if question:
-                row, part = slice(at - 1, at), Trace.for_rows(1, Y.shape[1])
+                part = Trace.for_rows(1, Y.shape[1])
                 queried[row] = question.labels if queried.ndim == 2 else True
                 learner.learn(X[row], np.where(question.labels, Y[row], np.nan), trace=part)
                 trace.rules[row] = learner.n_rules
-                trace.take_events(part, row.start)
+                trace.take_events(part, t)
+            first = t + 1
 
     def _count(self, question: Question) -> None:
         """Go on to the row after this one, and note what was asked of it."""

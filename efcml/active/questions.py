@@ -13,7 +13,6 @@ from efcml.estimators.targets import one_row
 from efcml.kernels.linalg import whole
 from efcml.kernels.planes import SLOW
 from efcml.model.learner import Learner
-from efcml.support.masks import fill_mask
 from efcml.tables.fields import FLAGS
 
 if TYPE_CHECKING:
@@ -134,10 +133,9 @@ class Question:
 
 
 def find_learner(model: Any) -> Learner:
-    """Return the rule learner of a model, or refuse the model with a sentence."""
-    kind = type(model).__name__
-    learner = getattr(model, "learner_", None) if hasattr(model, "check_features") else model
-    if learner is None:
+    """Return the learner of a model, or refuse the model with a sentence."""
+    kind, learner = type(model).__name__, getattr(model, "learner_", None)
+    if learner is None and hasattr(model, "check_features"):
         raise ValueError(f"{kind} is not fitted: fit an initial part first.")
     if not isinstance(learner, Learner):
         raise TypeError(f"active learning needs the rules of an EFCMLClassifier; got {kind}.")
@@ -146,28 +144,17 @@ def find_learner(model: Any) -> Learner:
     return learner
 
 
-def read_row(model: Any, learner: Learner, x: Any) -> Floats:
+def read_row(model: Any, x: Any) -> Floats:
     """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
     if x is None:
         raise ValueError("x is missing: give the next row, or row=... for an open question.")
-    table = one_row(x, "x")
-    checked = fill_mask(table) if model is learner else model.check_features(table)
-    X = checked if hasattr(checked, "toarray") else np.array(checked, dtype=np.float64, order="C")
-    if X.shape != (1, learner.n_features) or np.isinf(X.sum()):
-        raise ValueError(
-            f"x must be one row of {learner.n_features} finite features, NaN where one is missing."
-        )
-    return X
+    X = model.check_features(one_row(x, "x"))
+    return X.copy() if hasattr(X, "toarray") else np.array(X, order="C")
 
 
-def read_answer(model: Any, learner: Learner, y: Any, question: Question) -> Floats:
+def read_answer(model: Any, y: Any, question: Question) -> Floats:
     """Return an answer to a question as checked floats of shape (1, K)."""
-    K = learner.n_labels
-    table = one_row(spread_out(model, y, K) if isinstance(y, Mapping) else y, "y")
-    checked = fill_mask(table) if model is learner else model.check_labels(table, 1)
-    Y = np.array(checked, dtype=np.float64, order="C")
-    if Y.shape != (1, K) or not (np.isnan(Y) | (Y == 0.0) | (Y == 1.0)).all():
-        raise ValueError(f"y must be {K} labels of 0, 1 or NaN (not asked).")
+    Y = model.check_labels(one_row(spread_out(model, y) if isinstance(y, Mapping) else y, "y"), 1)
     asked = np.flatnonzero(question.labels)
     extra = np.setdiff1d(np.flatnonzero(~np.isnan(Y[0])), asked)
     if extra.size:
@@ -178,24 +165,19 @@ def read_answer(model: Any, learner: Learner, y: Any, question: Question) -> Flo
     return Y
 
 
-def names_of(model: Any) -> dict[int, str]:
-    """Return the names of a model's labels by index; nothing where they are not known."""
-    return dict(enumerate(getattr(model, "label_names_", ())))
-
-
-def spread_out(model: Any, answer: Mapping[Any, Any], n_labels: int) -> list[Any]:
+def spread_out(model: Any, answer: Mapping[Any, Any]) -> list[Any]:
     """Return an answer by name or index as one value per label, NaN where it says nothing.
 
     Words such as yes and no are 1 and 0, unless they are classes of a 1-D target.
     """
-    names = names_of(model)
-    classes = model.classes_ if getattr(model, "_binary", False) else ()
-    places = {name: c for c, name in names.items()} | {c: c for c in range(n_labels)}
+    K, names = model.learner_.n_labels, list(getattr(model, "label_names_", ()))
+    classes = model.classes_ if model._binary else ()
+    places = {name: c for c, name in enumerate(names)} | {c: c for c in range(K)}
     values: dict[int, Any] = {}
     for label, value in answer.items():
         if label not in places:
-            known = f" or one of {list(names.values())}" if names else ""
-            raise ValueError(f"there is no label {label!r}: give an index below {n_labels}{known}.")
+            known = f" or one of {names}" if names else ""
+            raise ValueError(f"there is no label {label!r}: give an index below {K}{known}.")
         if places[label] in values:
             raise ValueError(f"y gives label {places[label]} twice, by name and by index.")
         if isinstance(value, str) and value not in classes:
@@ -204,4 +186,4 @@ def spread_out(model: Any, answer: Mapping[Any, Any], n_labels: int) -> list[Any
                 raise ValueError(f"label {label!r} is {value!r}: answer 0 or 1, or yes or no.")
             value = FLAGS[word]
         values[places[label]] = value
-    return [values.get(c, float("nan")) for c in range(n_labels)]
+    return [values.get(c, float("nan")) for c in range(K)]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.active.criteria import CRITERIA, USUAL
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
 from efcml.cli.shared import format_table
@@ -39,10 +38,7 @@ def add_commands(commands: Any) -> None:
     add("--budget", type=float, metavar="SHARE", help="ask for this share of the labels, 0 to 1")
     what = "what is asked for: whole rows (default) or single labels"
     add("--unit", choices=("samples", "labels"), help=what)
-    what = f"when to ask: some of {', '.join(CRITERIA)} (default: {', '.join(USUAL)})"
-    add("--criteria", metavar="A,B", help=what)
-    what = "of the criterion random and of a chain with order=random (default 0)"
-    add("--seed", type=int, default=0, metavar="N", help=what)
+    add("--seed", type=int, default=0, metavar="N", help="of a chain with order=random (default 0)")
     what = f"at most {QUICK_ROWS} rows of the initial part and of the stream"
     add("--quick", action="store_true", help=what)
     what = "folder for the results (default: runs/DATASET-MODEL, and what else was chosen)"
@@ -56,7 +52,6 @@ def add_commands(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
-    check_options(options)
     given = dict(
         shared.read_setting(text, shared.parameter_names(options.model))
         for text in options.settings
@@ -76,7 +71,7 @@ def run(options: Namespace) -> None:
     if ds.n_initial == 0 and (options.budget is not None or not MODELS[options.model].learn):
         needs = "--budget" if options.budget is not None else f"--model {options.model}"
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
-    from efcml.cli.stream import StreamRun, stopping_later  # these take seconds
+    from efcml.cli.stream import StreamRun  # it takes seconds
 
     model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
@@ -91,37 +86,29 @@ def run(options: Namespace) -> None:
     if taken_up:
         done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
-    with stopping_later() as stop:
-        stream.go_on(stop)
-        if stop.is_set() and is_watched():
-            print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
-        finish(options, ds, stream, folder, first + ds.n_initial)
-    if stop.is_set():
+    stream.go_on()
+    if not stream.finished and is_watched():
+        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
+    finish(options, ds, stream, folder, first + ds.n_initial)
+    if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
 
 # -- what is run ----------------------------------------------------------------------------
 
 
-def check_options(options: Namespace) -> None:
-    """Refuse options that do not go together."""
-    for name in ("unit", "criteria"):
-        if options.budget is None and getattr(options, name) is not None:
-            raise ValueError(f"--{name} needs --budget, the share of labels to ask for.")
-    if options.budget is not None and not MODELS[options.model].asks:
-        asking = " and ".join(name for name, one in MODELS.items() if one.asks)
-        raise ValueError(f"--budget works with --model {asking} only, not with {options.model}.")
-
-
 def make_asker(options: Namespace) -> ActiveLearner | None:
     """Return the active learner, or None if every label is given."""
     if options.budget is None:
+        if options.unit is not None:
+            raise ValueError("--unit needs --budget, the share of labels to ask for.")
         return None
+    if not MODELS[options.model].asks:
+        asking = " and ".join(name for name, one in MODELS.items() if one.asks)
+        raise ValueError(f"--budget works with --model {asking} only, not with {options.model}.")
     from efcml.active import ActiveLearner
 
-    criteria = USUAL if options.criteria is None else options.criteria.replace(" ", "").split(",")
-    unit = options.unit or "samples"
-    return ActiveLearner(options.budget, unit, criteria, random_state=options.seed)
+    return ActiveLearner(options.budget, options.unit or "samples", random_state=options.seed)
 
 
 def name_run(dataset: str, options: Namespace) -> str:
@@ -129,7 +116,6 @@ def name_run(dataset: str, options: Namespace) -> str:
     parts = [dataset, options.model, *("".join(text.split()) for text in options.settings)]
     if options.budget is not None:
         parts += [f"{100.0 * options.budget:g}", options.unit or "samples"]
-        parts += [word.strip() for word in (options.criteria or "").split(",") if word]
     parts += [f"seed={options.seed}"] if options.seed else []
     parts += ["quick"] * options.quick
     return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)

@@ -99,10 +99,10 @@ def read_pair(option: str, text: str) -> tuple[str, str]:
 
 
 def check_parameters(given: dict[str, Any]) -> None:
-    """Refuse values that are out of range or do not go together."""
+    """Refuse values that are out of range."""
     from efcml.model.params import Params
 
-    Params(**{name: given[name] for name in given if name in Params.names()}).check_together()
+    Params(**{name: given[name] for name in given if name in Params.names()})
 
 
 def parameter_names(model: str) -> list[str]:

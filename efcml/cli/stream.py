@@ -6,12 +6,7 @@ block ends like one that was never interrupted.
 
 from __future__ import annotations
 
-import json
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +16,13 @@ from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
-from efcml.saving import expected, nest, pack, pick, read_archive, unpack, write_archive
+from efcml.saving import expected, pack, read, unpack, write
 from efcml.studies.provenance import digest
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
-from efcml.support.states import to_plain
+from efcml.support.states import nest, pick
 
 if TYPE_CHECKING:
-    from threading import Event
-    from types import FrameType
-
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation.stream_pass import StreamPass
@@ -39,10 +31,6 @@ if TYPE_CHECKING:
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 2.0  # two writings of the file
 WRITES_BETWEEN = 20  # at least as long as so many writings take
-
-
-class Stopped(Exception):
-    """A stop is wanted, and no row is half done."""
 
 
 class StreamRun:
@@ -69,8 +57,8 @@ class StreamRun:
         """Whether all rows are done."""
         return self.done == len(self.Y)
 
-    def go_on(self, stop: Event) -> None:
-        """Run the rest of the stream, or until a stop is wanted."""
+    def go_on(self) -> None:
+        """Run the rest of the stream; an interrupt ends it after a whole block."""
         if self.finished:
             return
         rest = slice(self.done, None)
@@ -79,17 +67,19 @@ class StreamRun:
         )
         if not self.done:
             self.write()
-        with progress_bar(len(self.Y), "learning", initial=self.done) as bar, suppress(Stopped):
 
-            def after_block(rows: int) -> None:
-                self.done += rows
-                bar.update(rows)
-                if time.monotonic() - self.last >= self.pause:
-                    self.write()
-                if stop.is_set() and not self.finished:
-                    raise Stopped
+        def after_block(rows: int) -> None:
+            self.done += rows
+            bar.update(rows)
+            if time.monotonic() - self.last >= self.pause:
+                self.write()
 
-            self.rest.go(after_block=after_block)
+        try:
+            with progress_bar(len(self.Y), "learning", initial=self.done) as bar:
+                self.rest.go(after_block=after_block)
+        except KeyboardInterrupt:
+            if not self.done:
+                raise
         self.write()
 
     def result(self) -> PrequentialResult:
@@ -119,8 +109,7 @@ class StreamRun:
         for name in ("model", "active"):
             if getattr(self, name) is not None:
                 content[name], parts[name] = pack(getattr(self, name))
-        header = {"kind": "checkpoint", "content": content}
-        write_archive(self.checkpoint, header, nest(**parts))
+        write(self.checkpoint, content, nest(**parts))
         self.last = time.monotonic()
         self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
@@ -131,8 +120,7 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        header, arrays = read_archive(self.checkpoint, self.expect)
-        content = header["content"]
+        content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
         record, self.done = pick(arrays, "record"), content["done"]
         events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
         whole = {"events": tuple(events), "seconds": content["seconds"], **record}
@@ -142,53 +130,24 @@ class StreamRun:
                 setattr(self, name, unpack(content[name], pick(arrays, name)))
         return True
 
-    def expect(self, header: Facts) -> Shapes:
-        """Return the arrays that a file with this header must have; refuse that of another run."""
-        if header["kind"] != "checkpoint":
+    def expect(self, content: Facts) -> Shapes:
+        """Return the arrays that a file of such content must have; refuse that of another run."""
+        if "about" not in content:
             raise ValueError("it is no checkpoint of a run: delete it or give another file")
-        content = header["content"]
-        others = [name for name in self.about if content["about"][name] != self.about[name]]
-        if others:
+        if content["about"] != self.about:
             raise ValueError(
-                f"it is the checkpoint of a run with other {' and '.join(others)}: delete it or"
-                " give another file"
+                "it is the checkpoint of another run, with other data, options or version: delete"
+                " it or give another file"
             )
         shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
         models = {name: expected(content[name]) for name in ("model", "active") if name in content}
         return nest(record=shapes, **models)
 
 
-def describe(run: StreamRun, ds: Dataset) -> Facts:
-    """Return what tells a run from others, as JSON gives it back."""
+def describe(run: StreamRun, ds: Dataset) -> str:
+    """Return what tells a run from others."""
     active = run.active
-    columns = [] if ds.table is None else [repr(ds.table)]  # the same features of other words
-    about = {
-        "data": [digest(ds.X, ds.Y), ds.n_initial, *columns],
-        "model": [type(run.model).__name__, run.learn],
-        "parameters": {name: to_plain(value) for name, value in run.model.get_params().items()},
-        "budget": None if active is None else [active.budget, active.unit],
-        "criteria": None if active is None else active.criteria,
-        "seed": None if active is None else active.random_state,
-        "version": __version__,
-    }
-    return json.loads(json.dumps(about))
-
-
-@contextmanager
-def stopping_later() -> Iterator[Event]:
-    """Yield an event that the first Ctrl-C in the block sets; the second stops at once."""
-    stop = threading.Event()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield stop  # interrupts are ignored, as of work in the background
-        return
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    asks = active and (active.budget, active.unit, active.criteria, active.random_state)
+    # Of a table also what was learned: the same features may be of other words.
+    what = repr((ds.n_initial, ds.table, type(run.model), run.learn, asks, __version__))
+    return digest(ds.X, ds.Y, run.model.get_params(), what)

@@ -79,9 +79,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     def __post_init__(self) -> None:
         if isinstance(self.stages, list):
             self.stages = tuple(self.stages)
-        params = Params(**vars(self))
-        params.check_together()
-        self.learner = Learner(params, 0, 0)
+        self.learner = Learner(Params(**vars(self)), 0, 0)
         self.unknown_features_ = Counter[Any]()
         self._columns: dict[Any, int] = {}  # of each feature
         self._labels: dict[Any, int] = {}  # column of each label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,7 +30,8 @@ class DatasetNotFound(ValueError):
 class Published(NamedTuple):
     """One published data set: its size, and its files.
 
-    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there.
+    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there;
+    they are in published.toml.
     """
 
     name: str
@@ -40,7 +42,7 @@ class Published(NamedTuple):
     n_initial: int
     source: str
     files: dict[str, str]
-    remote: dict[str, str]
+    remote: dict[str, str] = {}
 
     @property
     def how_to_get(self) -> str:
@@ -54,33 +56,8 @@ NO_MEDIAMILL = (
     " 0.0.1 source package on PyPI and save them, train first, as mediamill.npz with"
     " X (43907, 120), Y (43907, 101) and n_train 30993"
 )
-FOLDER = "MULAN project, github.com/tsoumakas/mulan, data/multi-"
-SOUNDS = "ten-second field recordings and the bird species heard in them"
-WATER = "river samples and the species present in them (abundance > 0)"
-VIDEO = "video shots and the concepts seen in them"
-PYPI = "scikit-multilearn 0.0.1 source package on PyPI, published order of rows"
-SETS = (
-    ("emotions", "songs and the moods they evoke", 593, 72, 6, 391, f"{FOLDER}label/emotions"),
-    ("yeast", "genes and their functional classes", 2417, 103, 14, 1500, f"{FOLDER}label/yeast"),
-    ("birds", SOUNDS, 645, 260, 19, 322, f"{FOLDER}label/birds"),
-    ("water-quality", WATER, 1060, 16, 14, 530, f"{FOLDER}target/wq.arff"),
-    ("mediamill", VIDEO, 43907, 120, 101, 30993, PYPI),
-)
-
-
-def read_catalog() -> dict[str, Published]:
-    """Return the published sets; registry.txt has sha256 and remote path of each file."""
-    text = (Path(__file__).parent / "registry.txt").read_text(encoding="utf-8")
-    registry = [line.split() for line in text.splitlines()]
-    catalog = {}
-    for name, *facts in SETS:
-        files = {file: digest for file, digest, *_ in registry if file.startswith(name)}
-        remote = {file: path[0] for file, _, *path in registry if file in files and path}
-        catalog[name] = Published._make([name, *facts, files, remote])
-    return catalog
-
-
-CATALOG = read_catalog()
+_TEXT = (Path(__file__).parent / "published.toml").read_text(encoding="utf-8")
+CATALOG = {name: Published(name, **facts) for name, facts in tomllib.loads(_TEXT).items()}
 
 
 def available() -> tuple[str, ...]:

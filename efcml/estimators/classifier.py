@@ -2,8 +2,6 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from efcml import explain as reading
 from efcml.estimators import targets
-from efcml.explain import ColumnKinds, Explanation, Group, RuleList, Trust
+from efcml.estimators.columns import NamedColumns
+from efcml.explain import Explanation, RuleList, Trust
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
-from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.guard import one_at_a_time
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
@@ -25,62 +23,39 @@ if TYPE_CHECKING:
 
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
+    from efcml.support.aliases import Array, Floats, TableLike
 
 
 @with_parameters
-class FaceParameters(Parameters):
-    """Those of the method, and what tools of scikit-learn set."""
+class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
+    """A scikit-learn estimator in front of a learner, which trusts its arrays.
+
+    The learner of `_new_learner` has ``fit``, ``learn``, ``answer``, ``copy`` and ``n_rules``.
+    """
 
     random_state: Any = other("int, RandomState instance or None", default=None)
     """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
 
-
-class MultiLabelFace(ClassifierMixin, BaseEstimator):
-    """A scikit-learn estimator in front of a learner, which trusts its arrays.
-
-    A subclass has an ``__init__`` and a method ``_new_learner(n_features, n_labels)``, which reads
-    the parameters and returns an empty learner. A learner has ``fit``, ``learn``, ``answer``,
-    ``copy`` and ``n_rules``, as `efcml.model.learner.Learner` does.
-    """
-
-    __dict__: dict[str, Any]
-    learner_: Any
-    n_features_in_: int
-    label_names_: "Array"
-    random_state: Any
-    takes_gaps = True  # NaN in X is a missing feature
     takes_sparse = False  # whether X may be a sparse matrix
-    _pair: Any  # the classes of a 1-D y, else None
-    _encoding: Any  # of the categories of a data frame, only then
-    _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
-    _new_learner: Callable[[int, int], Any]
+
+    def _new_learner(self, n_features: int, n_labels: int) -> Any:
+        """Return an empty learner that has read the parameters."""
+        from efcml.model.learner import Learner  # not above: numba takes a second
+
+        return Learner(self._params(), n_features, n_labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan, tags.input_tags.sparse = self.takes_gaps, self.takes_sparse
+        tags.input_tags.allow_nan = True  # a missing feature
+        tags.input_tags.sparse = self.takes_sparse
         return tags
 
     def _params(self) -> Params:
         check_random_state(self.random_state)
-        params = Params(**{name: getattr(self, name) for name in Params.names()})
-        params.check_together()
-        return params
-
-    @property
-    def _learned(self) -> Any:
-        """The learner; before there is one, scikit-learn's error, which takes time to look."""
-        if "learner_" not in self.__dict__:
-            check_is_fitted(self, "learner_")
-        return self.learner_
-
-    @property
-    def _binary(self) -> bool:
-        """Whether y was 1-D."""
-        return self._pair is not None
+        return Params(**{name: getattr(self, name) for name in Params.names()})
 
     @property
     def classes_(self) -> "Array":
@@ -193,16 +168,6 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         rows = targets.check_table(self, X, reset=True) if reset else self.check_features(X)
         return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
 
-    @contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
-        """Put all attributes back if the block raises: a refused call changes nothing."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
-
     def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
         self.learner_, self._pair, self._groups = learner, classes, {}
         self.__dict__.pop("label_names_", None)
@@ -236,83 +201,6 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         if flat:
             return targets.read_binary(y, known, classes)
         return targets.read_labels(y, known, classes)[0], None
-
-    # -- columns ----------------------------------------------------------------------------
-
-    @one_at_a_time
-    def name_columns(
-        self,
-        feature_names: "Names" = None,
-        label_names: "Names" = None,
-        groups: Mapping[str, Sequence[str]] | None = None,
-    ) -> Self:
-        """Name the columns of a model that was fitted with arrays, as data frames would have done.
-
-        Parameters
-        ----------
-        feature_names, label_names : sequence of str, optional
-            One for each feature and each label, no name twice. Data frames must have these names
-            from then on; arrays are taken as before.
-        groups : mapping of str to sequence of str, optional
-            Names of columns of 0 and 1 that are the values of one thing, by its name, such as
-            ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
-            names, as ``machine_A`` and ``machine_B``, are found without it.
-        """
-        n_labels = self._learned.n_labels
-        with self._unchanged_if_refused():
-            self._name("feature_names_in_", feature_names, self.n_features_in_)
-            self._name("label_names_", label_names, n_labels)
-            if groups is not None:
-                self._groups = {}
-                self._groups = find_groups(groups, self._column_kinds())
-        return self
-
-    def _name(self, attribute: str, names: "Names", count: int) -> None:
-        if names is not None:
-            if len(names) != count or len({*map(str, names)}) != count:
-                kind = attribute.partition("_")[0]
-                raise ValueError(f"{kind}_names must be {count} different names.")
-            setattr(self, attribute, np.array([*map(str, names)], dtype=object))
-
-    def _column_kinds(self) -> ColumnKinds:
-        """Return names and kinds of the columns of the learner."""
-        given = reading.name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
-        names, groups = list(given), []
-        if hasattr(self, "_encoding"):
-            names = []
-            for name, column in zip(given, self._encoding.columns, strict=True):
-                spread = [f"{name}={value}" for value in column.values]
-                if spread:
-                    places = tuple(range(len(names), len(names) + len(spread)))
-                    groups.append(Group(name, places, column.values))
-                names += spread or [name]
-        for name, columns in self._groups.items():
-            groups.append(Group(name, columns, tuple(names[j] for j in columns)))
-        return ColumnKinds(tuple(names), flags_of(self.learner_), tuple(groups))
-
-    @one_at_a_time
-    def add_labels(self, labels: int | Sequence[str]) -> Self:
-        """Take in labels that appear late; every row so far counts as not having them.
-
-        Parameters
-        ----------
-        labels : int, or sequence of str
-            How many; or their names, if the model knows the names of its labels. They follow the
-            labels that are there.
-        """
-        learner, names = self._learned, getattr(self, "label_names_", None)
-        if self._binary:
-            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
-        new: list[Any] = [] if np.ndim(labels) == 0 else list(labels)  # type: ignore[arg-type]
-        if names is None:
-            check_whole("labels, for a model without names of labels,", labels, least=1)
-        elif not new or len({*names, *new}) < len(names) + len(new) or {*map(type, new)} != {str}:
-            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
-        with interrupts_held():
-            learner.add_labels(len(new) or labels)
-            if names is not None:
-                self.label_names_ = np.array([*names, *new], dtype=object)
-        return self
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -406,41 +294,8 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator):
         return float(np.average(labels == y, weights=known))
 
 
-def flags_of(learner: Any) -> "Bools":
-    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
-    models, p = getattr(learner, "models", [learner]), learner.n_features
-    model = next((model for model in models if model.fitted), models[0])
-    if model.directions:  # looked for where single features are read
-        return np.zeros(p, dtype=bool)
-    if not model.fitted:
-        return reading.find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
-    rows = model.latest[0]
-    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
-    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
-    mean, scale = model.scaler.mean, model.scaler.scale
-    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
-    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
-    either = (zeros | ones | np.isnan(rows)).all(axis=0)
-    return (either & both & (zero != one))[:p]  # ignored features are always 0
-
-
-def find_groups(
-    groups: Mapping[str, Sequence[str]], columns: ColumnKinds
-) -> dict[str, tuple[int, ...]]:
-    """Return the columns of groups that are given by names, or say what is wrong with them."""
-    places = {name: j for j, name in enumerate(columns.names) if columns.flags[j]}
-    grouped = {columns.names[j] for group in columns.groups for j in group.columns}
-    for group, names in groups.items():
-        if wrong := [name for name in names if name not in places]:
-            raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
-        if len(names) < 2 or grouped & {*names}:
-            raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
-        grouped |= {*names}
-    return {str(group): tuple(places[name] for name in names) for group, names in groups.items()}
-
-
 @with_parameters
-class EFCMLClassifier(MultiLabelFace, FaceParameters):
+class EFCMLClassifier(MultiLabelFace):
     """Evolving multi-label fuzzy classifier: one compact rule base, learned in a single pass.
 
     Rules are Gaussian clusters in the space of features and labels. They are born, updated and
@@ -487,11 +342,6 @@ class EFCMLClassifier(MultiLabelFace, FaceParameters):
         proximal steps, with one warning.
         """
         return cls(**(printed(cls) | changes))
-
-    def _new_learner(self, n_features: int, n_labels: int) -> "Learner":
-        from efcml.model.learner import Learner  # not above: numba takes a second
-
-        return Learner(self._params(), n_features, n_labels)
 
     # -- reading ----------------------------------------------------------------------------
 

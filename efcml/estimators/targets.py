@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows as floats (n, p), and note the columns, or compare them.
 
-    Categories of a data frame become columns of 0 and 1. NaN is a missing value, where the
-    estimator ``takes_gaps``.
+    Categories of a data frame become columns of 0 and 1. NaN is a missing value.
     """
     if reset:
         vars(estimator).pop("_encoding", None)
@@ -50,8 +49,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
-    gaps, sparse = estimator.takes_gaps, estimator.takes_sparse
-    X = fill_mask(X) if gaps else refuse_mask(X, "X")
+    sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     known = 0 if reset else estimator.n_features_in_
     if plain and not reset and X.shape[1] == known:
@@ -68,14 +66,11 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
             if "could not convert string" in str(error):
                 refuse_text(X)
             raise
-    values = X.data if is_sparse(X) else X
-    wrong = np.isinf(values) if gaps else ~np.isfinite(values)
+    wrong = np.isinf(X.data if is_sparse(X) else X)
     if wrong.any():
-        first = (wrong.nonzero()[0][0],) if is_sparse(X) else np.argwhere(wrong)[0]
-        at = "entry {}".format(*first) if is_sparse(X) else "row {}, column {}".format(*first)
-        if gaps:
-            raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
-        raise ValueError(f"Input X contains NaN or infinity, first at {at}: fill it in.")
+        words = "entry {}" if is_sparse(X) else "row {}, column {}"
+        at = words.format(*np.argwhere(wrong)[0])
+        raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
     return X
 
 

@@ -30,8 +30,8 @@ def in_blocks(
 ) -> None:
     """Call ``run(block)`` for slices of n rows in order, and note its time in the trace.
 
-    No block crosses the border. With ``whole`` an interrupt waits for the end of a block.
-    ``after_block(rows)`` may break off, too: no row is lost then.
+    No block crosses the border. With ``whole`` an interrupt waits for the end of a block, and of
+    ``after_block(rows)``, which may break off, too: no row is lost then.
     """
     low, size = 0, FIRST_BLOCK
     while low < n:
@@ -40,9 +40,9 @@ def in_blocks(
             begin = time.perf_counter()
             run(slice(low, high))
             spent = time.perf_counter() - begin
-        trace.seconds += spent
-        size = next_size(size, high - low, spent)
-        after_block(high - low)
+            trace.seconds += spent
+            size = next_size(size, high - low, spent)
+            after_block(high - low)
         low = high
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -157,14 +157,13 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
     """
     if delay and not block.start:
         trace.take_answer(learner.answer(X[:delay]), slice(delay))
-    part = Trace.for_rows(block.stop - block.start, Y.shape[1])
-    part.ahead = part.delay = delay
-    ahead = slice(block.start + delay, block.stop + delay)
-    if ahead.stop <= X.shape[0]:
-        part.watch(trace, ahead)
-        part.rows = X[ahead] if delay else None
+    part, ahead = trace.part(block), slice(block.start + delay, block.stop + delay)
+    if delay:
+        there = ahead.stop <= X.shape[0]
+        part = trace.part(ahead) if there else Trace.for_rows(len(part.rules), Y.shape[1])
+        part = replace(part, rules=trace.rules[block], ahead=delay, delay=delay)
+        part.rows = X[ahead] if there else None
     learner.learn(X[block], Y[block], trace=part)
-    trace.rules[block] = part.rules
     trace.take_events(part, block.start)
 
 

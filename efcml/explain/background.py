@@ -16,16 +16,13 @@ if TYPE_CHECKING:
 MOST_NAMES = 8
 
 
-class Variable(NamedTuple):
+class Group(NamedTuple):
     """What a person takes for one thing: a column, or columns of 0 and 1 of which one is 1."""
 
     name: str
     columns: tuple[int, ...]
     values: tuple[str, ...] = ()  # of a group
     kind: str = "group"  # or "number", "flag" or "rest"
-
-
-Group = Variable  # the columns of a group, and the values that they stand for
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +34,11 @@ class ColumnKinds:
     groups: tuple[Group, ...] = ()
 
     @cached_property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[Group, ...]:
         """All things in the order of their first columns; each column is in one of them."""
         grouped = {column for group in self.groups for column in group.columns}
         found = [
-            Variable(name, (j,), (), "flag" if self.flags[j] else "number")
+            Group(name, (j,), (), "flag" if self.flags[j] else "number")
             for j, name in enumerate(self.names)
             if j not in grouped
         ]
@@ -85,7 +82,7 @@ class Background:
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
 
     @cached_property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[Group, ...]:
         """All things that matter: rules are formed over one of their columns at least."""
         return tuple(t for t in self.columns.variables if self.relevant[list(t.columns)].any())
 

@@ -17,19 +17,17 @@ from efcml.support.guard import one_at_a_time, one_blas_thread
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import ColumnKinds, Variable
+    from efcml.explain.background import ColumnKinds, Group
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
-NO_RULE = -1  # in the table: of what no rule adds
-OLDER = -1  # number of a row that is no longer among the last ones, or had missing features
+NO_RULE = OLDER = -1  # in place of the uid of a rule, and of the number of a row
 LEAST_ADDED = 0.005  # of a score; less is not worth a sentence
 THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
 NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
 MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
-MOST_KNOWN, MOST_TURNED = 5, 8  # known labels, and turned decisions, that have a sentence
 
 
 @dataclass(eq=False, repr=False)
@@ -48,10 +46,8 @@ class Explanation:
     taken: Floats
     clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     score: Floats  # (K,), ``decision_function`` plus 0.5, given what is known
-    # (K,), 0 or 1 for each label, as `predict` says; for a 1-D target 1 is the last class. And
-    # what is decided in the same way by the scores of the strongest rule alone.
-    decision: Ints
-    decision_alone: Ints
+    decision: Ints  # (K,), 0 or 1 as `predict` says; for a 1-D target 1 is the last class
+    decision_alone: Ints  # (K,), in the same way by the scores of the strongest rule alone
     kind: str  # the parameter ``decision``; "hamming" before there are rules
     thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
     known: Floats  # (K,), labels that were given; NaN for the others
@@ -77,8 +73,8 @@ class Explanation:
         self.by_variable = np.array(parts)  # (things, K), columns of a group taken together
         self.by_rule = self.typical + self.contributions.sum(axis=2)  # (rules, K)
         self.by_cases = self.cases.sum(axis=0)  # (K,), what all remembered rows add together
-        # (K,), what the rules say whatever the row's features are: typical answers, blended; what
-        # the strongest rule says alone, and all rules without remembered rows.
+        # (K,), what all rules say without remembered rows, the same whatever the row's features
+        # are (typical answers, blended), and what the strongest rule says alone.
         known = sum(self.by_known.values(), np.zeros(len(self.score)))
         self.without_cases = self.score - known - self.by_cases - sum(self.afterwards.values())
         self.base = self.alone = self.without_cases  # in the warm-up
@@ -156,7 +152,7 @@ class Explanation:
         left = len(self.score) - len(shown)
         return say.Table(head, rows, f"and {left} labels with lower scores" if left else "")
 
-    def value_of(self, thing: Variable) -> str:
+    def value_of(self, thing: Group) -> str:
         """Return a thing with its value in the row."""
         values = self.x[list(thing.columns)]
         expected = self.taken[thing.columns[0]]
@@ -164,9 +160,9 @@ class Explanation:
             return thing.name
         if np.isnan(values).any():
             given = thing.kind != "number" or np.isnan(expected)
-            words = "not given" + ("" if given else f"; taken as {say.plain_number(expected)}")
+            words = "not given" + ("" if given else f"; taken as {expected + 0.0:.4g}")
         elif thing.kind == "number":
-            words = say.plain_number(values[0])
+            words = f"{values[0] + 0.0:.4g}"
         elif thing.kind == "flag":
             words = "yes" if values[0] >= 0.5 else "no"
         else:
@@ -216,9 +212,8 @@ class Explanation:
         other = np.flatnonzero(decided != self.decision)
         if not len(other):
             return "the same"
-        names = ", ".join(self.label_names[k] for k in other[:MOST_LABELS])
-        more = ", ..." if len(other) > MOST_LABELS else ""
-        return f"otherwise for {say.count(len(other), 'label')}: {names}{more}"
+        names = ", ".join(self.label_names[k] for k in other)
+        return f"otherwise for {say.count(len(other), 'label')}: {names}"
 
     def _known_notes(self) -> list[str]:
         """Say what each known label moves most, the strongest first."""
@@ -227,15 +222,17 @@ class Explanation:
             there = "" if self.known[self.label_names.index(name)] else "not "
             size, words = self._largest(added * others)
             moves.append((size, f"knowing that {name} is {there}there moves {words}"))
-        moves = sorted(moves, key=lambda move: -move[0])[:MOST_KNOWN]
+        moves = sorted(moves, key=lambda move: -move[0])
         nothing = "what is known says next to nothing of the other labels"
-        return [words for size, words in moves if size] or [nothing] * bool(moves)
+        return [words for size, words in moves[:MOST_RULES] if size] or [nothing] * bool(
+            moves and others.any()
+        )
 
     def _turned_notes(self) -> list[str]:
         """Say which labels are decided otherwise than from a score of .5 on, and why."""
         turned = (self.decision != (self.score >= 0.5)) & np.isnan(self.known)
         notes = []
-        for k in np.flatnonzero(turned)[:MOST_TURNED]:
+        for k in np.flatnonzero(turned):
             yes, name = self.decision[k], self.label_names[k]
             if self.kind == "subset":
                 notes.append(f"{name} is {'' if yes else 'not '}said because of the set as a whole")

@@ -20,7 +20,7 @@ from efcml.support.statistics import CUTS, label_means, wilson
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Variable
+    from efcml.explain.background import Group
     from efcml.model.learner import Learner
     from efcml.support.aliases import Floats, Ints
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MOST_TERMS = 4
 SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
 HARDLY_APART = 0.05  # terms that take less are not worth a sentence
-NONE_OF_IT = 0.05  # share of rows; a flag that fewer have, or lack, moves nothing in a rule
 LESS_WIDE = 2 / 3  # of the usual; the middle of a wider rule says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
 MOST_TENDENCIES = 5
@@ -108,24 +107,23 @@ class Rule:
         if land is None or self.covers_all:
             return []
         blocks, (z, width) = [thing.columns for thing in things], self.position
-        low, high = CUTS[1:3]  # between them it is in the middle
-        visible = (z < low) | (z >= high) | (width <= LESS_WIDE)
+        middle = (CUTS[1] <= z) & (z < CUTS[2])
+        visible, plain = ~middle | (width <= LESS_WIDE), middle & (width > say.NARROW)
         allowed = np.array([visible[list(block)].any() for block in blocks])
         chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
-        middle = (low <= z) & (z < high) & (width > say.NARROW)
-        unusual = np.array([t.kind != "number" or not middle[t.columns[0]] for t in things])
-        plain = len(chosen) - int(unusual[chosen].sum())
-        if lost < SET_APART and (plain > 1 or plain == len(chosen)):
-            chosen, lost = land.choose(self.place, blocks, allowed & unusual, MOST_TERMS)
+        unusual = [i for i in chosen if things[i].kind != "number" or not plain[blocks[i][0]]]
+        if lost < SET_APART and len(unusual) < max(len(chosen) - 1, 1):
+            chosen = unusual
         return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
 
-    def _term(self, thing: Variable) -> str:
+    def _term(self, thing: Group) -> str:
         columns, (z, width) = list(thing.columns), self.position
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
             words = say.flag_words(float(shares[0]))
         elif thing.kind == "group":
-            words = say.group_words(thing.values, shares)
+            usual = self.background.offset + self.background.unit * self.background.feature_means
+            words = say.group_words(thing.values, shares, usual[columns])
         else:
             spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
             words = f"{say.level(z[j], width[j])} ({spread})"
@@ -185,13 +183,12 @@ class Rule:
             for j, value in zip(thing.columns, thing.values, strict=False):
                 names[j] = f"{thing.name} {value}"
         flags, shares = usual.columns.flags, self.mean
-        varies = ~flags | ((shares > NONE_OF_IT) & (shares < 1.0 - NONE_OF_IT))
+        varies = ~flags | ((shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT))
         pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
         sentences, sizes = [], np.abs(pushes)
         for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:
             least = max(LEAST_PUSH, PUSH_SHARE * sizes[k].max())
-            strong = np.argsort(-sizes[k], kind="stable")[:MOST_PUSHES]
-            parts = []
+            strong, parts = np.argsort(-sizes[k], kind="stable")[:MOST_PUSHES], []
             for verb, sign in (("rises", 1.0), ("falls", -1.0)):
                 named = [
                     f"{names[j]} {say.signed(pushes[k, j])}"

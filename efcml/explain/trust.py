@@ -32,8 +32,8 @@ class Trust:
         rows = count(self.rows, "row")
         rows = f"the last {rows} that it has learned" if self.learned else rows
         sentences = [
-            f"by {rows}: {share(self.strongest)} of all decisions are those of the strongest rule "
-            f"alone, {share(self.rules)} those of all rules",
+            f"by {rows}: {percent(self.strongest)} of all decisions are those of the strongest "
+            f"rule alone, {percent(self.rules)} those of all rules",
             "cases and what errors taught turn the rest, and move a score by "
             f"{short(self.correction)} on average",
         ]
@@ -41,11 +41,6 @@ class Trust:
 
     def __str__(self) -> str:
         return as_text([self.block])
-
-
-def share(value: float) -> str:
-    """Return a share in percent that says 100 % only if nothing is missing."""
-    return "99.9 %" if 0.995 < value < 1.0 else percent(value)
 
 
 def count_effective(activations: Floats) -> Floats:

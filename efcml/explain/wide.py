@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml.explain.background import ColumnKinds, Group, find_flags, name_all
 
@@ -38,8 +39,9 @@ class Reading:
 
         projection: Any = learner.projection
         self.learner = learner
+        rows: Any
         rows, labels = (part[-len(learner.latest[0]) :] for part in join(learner.recent))
-        means, rows = np.zeros(learner.n_features), rows.copy()
+        means, rows = np.zeros(learner.n_features), csr_array(rows, copy=True)
         means[projection.columns] = projection.usual
         rows.data = np.where(np.isnan(rows.data), means[rows.indices], rows.data)
         Z, basis = learner.fill(learner.scaled(rows)), projection.basis / learner.scaler.scale

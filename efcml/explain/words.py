@@ -22,6 +22,7 @@ NARROW = 0.5  # a rule of at most this width, in standard deviations of the feat
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
 ENOUGH = 0.8  # share of rows that the named values of a group must have
 MOST_VALUES = 3
+NONE_OF_IT, FREQUENT = 0.05, 0.15  # share below which a rule has none of what is frequent elsewhere
 
 
 def level(z: float, width: float) -> str:
@@ -36,10 +37,13 @@ def flag_words(share: float) -> str:
     return f"{word if true >= PLAIN else f'mostly {word}'} ({percent(true)})"
 
 
-def group_words(values: Sequence[str], shares: Floats) -> str:
+def group_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
     """Return what is said of a group, by the share of rows that each value has."""
     order = np.argsort(-shares, kind="stable")
     needed = 1 + int((np.cumsum(shares[order]) < ENOUGH).sum())
+    missing = int(np.where(shares <= NONE_OF_IT, usual, 0.0).argmax())
+    if needed > 2 and shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT:
+        return f"not {values[missing]} ({percent(1.0 - shares[missing])})"
     few = needed <= min(MOST_VALUES, len(values) - 1)
     named = order[: needed if few else 1]
     words = " or ".join(values[i] for i in named)
@@ -55,11 +59,6 @@ def with_spread(value: float, sigma: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f} ± {sigma:.{digits}f}"
 
 
-def plain_number(value: float) -> str:
-    """Return a value of the data with four digits and no -0."""
-    return f"{value + 0.0:.4g}"
-
-
 def short(value: float) -> str:
     """Return a share or score with two digits and no leading zero."""
     text = f"{round(value, 2) + 0.0:.2f}"  # the sum turns -0 into 0
@@ -73,7 +72,9 @@ def signed(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share in percent, such as "23 %" or "0.04 %"."""
+    """Return a share in percent, such as "23 %" or "0.04 %"; 100 % only if nothing is missing."""
+    if 0.995 < value < 1.0 - 1e-9:  # but for rounding
+        return "99.9 %"
     return f"{100.0 * value:.0f} %" if value >= 0.01 or value == 0.0 else f"{100.0 * value:.1g} %"
 
 

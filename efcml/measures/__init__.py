@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from efcml.support.checks import check_number, check_whole
+from efcml.support.checks import check_whole
 from efcml.support.masks import densify, fill_mask, refuse_mask
 from efcml.support.statistics import squash
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from efcml.support.aliases import Array, Bools, Floats, Ints
 
-__all__ = ["MEASURES", "THRESHOLD", "Measure", "average_precision", "average_precision_rows"]
-__all__ += ["brier_score", "calibration_error", "coverage", "example_f1", "find", "log_loss"]
-__all__ += ["macro_f1", "micro_f1", "one_error", "partial_accuracy", "partial_accuracy_rows"]
-__all__ += ["ranking_loss", "reliability", "subset_accuracy", "summary", "trend"]
+__all__ = ["MEASURES", "THRESHOLD", "Measure", "average_precision", "brier_score"]
+__all__ += ["calibration_error", "coverage", "example_f1", "find", "log_loss", "macro_f1"]
+__all__ += ["micro_f1", "one_error", "partial_accuracy", "ranking_loss", "reliability"]
+__all__ += ["subset_accuracy", "summary", "trend"]
 
 Counts: TypeAlias = "tuple[Array, Array]"  # points of every row, and points possible
 Function: TypeAlias = "Callable[[ArrayLike, ArrayLike], float]"
@@ -38,7 +38,6 @@ Counting: TypeAlias = "Callable[[Floats, Floats], Counts | Array]"
 ValueOf: TypeAlias = "Callable[[Floats], Floats]"
 
 THRESHOLD = 0.5  # for raw scores; whoever has decisions gives these, with ready=True
-FADED = 1e-300  # smaller sums cannot be divided exactly; they count as nothing
 BINS = 10  # of equal width, for the calibration error and its picture
 COUNT = "count like others"  # rows without true labels
 SMALLEST = float(np.finfo(np.float64).eps)  # a probability of 0 would cost infinitely much
@@ -46,7 +45,7 @@ SMALLEST = float(np.finfo(np.float64).eps)  # a probability of 0 would cost infi
 
 def divide(total: Array, count: Array) -> Floats:
     """Divide, with NaN where the count is 0."""
-    return np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > FADED)
+    return np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
 
 
 def value_of(totals: Floats) -> Floats:
@@ -258,16 +257,6 @@ def calibration_error(Y: Floats, probabilities: Floats) -> Counts:
     return np.stack(gaps, axis=1), np.stack([part.sum(axis=1) for part in inside], axis=1)
 
 
-def partial_accuracy_rows(Y: ArrayLike, labels: ArrayLike) -> Floats:
-    """Return the share of right decisions of every row; NaN where no label is known."""
-    return MEASURES["pa"].rows(Y, labels, ready=True)
-
-
-def average_precision_rows(Y: ArrayLike, scores: ArrayLike) -> Floats:
-    """Return the average precision of every row; NaN where it has no true label."""
-    return MEASURES["ap"].rows(Y, scores)
-
-
 def reliability(Y: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return what was said and what happened in the ten bins of `calibration_error`.
 
@@ -329,11 +318,10 @@ def trend(
     scores: ArrayLike,
     measure: str = "pa",
     window: int | None = None,
-    fading: float | None = None,
     *,
     ready: bool = False,
 ) -> Floats:
-    """Return a measure up to each row: over all rows so far, over a window, or fading.
+    """Return a measure up to each row: over all rows so far, or over a window.
 
     It is NaN where no row so far, or none in the window, has the measure.
 
@@ -343,8 +331,8 @@ def trend(
         True labels, NaN where unknown, and raw scores, given before the row was learned.
     measure : str
         One of `MEASURES`.
-    window, fading : int and float, optional
-        Take this many last rows, or weigh a row that is t rows old by ``fading ** t``.
+    window : int, optional
+        Take this many last rows.
     ready : bool
         Whether ``scores`` are what the measure takes, such as a model's own decisions.
 
@@ -354,19 +342,11 @@ def trend(
     array([0. , 0.5, 1. , 1. ])
     """
     found = find(measure)
-    if window is not None and fading is not None:
-        raise ValueError("window and fading are both given: choose one of them")
-    totals = found.tallies(Y, scores, ready=ready)
-    if window is not None:
-        check_whole("window", window, least=1)
-        totals = sum_windows(totals, window)
-    elif fading is not None:
-        check_number("fading", fading, above=0.0, most=1.0)
-        for row in range(1, len(totals)):
-            totals[row] += fading * totals[row - 1]
-    else:
-        totals = np.cumsum(totals, axis=0)
-    return found.value_of(totals)
+    tallies = found.tallies(Y, scores, ready=ready)
+    if window is None:
+        return found.value_of(np.cumsum(tallies, axis=0))
+    check_whole("window", window, least=1)
+    return found.value_of(sum_windows(tallies, window))
 
 
 def sum_windows(tallies: Floats, window: int) -> Floats:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from efcml import seams
-from efcml._jit import FOLDER, quick_compiling
+from efcml._jit import FOLDER
 from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
@@ -172,7 +172,6 @@ class Learner(Guarded):
     # -- batch ------------------------------------------------------------------------------
 
     @one_at_a_time
-    @quick_compiling
     @one_blas_thread()
     def fit(self, X: Floats, Y: Floats, weights: Floats | None = None) -> Self:
         """Learn an initial batch from nothing (Algorithm 1); if that breaks off, nothing changed.
@@ -240,7 +239,6 @@ class Learner(Guarded):
     # -- stream -----------------------------------------------------------------------------
 
     @one_at_a_time
-    @quick_compiling
     def learn(
         self,
         X: Floats,

@@ -224,28 +224,20 @@ class Params(Parameters):
             raise AttributeError(f"{name} cannot be changed: make new parameters.")
         super().__setattr__(name, value)
 
-    def check_together(self) -> None:
-        """Refuse values that are good alone and harm together on real streams."""
-        if self.forgetting not in (1.0, "auto") and self.variance_floor < LEAST:
-            raise ValueError(
-                f"forgetting < 1 needs variance_floor >= {LEAST:g} "
-                f"(got {self.variance_floor:g}): a feature that rests would lose its variance."
-            )
-
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the parameter names in order."""
         return tuple(facts_of(cls))
-
-    def input_bandwidth(self, n_features: int) -> float:
-        """Return tau for the input space."""
-        return float(n_features) if self.bandwidth == "dimension" else float(self.bandwidth)
 
     def merge_width(self, n_features: int, n_labels: int) -> float:
         """Return tau_q, the bandwidth of the space in which rules are compared: its dimension."""
         if self.merge_volume == "paper":
             return 1.0
         return float(n_features + n_labels) if self.product_space else float(n_features)
+
+    def most_gap(self, n_features: int, n_labels: int) -> float:
+        """Return how far apart, squared, centers of rules with the least overlap may be."""
+        return -8.0 * self.merge_width(n_features, n_labels) * float(np.log(self.merge_overlap))
 
     def merge_log_volume(self, n_features: int, n_labels: int) -> float:
         """Return the logarithm of the allowed growth in volume of a merged rule."""

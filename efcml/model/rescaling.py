@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from efcml.kernels.linalg import factor, invert, whole
+from efcml.kernels.linalg import invert, whole
 from efcml.kernels.watch import (
     DOUBT,
     FARTHEST,
@@ -173,15 +173,10 @@ class ScaleWatch(Stage):
         a.level[due], a.square[due], a.step[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 2.0, 0.0, 0
         a.asleep[due] = False
         a.count[[DOUBT, HELD, QUIET]] = 0
+        for held in (a.rows, a.labels, a.weights):
+            held[:] = 0.0
         if reading is not None:
             a.count[reading] += 1
-
-    def state(self):
-        """Return all arrays; behind the held rows there are zeros."""
-        state = super().state()
-        for name in ("rows", "labels", "weights"):
-            state[name][state["count"][HELD] :] = 0.0
-        return state
 
 
 def wandering_of(x):
@@ -300,18 +295,9 @@ def move_gaussian(rules, i, S_0, change):
     """Re-express the Gaussian of one rule; labels keep their units."""
     p, known = len(change.a), change.a > 0.0
     rules.center[i, :p] = change.rows(rules.center[i, :p])
-    a = np.ones(rules.center.shape[1])
-    a[:p][known] = change.a[known]
-    if known.all():
-        rules.joint[i] /= np.outer(a, a)
-        rules.marginal[i] /= np.outer(a[:p], a[:p])
-        rules.facts["log_det"][i] += 2.0 * np.log(a).sum()
-        rules.facts["log_det_x"][i] += 2.0 * np.log(a).sum()
-        for matrix in (rules.joint[i], rules.marginal[i]):
-            factor(matrix)  # raises if rounding has made it indefinite
-        return
-    S, at = invert(rules.joint[i]) * np.outer(a, a), np.flatnonzero(~known)
-    S[at], S[:, at] = 0.0, 0.0
+    a, at = np.ones(rules.center.shape[1]), np.flatnonzero(~known)
+    a[:p] = change.a
+    S = invert(rules.joint[i]) * np.outer(a, a)
     S[at, at] = S_0[at]
     set_gaussian(rules, i, S)
 

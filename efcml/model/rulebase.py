@@ -175,10 +175,9 @@ class RuleBase(Stage):
         alone = p.max_rules == 1  # a single rule takes every row: another would know nothing
         splits = self.direction is not None
         own_test = self.birth_test is not is_novel
-        width, forgetting = p.merge_width(*sizes), p.fixed_forgetting
         return Settings(
             vigilance=np.inf if alone else 1.0 if own_test else float(p.vigilance),
-            bandwidth=p.input_bandwidth(self.a),
+            bandwidth=float(self.a if p.bandwidth == "dimension" else p.bandwidth),
             density=p.activation == "density",
             product_space=bool(p.product_space),
             variance_floor=float(p.variance_floor),
@@ -186,7 +185,7 @@ class RuleBase(Stage):
             learns_at_birth=self.update.at_birth,
             merges=self.criterion is not None or bool(p.merging),
             # Centers farther apart cannot have the overlap; a criterion of one's own sees all.
-            most_gap=-8.0 * width * np.log(p.merge_overlap) if self.criterion is None else np.inf,
+            most_gap=np.inf if self.criterion is not None else p.most_gap(*sizes),
             split_share=float(self.split_share) if splits else np.inf,
             least_share=LEAST_SHARE if splits else 0.0,
             max_rules=int(p.max_rules),
@@ -197,8 +196,8 @@ class RuleBase(Stage):
             step_interval=STEP_INTERVAL if p.activation_floor > 0.0 else 0.0,
             follows=p.follows,
             # Without a floor, a feature that rests would lose its variance.
-            antecedents_forget=not p.follows or p.variance_floor >= LEAST,
-            forgetting=forgetting,
+            antecedents_forget=p.variance_floor >= LEAST,
+            forgetting=p.fixed_forgetting,
             least_prior=0.0 if self.prior is None else 0.5 * self.prior.strength,
             S_0=self.S_0,
             axes=self.features.axes,
@@ -335,7 +334,7 @@ class RuleBase(Stage):
         return reshape.precision(self.prior.strength if self.prior else 1.0, self.p)
 
     def _note(self, kind, i):
-        self.counts[kind] += 1
+        self.counts = self.counts + Counter([kind])
         self.events.append((self._at, kind, int(self.arrays.facts["uid"][i])))
 
     def _name(self, i):
@@ -546,12 +545,6 @@ class RuleBase(Stage):
         """Take rows that are ``change.rows(x)`` from now on."""
         re_express(self.arrays, self.n_rules, self.S_0, change, self.features)
 
-    def copy(self):
-        """Return an independent copy."""
-        other = super().copy()
-        other.counts, other.events = Counter(self.counts), list(self.events)
-        return other
-
     def state(self):
         """Return the used entries of all arrays, every fact as one, and the numbers beside them."""
         rules = RULES.resized(self.arrays, R=self.n_rules - len(self.arrays.center))._asdict()
@@ -561,7 +554,6 @@ class RuleBase(Stage):
             "prior": np.array([self.prior.strength, shared]),
             "S_0": self.S_0.copy(),
             "numbers": np.array([self.next_uid, self.split_share]),
-            "counts": np.array([self.counts[kind] for kind in EVENTS]),
         }
         return rules | {name: facts[name].copy() for name in FACTS.names} | beside
 
@@ -570,7 +562,7 @@ class RuleBase(Stage):
         """Return type and shape of every array of a state with these sizes."""
         beside = {"prior": 2, "S_0": sizes["q"], "numbers": 2}
         beside = {name: ("<f8", (length,)) for name, length in beside.items()}
-        return RULES.shapes(sizes) | beside | {"counts": ("<i8", (len(EVENTS),))}
+        return RULES.shapes(sizes) | beside
 
     def restore(self, state):
         """Take over what `state` returned; there is room for more rules again."""
@@ -582,5 +574,4 @@ class RuleBase(Stage):
         strength, shared = (float(value) for value in state["prior"])
         self.prior = Prior(strength, None if np.isnan(shared) else shared)
         self.S_0 = state["S_0"].copy()
-        self.counts = Counter(dict(zip(EVENTS, state["counts"].tolist(), strict=True)))
         self.settings = self._settings()

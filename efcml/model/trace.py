@@ -45,11 +45,6 @@ class Trace:
         answers = self.scores[block], self.decisions[block], self.probabilities[block]
         return Trace(*answers, self.rules[block], rows=rows, ahead=self.ahead, delay=self.delay)
 
-    def watch(self, whole: Trace, block: slice) -> None:
-        """Write scores, decisions and probabilities into a slice of another trace."""
-        self.scores, self.decisions = whole.scores[block], whole.decisions[block]
-        self.probabilities = whole.probabilities[block]
-
     def take_answer(self, answer: Answer, block: slice = slice(None)) -> None:
         """Note what is said of some rows."""
         self.scores[block], self.decisions[block] = answer.scores, answer.decisions

@@ -26,8 +26,7 @@ EVENTS = {
     "drop": ("drops", "#000000"),
     "drift": ("drifts", "#CC79A7"),
 }
-MOST_BINS = 300  # stretches of rows of a strip
-BAND = 0.24  # inches of a strip
+MOST_BINS, BAND = 300, 0.24  # stretches of rows, and inches, of a strip
 STEP, GAP = 0.3, 1.1  # inches per difference and around them
 LONGEST = 40  # letters of the name of a difference
 
@@ -168,8 +167,7 @@ def draw_spending(
     ax.axhline(budget, color=GREY, linewidth=1, linestyle=":", label=f"budget: {budget:g}")
     top = 1.1 * max(budget, shares.max(initial=0.0))
     style.draw_ticks_below(ax, reasons or {}, top, style.COLORS[1:])
-    ax.set(xlim=(0, rows.max(initial=1.0)), xlabel="row of the stream")
-    ax.set_ylabel(f"share of {unit} asked")
+    ax.set(xlim=(0, rows.max(initial=1.0)), xlabel="row", ylabel=f"share of {unit} asked")
     style.legend_beside(ax)
     return ax
 
@@ -214,7 +212,7 @@ def draw_differences(
         raise ValueError("there is no difference to draw: give at least two models.")
     ax = clear_frame(ax, height=GAP + STEP * (n_lines + len(differences)), grid="x")
     ax.axvline(0.0, color=GREY, linewidth=1)
-    place, ticks, widest = 0.0, {}, 0.0
+    place, ticks = 0.0, {}
     for group, lines in differences.items():
         style.write_beside(ax, plain(group, LONGEST), (0, place), "y", (4, 0), va="center")
         for name, (middle, low, high) in lines.items():
@@ -224,9 +222,8 @@ def draw_differences(
             color = style.COLORS[0] if sure else GREY
             ax.plot([low, high], [place, place], color=color, solid_capstyle="butt")
             ax.plot(middle, place, "o", ms=5.5, color=color, mfc=color if sure else "white")
-            widest = max(widest, *np.abs(np.nan_to_num([middle, low, high])))
         place += 1.0
-    if widest == 0.0:
+    if ax.dataLim.width == 0.0:
         ax.set_xlim(-1.0, 1.0)  # an axis of hundredths would look like a difference
     ax.set_yticks(list(ticks), list(ticks.values()))
     ax.tick_params(axis="y", length=0)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 # Of a run.
 FIGURES = ("trends", "rules", "labels", "importance", "relevance", "reliability", "spending")
 LEAST_WINDOW = 50  # rows that the line of the last rows averages over, if there are so many
-MOST_STRIPS = 20  # rules that are drawn
-MOST_BARS, MOST_LINES = 25, 7  # features
+MOST_STRIPS, MOST_BARS, MOST_LINES = 20, 25, 7  # rules, and features, that are drawn
 LEAST_TOLD = 0.1  # of the axis, which is logarithmic
 WIDTH = 6.6  # inches: letters stay readable on a phone, too
 COUNT_HEIGHT, BAND = 2.2, 0.22  # inches: of the panel of counts, and of a strip
@@ -71,14 +70,8 @@ def draw_run(
     if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
         curves = {"this run": reliability(result.Y, result.probabilities)}
         figures["reliability"] = plots.draw_reliability(curves, ax=plots.new_axes(4.6, 4.2)).figure
-    words = "row of the data set" if first_row else "row of the stream"
-    for name in {"trends", "rules"} & figures.keys():
-        figures[name].axes[-1].set_xlabel(words)
-    if active is not None:
-        axes = active.plot(plots.new_axes(WIDTH, 3.0))
-        figures["spending"] = axes.figure
-        if first_row:
-            axes.set_xlabel("row after the initial part")  # an active learner counts its own rows
+    if active is not None:  # it counts its own rows
+        figures["spending"] = active.plot(plots.new_axes(WIDTH, 3.0)).figure
     return figures
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from efcml import __version__
 from efcml.explain import name_all
-from efcml.measures import MEASURES, average_precision_rows
+from efcml.measures import MEASURES
 from efcml.report.figures import constant_scores, draw_run, model_of
 from efcml.report.page import MEASURED, Table, picture, shown, write_page
 from efcml.rivals import MODELS
@@ -103,11 +103,10 @@ def write_report(
         numbers=list_numbers(facts | {"model": name}),
         parameters=parameters,
         changed=changed,
-        unranked=int(np.isnan(average_precision_rows(Y, result.scores)).sum()),
+        unranked=int(np.isnan(MEASURES["ap"].rows(Y, result.scores)).sum()),
         unknown=int(np.isnan(Y).sum()),
         versions=Table("versions", "Versions", ["package", "version"], [*versions.items()]),
-        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {platform.system()}"
-        f" {platform.machine()}",
+        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {' '.join(platform.uname()[::4])}",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from efcml.estimators.classifier import FaceParameters, MultiLabelFace
+from efcml.estimators.classifier import MultiLabelFace
 from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
 from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
@@ -188,7 +188,7 @@ def fill_in(y: "Floats", decided: "Floats") -> "Floats":
 
 
 @with_parameters
-class OneVsRestEFC(MultiLabelFace, FaceParameters):
+class OneVsRestEFC(MultiLabelFace):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
 
     The planes are least squares alone (``correlation="none"``), as in the paper's comparison. It

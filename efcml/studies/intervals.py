@@ -101,9 +101,9 @@ def widened(difference: float, drawn: Floats, comparisons: int) -> Interval:
 
 
 @lru_cache(maxsize=8)
-def draw_samples(n: int, seed: int = SEED) -> Array:
+def draw_samples(n: int) -> Array:
     """Return how often each of n samples is drawn, for every resample."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     drawn = (np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(RESAMPLES))
     return np.fromiter(drawn, dtype=(np.uint8, n), count=RESAMPLES)
 

@@ -169,12 +169,11 @@ class Study:
         self,
         model: str | None = None,
         *,
+        to: str | None = None,
         measures: Names = USUAL,
         comparisons: int | None = None,
     ) -> pd.DataFrame:
-        """Return a model minus the first one, paired by sample; a line per data set.
-
-        Differences come with intervals.
+        """Return a model minus another, paired by sample, with intervals; a line per data set.
 
         Measures have three columns each: the difference, and the ends of the 95 % interval,
         corrected (Bonferroni) for the number of comparisons. "scores" has the largest change of any
@@ -182,16 +181,16 @@ class Study:
 
         Parameters
         ----------
-        model : str, optional
-            If not given, all models, as lines (data, model).
+        model, to : str, optional
+            If not given, all models, as lines (data, model), and the first one.
         measures : str or sequence of str
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
-        first, *others = self.models
+        to, measures = choose(to, self.models, "model"), listed(measures)
+        others = [name for name in self.models if name != to]
         if not others:
             raise ValueError("a single model has no differences: give at least two.")
-        measures = listed(measures)
         usual = len(others) * len(self.data) * len(measures)
         number = usual if comparisons is None else comparisons
         check_whole("comparisons", number, least=1)
@@ -199,13 +198,13 @@ class Study:
         pairs = [*product(self.data, wanted)]
         lines = []
         for pair in pairs:
-            found = [self._once(self._interval, *pair, name, number) for name in measures]
-            lines.append([*chain(*found), *self._once(self._change, *pair)])
+            found = [self._once(self._interval, *pair, to, name, number) for name in measures]
+            lines.append([*chain(*found), *self._once(self._change, *pair, to)])
         columns = [*product(measures, Interval._fields), *product(["scores"], CHANGES)]
         index = pd.MultiIndex.from_tuples(pairs, names=["data", "model"])
         index = index if model is None else index.droplevel("model")
         table = WholeFrame(lines, index, pd.MultiIndex.from_tuples(columns))
-        table.attrs = {"to": first, "comparisons": number, "level": LEVEL}
+        table.attrs = {"to": to, "comparisons": number, "level": LEVEL}
         return table
 
     def _once(self, make: Callable[..., Any], *given: Any) -> Any:
@@ -225,24 +224,24 @@ class Study:
         return {name: float(np.mean(found)) for name, found in values.items()}
 
     def _pair(
-        self, data: str, model: str, values: Callable[[PrequentialResult], Floats]
+        self, data: str, model: str, to: str, values: Callable[[PrequentialResult], Floats]
     ) -> list[Floats]:
-        """Return values of the first model and of another, by order and sample, as in the file."""
+        """Return values of two models, the second first, by order and sample, as in the file."""
         tables = []
-        for name in (self.models[0], model):
+        for name in (to, model):
             runs = [self.runs[data, name, order] for order in self.orders]
             found = [values(result) for result in self._results(name, data)]
             pairs = zip(found, runs, strict=True)
             tables.append(np.stack([rows[np.argsort(run.stream_rows)] for rows, run in pairs]))
         return tables
 
-    def _interval(self, data: str, model: str, measure: str, number: int) -> Interval:
-        first, second = self._pair(data, model, lambda one: one.tallies(measure))
+    def _interval(self, data: str, model: str, to: str, measure: str, number: int) -> Interval:
+        first, second = self._pair(data, model, to, lambda one: one.tallies(measure))
         block = self.sets[data].block
         return paired_difference(first, second, find(measure).value_of, block, number)
 
-    def _change(self, data: str, model: str) -> list[float]:
-        both = self._pair(data, model, lambda one: np.stack([one.scores, one.decisions], axis=1))
+    def _change(self, data: str, model: str, to: str) -> list[float]:
+        both = self._pair(data, model, to, lambda r: np.stack([r.scores, r.decisions], axis=1))
         gaps = np.abs(both[0] - both[1])
         return [float(gaps[:, :, 0].max()), float(gaps[:, :, 1].mean())]
 

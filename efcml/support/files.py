@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-from uuid import uuid4
 
 if TYPE_CHECKING:
     from efcml.support.aliases import PathLike
@@ -45,22 +43,16 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 
     An error of the disk names the file that was to be written.
     """
-    target = os.path.realpath(path)
-    part = os.path.join(os.path.dirname(target), f".{uuid4().hex}.part")
+    target = Path(os.path.realpath(path))
     try:
-        with open(part, "xb") as file:
+        with whole_files(target.parent) as place, open(place / target.name, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileNotFoundError):  # there is no old file
-            shutil.copymode(target, part)
-        os.replace(part, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(part)
-        if isinstance(error, OSError) and error.errno is not None:
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def to_text(value: Any) -> str:

@@ -97,8 +97,8 @@ def leads(measure, model, *others):
 
     def check(study, name, checks):
         def trend(one):
-            orders = study.orders_of(name, one)
-            return np.mean([trend_of(study.result(one, name, o), measure) for o in orders], axis=0)
+            results = [study.result(one, name, order) for order in study.orders]
+            return np.mean([trend_of(result, measure) for result in results], axis=0)
 
         own, rest = trend(model), [trend(other) for other in others]
         ahead = np.all([own > other for other in rest], axis=0)[len(own) // 10 :]
@@ -126,7 +126,7 @@ def falls(measure, model):
 
 def rules_of(study, name, model):
     """Return the number of rules after the last row, by order."""
-    results = (study.result(model, name, order) for order in study.orders_of(name, model))
+    results = (study.result(model, name, order) for order in study.orders)
     return np.array([result.rules[-1] for result in results])
 
 

@@ -24,7 +24,8 @@ CHECKED_BY_USER = {"stages": [(), []], "relevance": ["auto", "off", (0, 1)]}
 def rule_of(name):
     """Return the check of a parameter and its limits."""
     check = FACTS[name].check
-    return getattr(check, "func", check), getattr(check, "keywords", {})
+    limits = getattr(check, "keywords", {}).items()
+    return getattr(check, "func", check), {name: one for name, one in limits if one is not None}
 
 
 def next_to(check, value, towards):

@@ -115,47 +115,34 @@ BY_ROW = {
 }
 
 
-def weighted(name, Y, scores, weights):
-    """The measure with a weight for every row, by its definition."""
-    rows = list(zip(Y, scores, weights, strict=True))
+def value(name, Y, scores):
+    """The measure over all rows, by its definition."""
+    rows = list(zip(Y, scores, strict=True))
     if name in BY_ROW:
-        values = [(BY_ROW[name](y, s), w) for y, s, w in rows]
-        return ratio((w * x, w) for x, w in values if not isnan(x))
-    pairs = [(truth, s, w) for y, row, w in rows for truth, s in known(y, row)]
+        values = [BY_ROW[name](y, s) for y, s in rows]
+        return ratio((x, 1) for x in values if not isnan(x))
+    pairs = [(truth, s) for y, row in rows for truth, s in known(y, row)]
     if name in POOLED:
-        return ratio((w * POOLED[name](truth, s), w) for truth, s, w in pairs)
-    if name == "calibration_error":
-        return weighted_gaps([(truth, probability(s), w) for truth, s, w in pairs])
+        return ratio((POOLED[name](truth, s), 1) for truth, s in pairs)
+    if name == "calibration_error":  # over ten bins, probabilities against true labels
+        gaps = [0.0] * 10
+        for truth, score in pairs:
+            gaps[min(int(10 * probability(score)), 9)] += probability(score) - truth
+        return ratio([(sum(map(abs, gaps)), len(pairs))])
     if name == "micro_f1":
-        return weighted_f1([(known(y, s), w) for y, s, w in rows])
+        return f1([known(y, s) for y, s in rows])
     assert name == "macro_f1"
-    values = [
-        weighted_f1([(known(y[j : j + 1], s[j : j + 1]), w) for y, s, w in rows])
-        for j in range(len(Y[0]))
-    ]
+    columns = range(len(Y[0]))
+    values = [f1([known(y[j : j + 1], s[j : j + 1]) for y, s in rows]) for j in columns]
     return ratio((x, 1) for x in values if not isnan(x))
 
 
-def weighted_gaps(triples):
-    """Over ten bins, how far the sum of probabilities is from the number of true labels."""
-    gaps = [0.0] * 10
-    for truth, p, w in triples:
-        gaps[min(int(10 * p), 9)] += w * (p - truth)
-    total = sum(w for *_, w in triples)
-    return sum(map(abs, gaps)) / total if total > 0 else nan
-
-
-def weighted_f1(groups):
-    counts = [(hits_and_size(pairs), w) for pairs, w in groups]
-    return ratio((2 * w * hits, w * size) for (hits, size), w in counts)
+def f1(groups):
+    counts = [hits_and_size(pairs) for pairs in groups]
+    return ratio((2 * hits, size) for hits, size in counts)
 
 
 def ratio(parts):
     parts = list(parts)
     below = sum(part[1] for part in parts)
     return sum(part[0] for part in parts) / below if below > 0 else nan
-
-
-def value(name, Y, scores):
-    """The measure over all rows."""
-    return weighted(name, Y, scores, [1] * len(Y))

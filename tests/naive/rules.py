@@ -331,7 +331,7 @@ class NaiveRules:
         expected = rule.planes @ np.append(x, 1.0) if with_planes else rule.center[self.p :]
         z = np.append(x, np.where(np.isnan(y), np.clip(expected, 0.0, 1.0), y))
         p, grown, q = self.params, rule.support + weight, len(z)
-        caps = left < 1.0 and (p.forgetting != "auto" or p.variance_floor >= 1e-9)
+        caps = left < 1.0 and p.variance_floor >= 1e-9
         support = min(grown, 1.0 / (1.0 - left)) if caps else grown
         a, e = weight / grown, z - rule.center
         rule.S = (1.0 - a) * (rule.S + a * np.outer(e, e))
