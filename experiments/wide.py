@@ -191,24 +191,22 @@ def wide(quick):
     """Rows that are projected, by number and kind of directions, and others that take such rows."""
     models = {"default": EFCMLClassifier()}
     models |= {f"{d} directions": EFCMLClassifier(projection=d) for d in (32, 64, 128)}
-    models |= {"labels alone": LabelsAlone(), "principal alone": PrincipalAlone()}
-    models |= {"not projected": EFCMLClassifier(projection=None), "renewed": Renewed()}
-    models |= {"batch ridge": Variant(Ridge(), learn=False), "RLS, hashed": HashedPlane()}
-    models |= river_models() if find_spec("river") else {}
+    halves = {"labels alone": LabelsAlone(), "principal alone": PrincipalAlone()}
+    others = {"batch ridge": Variant(Ridge(), learn=False), "RLS, hashed": HashedPlane()}
+    dense = models | halves | others | {"not projected": EFCMLClassifier(projection=None)}
+    others |= {"renewed": Renewed()} | (river_models() if find_spec("river") else {})
+    texts = models | halves | others
     size = (150, 400, 8, 100) if quick else (978, 1449, 45, 333)
-    data = {"reports": draw_texts(*size, 8, 1.25, 0.15)}
-    if not quick:
-        data |= {"patches": draw_patches(4000, 600, 45, 800), "birds": datasets.load("birds")}
-        data |= {"tags": draw_texts(5000, 1836, 159, 3300, 42, 2.4, 0.2)}
-        data |= {"scenes": draw_scenes(5000, 499, 374, 3500)}
-        data |= {"drifting-topics": datasets.load("drifting-topics")}
-
-    def only(name, model, order):
-        if name == "birds":
-            return model in ("default", "64 directions", "128 directions")
-        few = {"not projected": ("patches",), "river, Bayes per label": ("reports",)}
-        slow = model in few and name not in few[model]  # it would take hours
-        dense = name == "patches" and model.startswith("river")
-        return not slow and not dense and (order == 0 or name == "reports")
-
-    return {"models": models, "data": data, "orders": 1 if quick else 3, "only": only}
+    reports = {"reports": draw_texts(*size, 8, 1.25, 0.15)}
+    studies = [{"models": texts, "data": reports, "orders": 1 if quick else 3}]
+    if quick:
+        return studies
+    texts.pop("river, Bayes per label", None)  # it looks at every word for every label
+    topics = {"drifting-topics": datasets.load("drifting-topics")}
+    studies.append({"models": texts, "data": topics, "orders": 1})
+    studies.append({"models": models, "data": ["birds"], "orders": 3})
+    patches = {"patches": draw_patches(4000, 600, 45, 800)}
+    studies.append({"models": dense, "data": patches, "orders": 1})
+    large = {"tags": draw_texts(5000, 1836, 159, 3300, 42, 2.4, 0.2)}
+    large |= {"scenes": draw_scenes(5000, 499, 374, 3500)}
+    return [*studies, {"models": texts, "data": large, "orders": 1}]
