@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -270,7 +271,9 @@ def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
     if name == "RiverEFCML":
         check_names(facts["features"], "features", learners[0].n_features)
         check_names(facts["labels"], "labels", learners[0].n_labels)
-        model.take_state(learners[0], facts["features"], facts["labels"], facts["unknown"])
+        model.learner, model.unknown_features_ = learners[0], Counter(dict(facts["unknown"]))
+        model._columns = {name: column for column, name in enumerate(facts["features"])}
+        model._labels = {name: column for column, name in enumerate(facts["labels"])}
         return model
     learner = learners[0]
     if name in PER_LABEL:

@@ -111,6 +111,7 @@ def test_late_answers_in_any_order_by_row_or_by_question():
     for model in (clf, third):
         assert freeze(model.learner_.rules) == freeze(twin.learner_.rules)
     refuse(same, third, f"row {question.row}: it was answered already", question, truth)
+    refuse(same, third, "it was answered already", same.log[0], truth)
 
 
 def test_an_open_question_keeps_its_own_row_and_old_ones_expire(monkeypatch):

@@ -200,6 +200,8 @@ class ActiveLearner:
                 f"{about} is of another active learner: hand it to the one that asked, or give the"
                 " row itself."
             )
+        if question.x is None:  # of the log: only its row counts
+            return
         if question.x.shape != (1, learner.n_features) or len(question.labels) > learner.n_labels:
             raise ValueError(
                 f"{about} was asked for another model, with {question.x.size} features and "
@@ -304,7 +306,7 @@ class ActiveLearner:
             rows = learner.fill(learner.scaled(X[first : min(first + CHUNK, block.stop)]))
             scores = learner.score_scaled(rows)
             for t, x in enumerate(rows, first):
-                question = self._look(model, X[t : t + 1], x, scores[t - first])
+                question = self._look(model, X[t : t + 1], x, scores[t - first].copy())
                 self._count(question)
                 if question:
                     break

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite, nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -160,19 +160,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         if not hasattr(row, "toarray"):
             row = csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
-
-    def take_state(
-        self,
-        learner: Learner,
-        feature_names: Iterable[Any],
-        label_names: Iterable[Any],
-        unknown_features: Iterable[tuple[Any, int]],
-    ) -> None:
-        """Go on from a learner and the names of its columns, as `efcml.load` does."""
-        self.learner = learner
-        self._columns = {name: column for column, name in enumerate(feature_names)}
-        self._labels = {name: column for column, name in enumerate(label_names)}
-        self.unknown_features_ = Counter(dict(unknown_features))
 
     # -- answers ----------------------------------------------------------------------------
 

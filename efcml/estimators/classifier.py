@@ -89,9 +89,9 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
             rows, Y, classes = self._read(X, y, reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
-                weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
-                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                    "y has no known label: at least one must be 0 or 1, not NaN, in a row of weight"
+                    " above zero."
                 )
             learner = self._new_learner(rows.shape[1], Y.shape[1])
             self._remember(y, classes, learner.fit(rows, Y, weights))
@@ -200,7 +200,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         known = None if reset else self.classes_
         if flat:
             return targets.read_binary(y, known, classes)
-        return targets.read_labels(y, known, classes)[0], None
+        return targets.read_labels(y, known, classes), None
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         """
         labels = self.predict(X)
         y, flat = self._check_target(y, len(labels))
-        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)[0]
+        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)
         known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
         if sample_weight is not None:
             if np.shape(sample_weight) != labels.shape[:1]:

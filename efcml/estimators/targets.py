@@ -57,7 +57,7 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
         X = csr_array(X, dtype=np.float64)
     else:
-        refuse_odd(X)
+        refuse_dates(X)
         try:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
             options |= {"accept_sparse": "csr"} if sparse else {}
@@ -74,27 +74,17 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     return X
 
 
-def refuse_odd(X: Any) -> None:
-    """Refuse complex numbers, dates and single rows in one line each."""
+def refuse_dates(X: Any) -> None:
+    """Refuse dates and times, which scikit-learn takes for numbers."""
     is_frame = hasattr(X, "columns")
-    if not is_frame and not hasattr(X, "toarray"):
-        X = refuse_complex(np.asarray(X), "X")
-        if X.ndim < 2:
-            raise ValueError("X must be 2-D. Reshape your data: X.reshape(1, -1) for one row.")
-    for column, kind in enumerate(X.dtypes if is_frame else [X.dtype]):
+    kinds = X.dtypes if is_frame else [X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype]
+    for column, kind in enumerate(kinds):
         if getattr(kind, "kind", "") in ("m", "M"):
             name = f"column {X.columns[column]!r}" if is_frame else "it"
             raise ValueError(
                 f"X must hold numbers; {name} holds dates or times: turn them into numbers first, "
                 "or let datasets.from_frame make features of them."
             )
-
-
-def refuse_complex(array: Array, name: str) -> Array:
-    """Return the array unless it holds complex numbers."""
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    return array
 
 
 def refuse_text(X: Any) -> None:
@@ -139,7 +129,7 @@ def as_array(y: Any) -> Array:
     y = densify(y)
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
         y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
-    return refuse_complex(np.asarray(fill_mask(y)), "y")
+    return np.asarray(fill_mask(y))
 
 
 def is_flat(y: Array) -> bool:
@@ -149,12 +139,13 @@ def is_flat(y: Array) -> bool:
     return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
-def read_labels(y: Array, known: Any = None, classes: Any = None) -> tuple[Floats, Array]:
-    """Return a 2-D label array as fresh floats, and the label indices."""
+def read_labels(y: Array, known: Any = None, classes: Any = None) -> Floats:
+    """Return a 2-D label array as fresh floats."""
     try:
         if y.dtype.kind not in "biuf" and any(isinstance(value, str | bytes) for value in y.flat):
             raise TypeError("strings are not read as numbers")
-        Y = np.array(y, dtype=np.float64, order="C")
+        casting: Any = "same_kind" if y.dtype.kind == "c" else "unsafe"
+        Y = y.astype(np.float64, order="C", casting=casting)
     except (TypeError, ValueError):
         raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
     good = (Y == 0.0) | (Y == 1.0) | np.isnan(Y)
@@ -163,7 +154,7 @@ def read_labels(y: Array, known: Any = None, classes: Any = None) -> tuple[Float
     for given in (known, classes):
         if given is not None and (count := len(np.atleast_1d(given))) != Y.shape[1]:
             raise ValueError(f"y has {Y.shape[1]} labels, but {count} are expected.")
-    return Y, np.arange(Y.shape[1])
+    return Y
 
 
 def read_binary(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Array]:

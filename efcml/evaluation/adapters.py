@@ -31,7 +31,7 @@ class Adapter:
         y = as_array(Y)
         if y.ndim not in (1, 2) or 0 in y.shape[1:]:
             raise ValueError(f"Y must have the shape (rows, labels) or (rows,); got {y.shape}.")
-        labels, _ = read_labels(y.reshape(len(y), -1), None, None)
+        labels = read_labels(y.reshape(len(y), -1))
         if not hasattr(X, "iloc") and not is_sparse(X):
             table = np.asarray(refuse_mask(X, "X"))
             X = np.array(X, dtype=float if table.dtype.kind in "biuf" else object)

@@ -115,23 +115,18 @@ def find_shares(losses, shares, plain):
 
 
 @kernel
-def write_answers(k, s, f, left, t, c, errors, labels, answers):
-    """Write the three answers for label k; ``left`` is what is left of the last row."""
-    answers[0, k] = s
-    answers[1, k] = f + t * (s - f)
-    answers[2, k] = f + c[0] * (s - f)
+def answer_label(k, s, f, left, t, c, known, shares, plain, a):
+    """Write the three answers for label k; return the one without time, and what time adds.
+
+    ``known`` are the last errors and labels, ``left`` is what is left of them.
+    """
+    a[0], a[1], a[2] = s, f + t * (s - f), f + c[0] * (s - f)
     for i in range(2):
-        answers[2, k] += left * (c[1 + 2 * i] * errors[i, k] + c[2 + 2 * i] * labels[i, k])
-
-
-@kernel
-def mix(k, shares, plain, answers):
-    """Return the answer without time for label k, and what time adds to it."""
-    base = plain[0] * answers[0, k] + plain[1] * answers[1, k]
+        a[2] += left * (c[1 + 2 * i] * known[ERRORS, i, k] + c[2 + 2 * i] * known[LABELS, i, k])
+    base = plain[0] * a[0] + plain[1] * a[1]
     if shares[2] == 0.0:
         return base, 0.0
-    mixed = shares[0] * answers[0, k] + shares[1] * answers[1, k] + shares[2] * answers[2, k]
-    return base, mixed - base
+    return base, shares[0] * a[0] + shares[1] * a[1] + shares[2] * a[2] - base
 
 
 @kernel
@@ -162,9 +157,9 @@ def learn_label(k, y, s, f, left, weight, answers, before, x, moments, targets, 
         for j in range(5):
             moments[i, j] += weight * x[i] * x[j]
     for i in range(3):
-        wrong = y - clipped(answers[i, k])
+        wrong = y - clipped(answers[i])
         losses[i] += weight * wrong * wrong
-    tally[ERROR] += weight * (y - clipped(answers[2, k])) ** 2
+    tally[ERROR] += weight * (y - clipped(answers[2])) ** 2
 
 
 @kernel
@@ -202,7 +197,7 @@ def answer_temporal(scores, ahead, temporal, out):
     moments, targets, tally, losses, last, ago, _, _, _, clock, ones, seen = temporal
     K = ago.shape[0]
     S, c = np.zeros((5, 5)), np.zeros(5)
-    shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros((3, K))
+    shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros(3)
     trust, phi = find_coefficients(moments, targets, tally, clock[DELAY], S, c)
     find_shares(losses, shares, plain)
     for t in range(scores.shape[0]):
@@ -210,8 +205,8 @@ def answer_temporal(scores, ahead, temporal, out):
             beyond = ago[k] - 1 + t + ahead - clock[DELAY]
             left = phi ** float(beyond) if beyond > 0 else 1.0
             f = (ones[k] + 0.5) / (seen[k] + 1.0)
-            write_answers(k, scores[t, k], f, 1.0, trust, c, last[ERRORS], last[LABELS], answers)
-            base, added = mix(k, shares, plain, answers)
+            s = scores[t, k]
+            base, added = answer_label(k, s, f, 1.0, trust, c, last, shares, plain, answers)
             out[t, k] = base + left * added
 
 
@@ -239,7 +234,7 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
     )
     n, K = scores.shape
     S, c, x = np.zeros((5, 5)), np.zeros(5), np.zeros(5)
-    shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros((3, K))
+    shares, plain, answers = np.zeros(3), np.zeros(3), np.zeros(3)
     f, left, delay = np.zeros(K), np.zeros(K), clock[DELAY]
     for t in range(n):
         weight = weights[t]
@@ -255,9 +250,10 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
         for k in range(K):
             left[k] = phi ** float(past_ago[slot, k] - 1) if slot >= 0 else 0.0
             f[k] = (ones[k] + 0.5) / (seen[k] + 1.0)
-            s, errors, labels = scores[t, k], known_then[ERRORS], known_then[LABELS]
-            write_answers(k, s, f[k], 1.0, trust, c, errors, labels, answers)
-            base, added = mix(k, shares, plain, answers)
+            s = scores[t, k]
+            base, added = answer_label(
+                k, s, f[k], 1.0, trust, c, known_then, shares, plain, answers
+            )
             out[t, k] = base + left[k] * added
         if n_known == 0 or weight == 0.0:
             continue
@@ -271,13 +267,12 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             if slot >= 0:
                 if earlier >= 0 and shares[2] > 0.0 and past_ago[slot, k] == 1:
                     # What time would have said some rows later
-                    errors, labels = past[earlier, ERRORS], past[earlier, LABELS]
-                    write_answers(k, s, f[k], 1.0, trust, c, errors, labels, answers)
-                    base, added = mix(k, shares, plain, answers)
+                    base, added = answer_label(
+                        k, s, f[k], 1.0, trust, c, past[earlier], shares, plain, answers
+                    )
                     tally[GAIN] += added * (y - base)
                     tally[SPREAD] += added * added
-                errors, labels = known_then[ERRORS], known_then[LABELS]
-                write_answers(k, s, f[k], left[k], trust, c, errors, labels, answers)
+                answer_label(k, s, f[k], left[k], trust, c, known_then, shares, plain, answers)
                 learn_label(
                     k, y, s, f[k], left[k], weight, answers, known_then, x, moments, targets, tally,
                     losses,

@@ -18,8 +18,8 @@ MORE = 2.0  # rows that the prior of E counts beyond one for each label
 POOLED_ROWS, LEAST_SPREAD = 2.0, 1e-6  # by which the variance of a label is held to that of all
 LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is rounding
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
-MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
+MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
 GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
 
 
@@ -82,7 +82,9 @@ class LabelLayer(Stage):
         variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
         self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
+        decision, self.decision = self.decision, "hamming"  # nobody asks for decisions
         self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
+        self.decision = decision
 
     @one_blas_thread()
     def _renew(self):
@@ -151,8 +153,7 @@ class LabelLayer(Stage):
     def _likeliest_sets(self, scores, given, known):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
         is_open = np.full(scores.shape, True) if known is None else np.isnan(known)
-        y, F, K = (given >= 0.5).astype(np.float64), self.arrays.form, scores.shape[1]
-        y[~is_open] = given[~is_open]
+        y, F, K = np.where(is_open, given >= 0.5, given), self.arrays.form, scores.shape[1]
         if K > MOST_ENUMERATED:
             kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
             return y

@@ -15,13 +15,14 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml import seams
 from efcml._jit import FOLDER
 from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
-from efcml.model.learner_checks import LATEST, check_arrays, params_of, shapes_of_state
+from efcml.model.learner_checks import LATEST, check_arrays, check_facts
 from efcml.model.params import DivergenceWarning, Params
 from efcml.model.projection import (
     MANY_LABELS,
@@ -31,6 +32,7 @@ from efcml.model.projection import (
     join,
     keep,
     pack_rows,
+    raw_shapes,
     stack,
     tell_once,
     unpack_rows,
@@ -49,7 +51,7 @@ from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
-    from efcml.support.aliases import Arrays, Facts, Floats, State
+    from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
 
     Rows = tuple[Floats, Floats, Floats]
 
@@ -523,7 +525,7 @@ class Learner(Guarded):
             f"stage{i}" if i >= first else names[type(s)]: s for i, s in enumerate(self.stages)
         }
         parts |= {"labels": self.labels, "watch": self.watch, "relevance": self.relevance}
-        return {name: part for name, part in parts.items() if part is not None}
+        return {name: part for name, part in parts.items() if self.fitted and part is not None}
 
     @one_at_a_time
     def state(self) -> State:
@@ -555,42 +557,73 @@ class Learner(Guarded):
             arrays |= nest(scaler=self.scaler.state())
             if self.projection is not None:
                 arrays |= nest(projection=self.projection._asdict())
-            arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
+        arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
         facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
         return facts, arrays
 
     @classmethod
-    def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
-        """Build a learner from what :meth:`state` returned."""
-        learner = cls(params_of(facts), facts["n_features"], facts["n_labels"])
+    def _empty(cls, facts: Facts) -> Self:
+        """Build a learner that has the parts and the sizes of these facts, and knows nothing."""
+        params = check_facts(facts)
+        p, K, n = facts["n_features"], facts["n_labels"], facts["n_latest"]
+        learner = cls(params, p, K)
         for name in FACTS:
             setattr(learner, name, facts[name])
-        p, raw = learner.n_features, pick(arrays, "raw")
+        x: Any = np.zeros(p)
+        if facts["projected"]:
+            m, d, rows, _ = facts["projected"]
+            x, learner.recent = csr_array((1, p)), [(csr_array((rows, p)), np.zeros((rows, K)))]
+            if facts["fitted"]:
+                learner.projection = Projection.empty(m, d)
+                learner._watch_relevance()
+                p = learner.width
+        learner.held = [(x, np.zeros(K))] * facts["n_held"]
+        learner._latest = [(np.zeros((n, p)), np.zeros((n, K)), np.zeros(n))]
+        if facts["fitted"]:
+            memories, groups, used, axes = facts["sizes"]
+            learner.scaler = Scaler.from_rows(np.zeros((1, p)), params.clip)
+            a = learner.relevance.arrays
+            a.used[used:], a.axes[axes:] = False, False
+            learner.stages = learner._make_stages()
+            learner.rules.allocate(facts["n_rules"], memories, groups)
+            learner.labels = LabelLayer(K, params.decision) if learner.layered else None
+            learner.watch = ScaleWatch(p, K) if params.scaling == "follow" else None
+        return learner
+
+    @staticmethod
+    def state_shapes(facts: Facts) -> Shapes:
+        """Return type and shape of every array of a state with these facts, or refuse them."""
+        arrays = Learner._empty(facts).state()[1]
+        own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
+        shapes: Shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+        if facts["projected"]:
+            rows, entries = facts["projected"][2:]
+            shapes |= nest(raw=raw_shapes(rows, entries, facts["n_labels"]))
+        return shapes | own
+
+    check_state = staticmethod(check_arrays)
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
+        """Build a learner from what :meth:`state` returned."""
+        learner = cls._empty(facts)
+        p, K = learner.n_features, learner.n_labels
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
-        if raw and facts["fitted"]:
-            learner.recent = [unpack_rows(raw, p)]
-            learner.projection = Projection(**pick(arrays, "projection"))
-            learner._watch_relevance()
-            p = learner.width
-        elif raw:
+        if raw := pick(arrays, "raw"):
             xs, ys = unpack_rows(raw, p)
-            learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
+            if learner.fitted:
+                learner.recent, p = [(xs, ys)], learner.width
+                learner.projection = Projection(**pick(arrays, "projection"))
+            else:
+                learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
         learner.warm_start.evidence = arrays["evidence"].copy()
-        latest = np.split(arrays["latest"], [p, p + learner.n_labels], axis=1)
-        learner._latest = [(latest[0].copy(), latest[1].copy(), latest[2][:, 0].copy())]
-        if not facts["fitted"]:
-            return learner
-        learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
-        learner.relevance.restore(pick(arrays, "relevance"))
-        learner.stages = learner._make_stages()
-        if learner.layered:
-            learner.labels = LabelLayer(learner.n_labels, learner.params.decision)
-        if learner.params.scaling == "follow":
-            learner.watch = ScaleWatch(p, learner.n_labels)
+        rows, labels, weights = np.split(arrays["latest"], [p, p + K], axis=1)
+        learner._latest = [(rows.copy(), labels.copy(), weights[:, 0].copy())]
+        if learner.fitted:
+            learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
+            learner.relevance.restore(pick(arrays, "relevance"))
+            learner.stages = learner._make_stages()
         for name, part in learner._parts().items():
             part.restore(pick(arrays, name))
         return learner
-
-    state_shapes = staticmethod(shapes_of_state)
-    check_state = staticmethod(check_arrays)

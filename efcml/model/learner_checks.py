@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.kernels import cases, watch
-from efcml.model.cases import RECENT
 from efcml.model.params import Params
-from efcml.model.projection import Projection, directions, raw_shapes
-from efcml.model.relevance import RelevanceWatch
-from efcml.model.rescaling import ScaleWatch
-from efcml.model.reshape import sizes_of
-from efcml.model.rulebase import RuleBase
-from efcml.model.scaler import Scaler
-from efcml.model.tables import CASES, LABELS, RELEVANCE, TEMPORAL, WATCH
-from efcml.support.states import WHOLE, check_all, check_numbers, is_of_kind, nest, take
+from efcml.model.projection import directions
+from efcml.support.states import WHOLE, check_all, check_numbers, is_of_kind, take
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Facts, Shapes
+    from efcml.support.aliases import Arrays, Facts
 
 SIZE = range(1, 2**20)  # labels; matrices of more would not fit into memory
 FEATURES = range(1, 2**31)
@@ -48,61 +41,24 @@ def check_facts(facts: Facts) -> Params:
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
     kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
     take(facts["params"], "params", **kinds)
-    params, fitted, sizes = params_of(facts), facts["fitted"], facts["sizes"]
+    params, sizes, n_rules = params_of(facts), facts["sizes"], facts["n_rules"]
+    good = all(type(size) is int for size in sizes) and len(sizes) == 4 * facts["fitted"]
+    if good and facts["fitted"]:
+        memories, groups, used, axes = sizes
+        good = memories == 1 + params.follows and 1 <= groups <= facts["n_labels"]
+        good &= 1 <= axes <= used <= facts["n_features"] and 1 <= n_rules <= params.max_rules
+        good &= facts["n_held"] == 0
+    elif good:
+        good = n_rules == 0 and facts["n_held"] < params.warmup_rows
+    projected = facts["projected"]
     many = directions(params.projection, facts["n_features"], facts["n_labels"]) > 0
-    if len(facts["projected"]) != 4 * many or not all(
-        is_of_kind(size, WHOLE) for size in facts["projected"]
-    ):
-        raise ValueError(f"no rows are projected by {facts['projected']}")
-    if len(sizes) != 4 * fitted:
-        raise ValueError(f"rules cannot have {sizes} memories, groups of labels, features and axes")
-    counts = {name: facts[name] for name in ("n_held", "n_rules")}
-    counts |= dict(zip(("memories", "groups", "used", "axes"), sizes, strict=False))
-    kinds = {"n_held": range(params.warmup_rows), "n_rules": range(1)}
-    if fitted:
-        kinds = {"n_held": range(1), "n_rules": range(1, params.max_rules + 1)}
-        memories = 1 + params.follows
-        kinds["memories"] = range(memories, memories + 1)
-        kinds["groups"] = range(1, facts["n_labels"] + 1)
-        kinds["used"] = range(1, facts["n_features"] + 1)  # or directions, which are fewer
-        kinds["axes"] = range(1, sizes[2] + 1 if type(sizes[2]) is int else 1)
-    take(counts, "the learner", **kinds)
-    return params
-
-
-def shapes_of_state(facts: Facts) -> Shapes:
-    """Return type and shape of every array of a learner with these facts, or refuse them."""
-    params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
-    m, width, rows, entries = facts["projected"] or (0, p, 0, 0)
-    inside = width if facts["fitted"] else p
-    shapes: Shapes = {
-        "held": ("<f8", (0 if facts["projected"] else facts["n_held"], p + K)),
-        "evidence": ("<f8", (2,)),
-        "latest": ("<f8", (facts["n_latest"], inside + K + 1)),
-    }
-    if facts["projected"]:
-        shapes |= nest(raw=raw_shapes(rows, entries, K))
-    if not facts["fitted"]:
-        return shapes
-    if facts["projected"]:
-        shapes |= nest(projection=Projection.state_shapes(m, width))
-    p = inside
-    memories, groups, used, axes = facts["sizes"]
-    sizes = sizes_of(used, axes, K, facts["n_rules"], memories, groups) | {"m": params.cases}
-    parts = {"scaler": Scaler.state_shapes(p), "cases": CASES.shapes(sizes)}
-    parts["rules"] = RuleBase.state_shapes(sizes)
-    parts["recent"] = CASES.shapes(sizes | {"m": RECENT})
-    parts |= {"temporal": TEMPORAL.shapes(sizes), "labels": LABELS.shapes(sizes)}
-    parts["watch"] = WATCH.shapes(ScaleWatch.sizes_of(p, K))
-    parts["relevance"] = RELEVANCE.shapes(RelevanceWatch.sizes_of(p))
-    there = dict.fromkeys(("scaler", "rules", "relevance"), True)
-    there |= {"cases": params.cases > 0, "temporal": params.time}
-    there |= {"recent": params.cases > 0 and params.follows, "labels": facts["layered"]}
-    there |= {"watch": params.scaling == "follow"}
-    own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
-    if any(not name.startswith("stage") for name in own):
+    if len(projected) != 4 * many or not all(is_of_kind(size, WHOLE) for size in projected):
+        raise ValueError(f"no rows are projected by {projected}")
+    if any(not name.startswith("stage") for name in facts["own"]):
         raise ValueError("a stage of one's own has arrays of others")
-    return shapes | nest(**{name: parts[name] for name in parts if there[name]}) | own
+    if not good:
+        raise ValueError(f"a learner cannot have {n_rules} rules and the sizes {sizes}")
+    return params
 
 
 def check_raw(facts: Facts, arrays: Arrays) -> None:

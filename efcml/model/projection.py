@@ -164,11 +164,10 @@ class Projection(NamedTuple):
         found[self.columns] = self.told
         return found
 
-    @staticmethod
-    def state_shapes(m: int, d: int) -> Shapes:
-        """Return type and shape of every array."""
-        each = dict.fromkeys(("usual", "reach", "told"), ("<f8", (m,)))
-        return {"columns": ("<i8", (m,)), "basis": ("<f8", (m, d)), **each}
+    @classmethod
+    def empty(cls, m: int, d: int) -> Self:
+        """Return one of these sizes, of zeros."""
+        return cls(np.zeros(m, np.int64), np.zeros((m, d)), *np.zeros((3, m)))
 
 
 def find_directions(A: csr_array, mean: Floats, E: Floats, d: int) -> tuple[Floats, Floats]:

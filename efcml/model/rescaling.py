@@ -95,13 +95,9 @@ class ScaleWatch(Stage):
     table = WATCH
 
     def __init__(self, n_features, n_labels):
-        self.arrays = Watch(**WATCH.allocate(self.sizes_of(n_features, n_labels)))
+        sizes = {"p": n_features, "K": n_labels, "n": MOST_HELD}
+        self.arrays = Watch(**WATCH.allocate(sizes))
         self.arrays.square[:], self.arrays.step[:], self.arrays.count[QUIET] = 1.0, 2.0, PAUSE
-
-    @staticmethod
-    def sizes_of(p, K):
-        """Return the lengths of the dimensions of the table."""
-        return {"p": p, "K": K, "n": MOST_HELD}
 
     @classmethod
     def from_rows(cls, X, scaled, n_labels):

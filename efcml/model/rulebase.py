@@ -557,12 +557,11 @@ class RuleBase(Stage):
         }
         return rules | {name: facts[name].copy() for name in FACTS.names} | beside
 
-    @staticmethod
-    def state_shapes(sizes):
-        """Return type and shape of every array of a state with these sizes."""
-        beside = {"prior": 2, "S_0": sizes["q"], "numbers": 2}
-        beside = {name: ("<f8", (length,)) for name, length in beside.items()}
-        return RULES.shapes(sizes) | beside
+    def allocate(self, n_rules, memories, groups):
+        """Make place for what `restore` takes over."""
+        sizes = reshape.sizes_of(self.p, self.a, self.K, n_rules, memories, groups)
+        self.arrays, self.n_rules = Rules(**RULES.allocate(sizes)), n_rules
+        self.S_0, self.prior, self.split_share = np.zeros(sizes["q"]), Prior(0.0), 0.0
 
     def restore(self, state):
         """Take over what `state` returned; there is room for more rules again."""

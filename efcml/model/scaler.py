@@ -15,7 +15,7 @@ from efcml.kernels.watch import scale_rows
 from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Floats, Ints, Shapes
+    from efcml.support.aliases import Arrays, Bools, Floats, Ints
 
 TRIMMED = 0.1  # share of the rows at either end, one at least, that may be wild
 WILD = 5.0  # times the range of the rest, counted from the median: such a value does not count
@@ -25,7 +25,6 @@ SURE_ROWS = 20  # nor fewer than these what of other rows is
 TELLING, LEAST_WILD = 5.0, 5  # deviations by chance, wild rows: then they tell of a label
 CLOSE = 1e-6  # a spread that is a smaller share of the magnitude is measured from a value nearby
 ROUNDING = 16.0 * float(np.finfo(float).eps)  # a range of so small a share is no variation
-KINDS = {"mean": "<f8", "scale": "<f8", "spread": "|b1", "ignored": "|b1"}
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,7 @@ class Scaler:
 
     def state(self) -> Arrays:
         """Return its arrays by name."""
-        return {name: getattr(self, name).copy() for name in KINDS}
-
-    @staticmethod
-    def state_shapes(p: int) -> Shapes:
-        """Return type and shape of every array of `state`."""
-        return {name: (kind, (p,)) for name, kind in KINDS.items()}
+        return {name: getattr(self, name).copy() for name in ("mean", "scale", "spread", "ignored")}
 
 
 def tell_of_labels(wild: Bools, Y: Floats) -> Bools:

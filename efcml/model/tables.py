@@ -68,13 +68,6 @@ class Table:
         """Return arrays of zeros."""
         return {c.name: np.zeros(c.shape(sizes), c.dtype) for c in self.columns}
 
-    def shapes(self, sizes: Sizes) -> dict[str, tuple[Any, tuple[int, ...]]]:
-        """Return type and shape of every array in a file, by name; of facts each by its own."""
-        shapes = {c.name: (c.dtype.str, c.shape(sizes)) for c in self.columns if not c.dtype.names}
-        for c in self.columns:
-            shapes |= {name: (c.dtype[name].str, c.shape(sizes)) for name in c.dtype.names or ()}
-        return shapes
-
     def resized(self, arrays: Any, **more: int) -> Any:
         """Return the arrays, a named tuple, with more or less of some dimensions; new are zeros."""
         sizes = {

@@ -74,9 +74,8 @@ class PerLabelLearner(Guarded):
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         true = answered = X  # with the labels before, and with the chain's decisions
-        for i, label in enumerate(self.order):
-            old, y = self.models[i], Y[:, [label]]
-            self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
+        for model, label in zip(self.models, self.order, strict=True):
+            y = Y[:, [label]]
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:
