@@ -176,9 +176,11 @@ def save_figure(
     ``path`` has no ending. The same figure gives the same SVG, byte for byte. Words stay words in
     SVG and PDF: they can be searched and edited. A viewer without the font takes a similar one.
     """
-    files = [Path(f"{path}.{kind}") for kind in kinds]
+    files, layout = [Path(f"{path}.{kind}") for kind in kinds], figure.get_layout_engine()
     for file, kind in zip(files, kinds, strict=True):
         write_figure(figure, file, kind)
+        figure.set_layout_engine("none")  # all is in its place now, which takes most of the time
+    figure.set_layout_engine(layout)
     return files
 
 

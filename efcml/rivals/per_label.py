@@ -47,6 +47,7 @@ class PerLabelLearner(Guarded):
                 f"decision={params.decision!r} needs a model that learns all labels together; "
                 "models with one learner per label decide each alone."
             )
+        params = replace(params, projection=None)  # each rule base has all features
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner

@@ -156,7 +156,7 @@ sizes-not-checked saving.py
 events-of-a-resumed-run cli/stream.py
     ((n + row, *event) => ((row, *event)
 predictions-misnumbered cli/run.py
-    rows[ds.n_initial :][: stream.done] => rows[: stream.done]
+    folder, first + ds.n_initial) => folder, first)
 orders-sorted-backwards studies/study.py
     np.argsort(run.stream_rows) => run.stream_rows.argsort().argsort()
 orders-share-a-model studies/runs.py
