@@ -1,7 +1,4 @@
-"""One page about a run: a single HTML file that needs nothing else, and the figures in it.
-
-`efcml.report.page` has the parts of such a page, `write_page` and its template.
-"""
+"""One page about a run: a single HTML file that needs nothing else, and the figures in it."""
 
 from efcml.report.figures import draw_run
 from efcml.report.report import write_report
