@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from helpers.models import QUICK, freeze, stream
 from numba import njit
 
@@ -416,3 +417,18 @@ def test_any_split_of_a_stream_gives_the_same_questions(unit):
         prequential(parts, A[first:last], B[first:last], active=other)
     assert freeze([one.state, one.log]) == freeze([other.state, other.log])
     assert freeze(at_once.learner_) == freeze(parts.learner_)
+
+
+def test_open_questions_about_sparse_rows_are_saved(tmp_path):
+    A = scipy.sparse.random_array(
+        (60, 400), density=0.1, rng=np.random.default_rng(0), format="csr"
+    )
+    B = (A[:, :2].toarray() > 0.0).astype(float)
+    clf, active = EFCMLClassifier(prior=1.0).fit(A[:50], B[:50]), everything()
+    active.tell(clf, A[[50]])
+    save(active, tmp_path / "active.npz")
+    save(clf, tmp_path / "model.npz")
+    later, same = load(tmp_path / "active.npz"), load(tmp_path / "model.npz")
+    for one, model in ((active, clf), (later, same)):
+        one.tell(model, one.waiting[0], B[50])
+    assert freeze(same.learner_.rules) == freeze(clf.learner_.rules)

@@ -27,6 +27,7 @@ from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
 from efcml.support.files import without_nan
 from efcml.support.guard import interrupts_held, one_at_a_time
+from efcml.support.masks import densify
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -384,7 +385,10 @@ class ActiveLearner:
         names = "budget", "unit", "criteria", "random_state", "seed", "state"
         facts = {name: getattr(self, name) for name in names}
         for name, questions in (("log", self.log), ("waiting", self.waiting)):
-            facts[name] = [{**vars(question), "asker": None} for question in questions]
+            facts[name] = [
+                {**vars(question), "x": densify(question.x), "asker": None}
+                for question in questions
+            ]
         return without_nan(facts)
 
     @classmethod
