@@ -133,13 +133,13 @@ def test_saving_and_streams_wait_too(tmp_path):
 
 
 def test_an_explanation_is_of_one_state(monkeypatch):
-    clf, plain, inside = make_face(), reading.read_in_order, []
+    clf, plain, inside = make_face(), reading.read_all, []
 
     def watched(learner, *names):
         inside.append(guard.lock_of(learner)._is_owned())
         return plain(learner, *names)
 
-    monkeypatch.setattr(reading, "read_in_order", watched)
+    monkeypatch.setattr(reading, "read_all", watched)
     clf.explain(X[0])
     assert inside == [True]
 
