@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from efcml import ActiveLearner, EFCMLClassifier, datasets, prequential
 from efcml.studies import Variant
 from peer_models import Frequencies, NoChange, Plane, moa_models, river_models, sklearn_models
+from wide import wide
 
 SETS = ("emotions", "birds", "water-quality", "yeast")
 STREAMS = ("drifting-clusters", "abrupt-drift", "gradual-drift", "recurring-drift", "local-drift")
@@ -263,5 +264,6 @@ STUDIES = {
     "gaps": (gaps, ("pa", "ap")),
     "units": (units, ("pa", "ap")),
     "relevance": (relevance, ("pa", "ap")),
+    "wide": (wide, ("pa", "ap")),
     "peers": (peers, ("pa", "ap", "macro_f1", "subset_accuracy")),
 }

@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 from helpers.models import QUICK, freeze, stream
 from helpers.ranges import FACTS, refused
 from sklearn.exceptions import NotFittedError
@@ -148,11 +147,10 @@ def test_classes_that_do_not_fit():
 
 
 def test_what_cannot_be_learned_leaves_no_trace():
-    rows, hours = scipy.sparse.csr_array(X), pd.date_range("2024-01-01", periods=40, freq="h")
+    hours = pd.date_range("2024-01-01", periods=40, freq="h")
     dates = "X must hold numbers; column 'b' holds dates or times"
     for clf in map(model, STATES):
         for learn in (clf.fit, clf.partial_fit):
-            refuse(clf, lambda learn=learn: learn(rows, Y), "[Ss]parse.*toarray", error=TypeError)
             refuse(
                 clf,
                 lambda k=learn: k(X, Y, weights=1),

@@ -126,7 +126,7 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
             "study emotions birds --vary beta=0,1 --kind x=drop",
             "--kind is for a table, not emotions",
         ),
-        ("tune songs.csv --labels 2 --kind x", "--kind is 'x': write NAME=VALUE, such as code=cat"),
+        ("tune songs.csv --labels 2 --kind x", "--kind is 'x': write NAME=VALUE."),
         ("tune drifting-clusters --vary beta=1,x", "beta must be a number"),
         ("tune drifting-clusters --jobs 0", "jobs must be a number of processes"),
         ("study s.csv --vary correlation", "--vary is 'correlation': write NAME=VALUE"),

@@ -248,7 +248,7 @@ X_INFINITE = np.where(np.arange(18) == 15, np.inf, 0.0).reshape(9, 2)
         (X_GOOD, np.zeros(3), {}, "Y has shape (3,)"),
         (np.zeros((0, 2)), np.zeros((0, 1)), {}, "X has shape (0, 2)"),
         ([["a", "b"]], [[1]], {}, "X is no table of numbers"),
-        (csr_array(X_GOOD), Y_GOOD, {}, "X is a sparse matrix: give a dense one"),
+        (csr_array([[np.inf]]), [[1]], {}, "a value of X is inf"),
         (X_GOOD, Y_GOOD, {"n_initial": 4}, "n_initial is 4: choose a whole number of rows, 0 to 3"),
         (X_GOOD, Y_GOOD, {"feature_names": ["a"]}, "2 features have the names ('a',)"),
         (X_GOOD, Y_GOOD, {"feature_names": ["a", "a"]}, "give every feature one of its own"),

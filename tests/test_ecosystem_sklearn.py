@@ -42,7 +42,7 @@ def test_tags_say_what_is_supported():
     tags = get_tags(EFCMLClassifier())
     assert tags.estimator_type == "classifier"
     assert tags.classifier_tags.multi_label and tags.target_tags.multi_output
-    assert not tags.classifier_tags.multi_class and not tags.input_tags.sparse
+    assert not tags.classifier_tags.multi_class and tags.input_tags.sparse
     assert tags.input_tags.allow_nan
 
 

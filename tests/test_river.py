@@ -251,7 +251,6 @@ def test_bad_parameters_and_a_missing_package_are_named(monkeypatch):
     for error, match, options in [
         (TypeError, "unexpected keyword argument 'vigilanc'", {"vigilanc": 0.5}),
         (ValueError, "vigilance must be a number > 0", {"vigilance": 0.0}),
-        (ValueError, "forgetting < 1 needs", {"forgetting": 0.9, "variance_floor": 0.0}),
     ]:
         with pytest.raises(error, match=match):
             RiverEFCML(**options)

@@ -32,7 +32,6 @@ from efcml import (
     save,
     saving,
 )
-from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.model.temporal import TemporalStage
@@ -98,20 +97,6 @@ def test_learning_goes_on_bit_for_bit(kind, rows, path):
     copy = assert_goes_on(model, path, X[rows:], Y[rows:])
     assert copy.get_params() == model.get_params() and not hasattr(clone(copy), "learner_")
     assert model.n_rules_ > 1
-
-
-LONG = pytest.param(OneVsRestEFC, marks=pytest.mark.long)
-
-
-@pytest.mark.parametrize("kind", [ChainEFC, LONG])
-def test_400_labels_can_be_saved(kind, path, rng):
-    X, Y = rng.normal(size=(14, 2)), rng.integers(2, size=(14, 400)).astype(float)
-    model = kind(**QUICK).partial_fit(X[:5], Y[:5])
-    if kind is OneVsRestEFC:  # the arrays of a fitted chain would have gigabytes
-        one = Learner(Params(**QUICK), 2, 1, layered=False).fit(X, Y[:, :1])
-        model.learner_.models = [one.copy() for _ in range(400)]
-    save(model, path)
-    assert_array_equal(load(path).decision_function(X), model.decision_function(X))
 
 
 def test_functions_are_saved_by_the_names_they_are_registered_under(path):

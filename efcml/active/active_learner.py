@@ -125,7 +125,7 @@ class ActiveLearner:
         """
         learner = find_learner(model)
         X = read_row(model, x)
-        rows = learner.fill(learner.scaler.transform(X))
+        rows = learner.fill(learner.scaled(X))
         return self._look(model, X, rows[0], learner.score_scaled(rows)[0])
 
     @one_at_a_time
@@ -296,14 +296,14 @@ class ActiveLearner:
         What happens is noted in the trace, what was asked in ``queried``: (n,), or (n, K) if
         single labels are. An interrupt leaves learner and active learner as after a whole block.
         """
-        in_blocks(len(X), partial(self._run_block, model, X, Y, trace, queried), trace, after_block)
+        in_blocks(len(Y), partial(self._run_block, model, X, Y, trace, queried), trace, after_block)
 
     def _run_block(
         self, model: Any, X: Floats, Y: Floats, trace: Trace, queried: Bools, block: slice
     ) -> None:
         learner, first = find_learner(model), block.start
         while first < block.stop:
-            rows = learner.fill(learner.scaler.transform(X[first : min(first + CHUNK, block.stop)]))
+            rows = learner.fill(learner.scaled(X[first : min(first + CHUNK, block.stop)]))
             scores = learner.score_scaled(rows)
             for t, x in enumerate(rows, first):
                 question = self._look(model, X[t : t + 1], x, scores[t - first].copy())

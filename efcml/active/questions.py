@@ -148,7 +148,8 @@ def read_row(model: Any, x: Any) -> Floats:
     """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
     if x is None:
         raise ValueError("x is missing: give the next row, or row=... for an open question.")
-    return np.array(model.check_features(one_row(x, "x")), order="C")
+    X = model.check_features(one_row(x, "x"))
+    return X.copy() if hasattr(X, "toarray") else np.array(X, order="C")
 
 
 def read_answer(model: Any, y: Any, question: Question) -> Floats:

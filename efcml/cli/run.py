@@ -52,12 +52,10 @@ def add_commands(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
-    given = dict(
-        shared.read_setting(text, shared.parameter_names(options.model))
-        for text in options.settings
-    )
-    shared.check_parameters(given)
     shared.check_source(options, [options.data])
+    allowed = shared.parameter_names(options.model)
+    given = dict(shared.read_setting(text, allowed) for text in options.settings)
+    shared.check_parameters(given)
     ds, first = shared.read_source(options, options.data), 0
     if options.quick:
         first = max(ds.n_initial - QUICK_ROWS, 0)

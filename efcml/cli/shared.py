@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
 OF_TABLES = ("labels", "kind", "decimal", "yes")  # options
-EXAMPLES = {
-    "--kind": "code=category",
-    "--set": "vigilance=0.4",
-    "--vary": "correlation=shift,none",
-}
 TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
@@ -91,7 +86,7 @@ def read_pair(option: str, text: str) -> tuple[str, str]:
     """Return both sides of ``NAME=VALUE``."""
     name, _, value = (part.strip() for part in text.partition("="))
     if not value:
-        raise ValueError(f"{option} is {text!r}: write NAME=VALUE, such as {EXAMPLES[option]}.")
+        raise ValueError(f"{option} is {text!r}: write NAME=VALUE.")
     return name, value
 
 

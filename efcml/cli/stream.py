@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 
 from efcml import __version__
@@ -18,6 +17,7 @@ from efcml.evaluation import PrequentialResult
 from efcml.evaluation.prequential_result import EVENTS
 from efcml.evaluation.stream_pass import begin_pass
 from efcml.saving import expected, pack, read, unpack, write
+from efcml.studies.provenance import digest
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
 from efcml.support.states import nest, pick
@@ -150,4 +150,4 @@ def describe(run: StreamRun, ds: Dataset) -> str:
     asks = active and (active.budget, active.unit, active.criteria, active.random_state)
     # Of a table also what was learned: the same features may be of other words.
     what = repr((ds.n_initial, ds.table, type(run.model), run.learn, asks, __version__))
-    return joblib.hash((ds.X, ds.Y, run.model.get_params(), what))
+    return digest(ds.X, ds.Y, run.model.get_params(), what)

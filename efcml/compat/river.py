@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import plain_answer
@@ -41,8 +42,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
       first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
       that is missing in a row, or None or NaN there, is what each rule expects of it given the
-      others. New features are taken in until the warm-up ends. Later ones are left out, with one
-      warning, and counted in ``unknown_features_``.
+      others; but if there are more than 300, as words of a text, it is 0. New features are taken
+      in until the warm-up ends. Later ones are left out, with one warning, and counted in
+      ``unknown_features_``.
     - **Labels** may appear at any time: all rows so far count as not having them. A label that is
       known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
       absent.
@@ -134,19 +136,36 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         elif new:
             self._columns |= {name: c for c, name in enumerate(new, len(self._columns))}
             learner.take_features(len(self._columns))
-            gap = np.full(len(new), np.nan)
-            learner.held = [(np.append(row, gap), y) for row, y in learner.held]
+            learner.held = [(self._widened(row), y) for row, y in learner.held]
         if new := sorted(labels.keys() - self._labels.keys(), key=repr):
             self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
             learner.add_labels(len(new))
         weights = None if w == 1.0 else np.array([float(w)])
-        learner.learn(as_row(features, self._columns), as_row(labels, self._labels), None, weights)
+        learner.learn(self._row(features), as_row(labels, self._labels), None, weights)
+
+    def _row(self, features: dict[Any, float]) -> Any:
+        """Return features as a row (1, p); of many it is sparse, and what is not there is 0."""
+        if not self.learner.directions:
+            return as_row(features, self._columns)
+        known = {self._columns[name]: features[name] for name in features if name in self._columns}
+        columns, shape = sorted(known), (1, len(self._columns))
+        values = [known[column] for column in columns]
+        return csr_array((values, columns, [0, len(columns)]), shape, dtype=np.float64)
+
+    def _widened(self, row: Any) -> Any:
+        """Return a row that is held with room for features that have come since."""
+        p = len(self._columns)
+        if not self.learner.directions:
+            return np.append(row, np.full(p - len(row), np.nan))
+        if not hasattr(row, "toarray"):
+            row = csr_array(np.nan_to_num(row)[None])
+        return csr_array((row.data, row.indices, row.indptr), (1, p))
 
     # -- answers ----------------------------------------------------------------------------
 
     def _answer(self, x: Mapping[Any, Any]) -> "Answer":
         """Return score, decision and probability of every label, in the order of labels."""
-        row = as_row(read_features(x), self._columns)
+        row = self._row(read_features(x))
         return self.learner.answer(row) if self._labels else plain_answer(np.empty((1, 0)))
 
     @one_at_a_time
@@ -188,7 +207,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`."""
-        row = as_row(read_features(x), self._columns)
+        row = self._row(read_features(x))
         self._refuse_new()
         return explain_row(self.learner, row, self.feature_names, self.label_names)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
-from efcml.support.masks import densify, fill_mask
+from efcml.support.masks import densify, fill_mask, is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +35,7 @@ class Dataset:
     ----------
     name : str
     X : array of shape (n, p)
-        Features, NaN where one is missing, kept as float64 in C order.
+        Features, NaN where one is missing, kept as float64 in C order; or sparse, kept as CSR.
     Y : array of shape (n, K)
         Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
     n_initial : int or None
@@ -71,18 +73,20 @@ class Dataset:
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
-        if len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: give one label row per row")
-        for row, j in np.argwhere(np.isinf(X))[:1]:
+        n, values = X.shape[0], X.data if is_sparse(X) else X
+        if n != len(Y):
+            raise ValueError(f"X has {n} rows and Y has {len(Y)}: give one label row per row")
+        for at in np.argwhere(np.isinf(values))[:1].tolist():
+            where = f"X{at}" if values is X else "a value of X"
             why = "features are finite, or NaN where missing"
-            raise ValueError(f"X[{row}, {j}] is {X[row, j]}: {why}")
+            raise ValueError(f"{where} is {values[tuple(at)]}: {why}")
         for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
             why = "labels are 0, 1, or NaN where unknown"
             raise ValueError(f"Y[{row}, {k}] is {Y[row, k]:g}: {why}")
         kept = {
             "X": X,
             "Y": Y,
-            "n_initial": choose_initial(self.n_initial, len(X)),
+            "n_initial": choose_initial(self.n_initial, n),
             "feature_names": _as_names(self.feature_names, X.shape[1], "feature"),
             "label_names": _as_names(self.label_names, Y.shape[1], "label"),
             "marks": dict(self.marks),
@@ -104,16 +108,17 @@ class Dataset:
         """Return ``(X, Y)`` of the initial part and of the rest as data frames, with names."""
         import pandas
 
-        X = pandas.DataFrame(self.X, columns=self.feature_names)
+        table = pandas.DataFrame.sparse.from_spmatrix if is_sparse(self.X) else pandas.DataFrame
+        X = table(self.X, columns=self.feature_names)
         Y = pandas.DataFrame(self.Y, columns=self.label_names)
         n = self.n_initial
         return (X.iloc[:n], Y.iloc[:n]), (X.iloc[n:], Y.iloc[n:])
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.Y)
 
     def __repr__(self) -> str:
-        n, p, K = len(self.X), self.X.shape[1], self.Y.shape[1]
+        n, p, K = len(self), self.X.shape[1], self.Y.shape[1]
         return (
             f"Dataset({self.name!r}: {n} rows ({self.n_initial} initial + {n - self.n_initial}"
             f" stream), {p} feature{'s' * (p != 1)}, {K} label{'s' * (K != 1)})"
@@ -254,6 +259,7 @@ def from_arff(
 ) -> Dataset:
     """Read an ARFF file of numbers, dense or sparse, whose labels are listed in a MULAN XML file.
 
+    More than 300 features of a sparse file stay sparse.
     Rows of a second file with the same attributes, ``test``, follow those of the first, which are
     the initial part then if nothing else is said.
     """
@@ -264,8 +270,9 @@ def from_arff(
         X_test, Y_test, *others = read_mulan(test, xml)
         if [features, labels] != others:
             raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
-        n_initial = len(X) if n_initial is None else n_initial
-        X, Y = np.concatenate([X, X_test]), np.concatenate([Y, Y_test])
+        n_initial = X.shape[0] if n_initial is None else n_initial
+        join = partial(vstack, format="csr") if is_sparse(X) else np.concatenate
+        X, Y = join([X, X_test]), np.concatenate([Y, Y_test])
     name = Path(arff).stem if name is None else name
     notes = tuple(notes_on_labels(labels, Y))
     return Dataset(name, X, Y, n_initial, features, labels, description, notes=notes)
@@ -304,12 +311,13 @@ def choose_initial(n_initial: int | None, n: int) -> int:
 
 
 def _as_matrix(values: Any, what: str) -> Floats:
-    """Return a float64 table in C order, or say what is wrong with it; labels may be sparse."""
+    """Return a float64 table in C order, or say what is wrong with it; sparse features stay so."""
     values = densify(values) if what == "Y" else values
-    if hasattr(values, "toarray"):
-        raise ValueError(f"{what} is a sparse matrix: give a dense one, such as {what}.toarray()")
     try:
-        matrix = np.ascontiguousarray(fill_mask(values), dtype=np.float64)
+        if is_sparse(values):
+            matrix = csr_array(values, dtype=np.float64)
+        else:
+            matrix = np.ascontiguousarray(fill_mask(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is no table of numbers: encode text as numbers first") from None
     if matrix.ndim != 2 or 0 in matrix.shape:

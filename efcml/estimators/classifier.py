@@ -36,6 +36,8 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
     random_state: Any = other("int, RandomState instance or None", default=None)
     """Seed of the order of a chain, if that is random. Nothing else is drawn at random."""
 
+    takes_sparse = False  # whether X may be a sparse matrix
+
     def _new_learner(self, n_features: int, n_labels: int) -> Any:
         """Return an empty learner that has read the parameters."""
         from efcml.model.learner import Learner  # not above: numba takes a second
@@ -48,6 +50,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = True  # a missing feature
+        tags.input_tags.sparse = self.takes_sparse
         return tags
 
     def _params(self) -> Params:
@@ -72,7 +75,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like or sparse matrix of shape (n, p)
             Finite features, or NaN where one is missing.
         y : array-like of shape (n, K), or (n,) for one binary label
             0 or 1; NaN is an unknown label (2-D only). May be sparse.
@@ -86,9 +89,9 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
             rows, Y, classes = self._read(X, y, reset=True)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
-                weighed = "" if weights is None else ", in a row of weight above zero"
                 raise ValueError(
-                    f"y has no known label: at least one must be 0 or 1, not NaN{weighed}."
+                    "y has no known label: at least one must be 0 or 1, not NaN, in a row of weight"
+                    " above zero."
                 )
             learner = self._new_learner(rows.shape[1], Y.shape[1])
             self._remember(y, classes, learner.fit(rows, Y, weights))
@@ -329,6 +332,8 @@ class EFCMLClassifier(MultiLabelFace):
     >>> clf = clf.partial_fit(ds.X[100:140], ds.Y[100:140])
     """
 
+    takes_sparse = True
+
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return a classifier with every formula as printed; keywords override single parameters.
@@ -364,7 +369,7 @@ class EFCMLClassifier(MultiLabelFace):
         [True, False, False]
         """
         check_is_fitted(self, "learner_")
-        return self.learner_.relevance.relevance
+        return self.learner_.feature_relevance
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.

@@ -128,6 +128,8 @@ def flags_of(learner: Any) -> "Bools":
     """Return which features held 0 and 1 alone in the rows that a learner remembers."""
     models, p = getattr(learner, "models", [learner]), learner.n_features
     model = next((model for model in models if model.fitted), models[0])
+    if model.directions:  # looked for where single features are read
+        return np.zeros(p, dtype=bool)
     if not model.fitted:
         return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
     rows = model.latest[0]

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
+from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
-from efcml.support.masks import densify, fill_mask, refuse_mask
+from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
 from efcml.tables.encoder import TableEncoder
 from efcml.tables.fields import Fields
 
@@ -48,21 +49,27 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats; see `check_table`."""
-    X = fill_mask(X)
+    sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
-    if plain and not reset and X.shape[1] == estimator.n_features_in_:
+    known = 0 if reset else estimator.n_features_in_
+    if plain and not reset and X.shape[1] == known:
         X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
+    elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
+        X = csr_array(X, dtype=np.float64)
     else:
         refuse_dates(X)
         try:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+            options |= {"accept_sparse": "csr"} if sparse else {}
             X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
         except ValueError as error:
             if "could not convert string" in str(error):
                 refuse_text(X)
             raise
-    if np.isinf(X).any():
-        at = "row {}, column {}".format(*np.argwhere(np.isinf(X))[0])
+    wrong = np.isinf(X.data if is_sparse(X) else X)
+    if wrong.any():
+        words = "entry {}" if is_sparse(X) else "row {}, column {}"
+        at = words.format(*np.argwhere(wrong)[0])
         raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
     return X
 
@@ -97,11 +104,13 @@ def one_row(values: Any, name: str) -> Any:
     """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T
-    if not hasattr(values, "columns"):
+    if is_sparse(values):
+        values = values.reshape(1, -1) if values.ndim < 2 else values
+    elif not hasattr(values, "columns"):
         values = np.ma.asarray(values) if np.ma.isMA(values) else np.asarray(values)
         values = values.reshape(1, -1) if values.ndim < 2 else values
-    if len(values) != 1:
-        raise ValueError(f"{name} must be one row; got {len(values)} rows.")
+    if values.shape[0] != 1:
+        raise ValueError(f"{name} must be one row; got {values.shape[0]} rows.")
     return values
 
 

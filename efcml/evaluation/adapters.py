@@ -14,7 +14,7 @@ import pandas as pd
 
 from efcml.estimators.targets import as_array, read_labels
 from efcml.evaluation.pipelines import take_rows
-from efcml.support.masks import densify, is_sparse, refuse_mask
+from efcml.support.masks import is_sparse, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.model.trace import Trace
@@ -125,7 +125,11 @@ class RiverModel(Adapter):
 
     def row(self, t: int) -> dict[Any, Any]:
         """Return the features of one row as a dictionary, None where one is missing."""
-        values = np.array(densify(take_rows(self.X, slice(t, t + 1))), dtype=object)
+        if is_sparse(self.X):  # what is not there is 0, for river's models as well
+            row = self.X[t : t + 1].tocoo()
+            pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
+            return {self.feature_names[column]: value for column, value in pairs}
+        values = np.array(take_rows(self.X, slice(t, t + 1)), dtype=object)
         values[pd.isna(values)] = None
         return dict(zip(self.feature_names, values[0].tolist(), strict=True))
 

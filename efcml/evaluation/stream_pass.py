@@ -144,7 +144,7 @@ def begin_pass(
         go = partial(loop, partial(run_rows, adapter, trace, learn, delay), whole=False)
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
-        go = partial(loop, run, border=max(len(X) - delay, 0))
+        go = partial(loop, run, border=max(len(Y) - delay, 0))
     else:
         go = partial(loop, partial(answer_block, learner, X, trace))
     return StreamPass(model, Y, trace, queried, go)
@@ -159,7 +159,7 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
         trace.take_answer(learner.answer(X[:delay]), slice(delay))
     part, ahead = trace.part(block), slice(block.start + delay, block.stop + delay)
     if delay:
-        there = ahead.stop <= len(X)
+        there = ahead.stop <= X.shape[0]
         part = trace.part(ahead) if there else Trace.for_rows(len(part.rules), Y.shape[1])
         part = replace(part, rules=trace.rules[block], ahead=delay, delay=delay)
         part.rows = X[ahead] if there else None

@@ -22,7 +22,7 @@ class Group(NamedTuple):
     name: str
     columns: tuple[int, ...]
     values: tuple[str, ...] = ()  # of a group
-    kind: str = "group"  # or "number" or "flag"
+    kind: str = "group"  # or "number", "flag" or "rest"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,13 @@ class ColumnKinds:
             values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
             found.append(group._replace(values=values))
         return tuple(sorted(found, key=lambda thing: thing.columns[0]))
+
+    @cached_property
+    def named(self) -> Bools:
+        """Which columns are features, not a part of the rest (p,)."""
+        named = np.ones(len(self.names), bool)
+        named[[j for group in self.groups if group.kind == "rest" for j in group.columns]] = False
+        return named
 
 
 def find_flags(X: Floats) -> Bools:
@@ -82,7 +89,8 @@ class Background:
     @property
     def left_out(self) -> list[str]:
         """Names of all things of which no column matters."""
-        return [thing.name for thing in self.columns.variables if thing not in self.variables]
+        things = [thing for thing in self.columns.variables if thing.kind != "rest"]
+        return [thing.name for thing in things if thing not in self.variables]
 
 
 def left_out_words(names: Sequence[str]) -> str:

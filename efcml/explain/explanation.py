@@ -11,6 +11,7 @@ import numpy as np
 from efcml.explain import words as say
 from efcml.explain.background import left_out_words
 from efcml.explain.rules import RuleList, read_all
+from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class Explanation:
         """Return a thing with its value in the row."""
         values = self.x[list(thing.columns)]
         expected = self.taken[thing.columns[0]]
+        if thing.kind == "rest":
+            return thing.name
         if np.isnan(values).any():
             given = thing.kind != "number" or np.isnan(expected)
             words = "not given" + ("" if given else f"; taken as {expected + 0.0:.4g}")
@@ -269,12 +272,14 @@ def explain_row(
 
     Names and columns as in `read_rules`; ``known`` (1, K) has NaN where a label is not known.
     """
+    learner = open_up(learner, x)
     background, rules = read_all(learner, feature_names, label_names, columns)
     score, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
     psi, cases = np.zeros(0), (np.zeros((0, K)), np.zeros(0, dtype=int), np.zeros(0))
     scaled = filled = taken = x
     if rules:
-        scaled = learner.scaler.transform(x)
+        scaled = learner.scaled(x)
+        x = learner.shown(x) if isinstance(learner, Reading) else learner.inside(x)
         filled = learner.fill(scaled)
         psi = learner.rules.activations(filled)[0]
         expected = learner.scaler.mean + learner.scaler.scale * filled
@@ -285,6 +290,8 @@ def explain_row(
     typical = psi[:, None] * np.reshape([rule.answer for rule in rules], (-1, K))
     gaps = [rule.slopes * (filled[0] - rule.scaled_center) for rule in rules]
     contributions = psi[:, None, None] * np.reshape(gaps, (-1, K, p))
+    if isinstance(learner, Reading):
+        contributions = learner.gather(contributions)
     by_rule = typical + contributions.sum(axis=2)
     blended = by_rule.sum(axis=0)
     alone = by_rule[0] / psi[0] if rules else score
@@ -349,6 +356,8 @@ def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:
     from efcml.kernels.cases import FAR
     from efcml.model.cases import CaseStage
 
+    if isinstance(learner, Reading):
+        learner, x = learner.learner, x @ learner.T
     adds, rows, similar = [np.zeros((0, learner.n_labels))], list[bytes](), [np.zeros(0)]
     for stage in learner.stages:
         if isinstance(stage, CaseStage):

@@ -13,6 +13,7 @@ from efcml.explain import words as say
 from efcml.explain.background import Background, ColumnKinds, left_out_words, name_all
 from efcml.explain.choosing import Landscape, thin_out
 from efcml.explain.trust import Trust, measure_trust
+from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 from efcml.support.statistics import CUTS, label_means, wilson
 
@@ -73,7 +74,8 @@ class Rule:
         usual = self.background
         self.scaled_sigma = np.sqrt(np.diagonal(self.scaled_covariance))
         self.slopes = self.scaled_weights[:, :-1]  # (K, p)
-        self.effects = self.slopes * self.scaled_sigma  # per standard deviation in the rule
+        # Per standard deviation in the rule; of the rest of projected rows none.
+        self.effects = self.slopes * self.scaled_sigma * usual.columns.named
         # (K,), what the rule says at its own center.
         self.answer = self.slopes @ self.scaled_center + self.scaled_weights[:, -1]
         self.center = usual.offset + usual.unit * self.scaled_center
@@ -321,6 +323,7 @@ def read_rules(
     Things without names are ``x0``, ``x1``, ... and ``label0``, ``label1``, ...; ``columns`` says
     which columns are flags and which belong together, with names of their own.
     """
+    learner = open_up(learner)
     background, rules = read_all(learner, feature_names, label_names, columns)
     if not rules:
         return RuleList([], background)
@@ -332,15 +335,16 @@ def read_rules(
 @one_blas_thread()
 def read_activations(learner: Learner, X: Floats) -> Floats:
     """Return the activation of every rule at rows that are not scaled, as `read_rules` orders."""
-    return learner.activations(learner.scaler.transform(X))[:, reading_order(learner)]
+    return learner.activations(learner.scaled(X))[:, reading_order(learner)]
 
 
 @one_at_a_time
 @one_blas_thread()
 def read_trust(learner: Learner, X: Floats, columns: ColumnKinds | None = None) -> Trust:
     """Return how far the reading of a fitted learner holds for rows that are not scaled."""
+    learner = open_up(learner)
     _, rules = read_all(learner, None, None, columns)
-    return measure_trust(learner, rules, learner.scaler.transform(X))
+    return measure_trust(learner, rules, learner.scaled(X))
 
 
 def find_winners(learner: Learner) -> tuple[Ints, Floats]:
@@ -364,6 +368,8 @@ def read_all(
 ) -> tuple[Background, list[Rule]]:
     """Return the background and the rules in the order of the learner's arrays."""
     p, K = learner.n_features, learner.n_labels
+    if isinstance(learner, Reading):
+        columns = learner.columns(columns, feature_names)
     if columns is None:
         columns = ColumnKinds(name_all(feature_names, "x", p), np.zeros(p, dtype=bool))
     names = name_all(label_names, "label", K)

@@ -82,7 +82,9 @@ class LabelLayer(Stage):
         variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
         self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
+        decision, self.decision = self.decision, "hamming"  # nobody asks for decisions
         self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
+        self.decision = decision
 
     @one_blas_thread()
     def _renew(self):

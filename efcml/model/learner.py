@@ -3,7 +3,7 @@
 Float64, C order, labels 0/1 with NaN for unknown: nothing is validated here. The scikit-learn face
 checks its input and then calls this class; streams, evaluation and adapters call it directly.
 
-    scale -> rules -> cases -> recent cases -> temporal -> stages of one's own -> labels
+    projection -> scale -> rules -> cases -> recent cases -> temporal -> one's own -> labels
 
 Rules come first; each stage sees of a row only what the stages before answered there.
 """
@@ -11,10 +11,11 @@ Rules come first; each stage sees of a row only what the stages before answered 
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from efcml import seams
 from efcml._jit import FOLDER
@@ -23,6 +24,19 @@ from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import LabelLayer, plain_answer
 from efcml.model.learner_checks import LATEST, check_arrays, check_facts
 from efcml.model.params import DivergenceWarning, Params
+from efcml.model.projection import (
+    MANY_LABELS,
+    Projection,
+    as_sparse,
+    directions,
+    join,
+    keep,
+    pack_rows,
+    raw_shapes,
+    stack,
+    tell_once,
+    unpack_rows,
+)
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch, decide_scale
 from efcml.model.rulebase import RuleBase
@@ -41,7 +55,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[Floats, Floats, Floats]
 
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned")
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
 
 class Learner(Guarded):
@@ -52,15 +66,18 @@ class Learner(Guarded):
     ) -> None:
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
+        self.projection: Projection | None = None  # if features are many, once there is one
+        self.bounded = False  # whether the rules leave out what grows with pairs of labels
+        self.recent: list[Any] = []  # then: the last rows as they came, with labels, in parts
         self.scaler: Any = None
         self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
-        self.held: list[tuple[Floats, Floats]] = []  # warm-up rows
+        self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
         self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = False
-        self.relevance = RelevanceWatch(n_features, params.relevance)
+        self._watch_relevance()
         self._latest = [(np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0))]
 
     # -- parts ------------------------------------------------------------------------------
@@ -69,6 +86,25 @@ class Learner(Guarded):
     def fitted(self) -> bool:
         """Whether rules exist; before, the rows that are held answer."""
         return bool(self.stages)
+
+    @property
+    def directions(self) -> int:
+        """Onto how many directions rows are to be projected; 0: they are not."""
+        return directions(self.params.projection, self.n_features, self.n_labels)
+
+    @property
+    def width(self) -> int:
+        """Number of features that the stages see."""
+        if self.projection is not None:
+            return self.projection.width
+        return 1 if self.directions else self.n_features
+
+    @property
+    def feature_relevance(self) -> Floats:
+        """What every feature tells of the labels (p,)."""
+        if self.projection is not None:
+            return self.projection.relevance(self.n_features)
+        return np.ones(self.n_features) if self.directions else self.relevance.relevance
 
     @property
     def rules(self) -> RuleBase:
@@ -114,10 +150,17 @@ class Learner(Guarded):
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
         self.n_features, self._latest = n_features, [(np.empty((0, n_features)), *self.latest[1:])]
-        self.relevance = RelevanceWatch(n_features, self.params.relevance)
+        self._watch_relevance()
+
+    def _watch_relevance(self) -> None:
+        """Look which features matter; of directions all do."""
+        given = "off" if self.directions else self.params.relevance
+        self.relevance = RelevanceWatch(self.width, given)
 
     def _make_stages(self) -> list[Any]:
-        params, sizes = self.params, (self.n_features, self.n_labels)
+        params, sizes = self.params, (self.width, self.n_labels)
+        if self.bounded:
+            params = replace(params, product_space=False, correlation="none")
         features = self.relevance.features
         stages: list[Any] = [RuleBase(params, *sizes, features)]
         if params.cases > 0:
@@ -140,13 +183,16 @@ class Learner(Guarded):
         if not FOLDER.exists():
             tell("efcml compiles, once on this machine: about 20 s")
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
-        other._fit(X, Y, np.ones(len(X)) if weights is None else weights)
+        other._fit(X, Y, np.ones(len(Y)) if weights is None else weights)
         vars(self).update(vars(other))
         return self
 
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
+        if self.directions:
+            self._project(X, Y, weights)
+        X = self.inside(X)
         self.scaler = Scaler.from_rows(X, self.params.clip, Y)
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
@@ -163,9 +209,30 @@ class Learner(Guarded):
         self._latest = [(rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy())]
         self._warn_of_divergence()
 
+    def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
+        """Find the directions onto which all rows are projected from now on."""
+        if self.params.projection == "auto":
+            tell_once(self.n_features, self.directions)
+        given = self.params.relevance
+        flags = given if isinstance(given, tuple) else None
+        self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
+        self.bounded = self.n_labels > MANY_LABELS
+        self.recent = keep([], X, Y)
+        self._watch_relevance()
+
+    def inside(self, X: Any) -> Floats:
+        """Return rows, dense or sparse, as the stages see them, but for the scale."""
+        if self.projection is not None:
+            return self.projection.rows(X)
+        return X.toarray() if hasattr(X, "toarray") else X
+
+    def scaled(self, X: Any) -> Floats:
+        """Return rows as the stages see them."""
+        return self.scaler.transform(self.inside(X))
+
     def _fill_batch(self, rows: Floats, Y: Floats, weights: Floats) -> Floats:
         """Return rows with what rules that are formed from them expect of missing features."""
-        whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.n_features, self.n_labels)
+        whole, rules = np.nan_to_num(rows), RuleBase(self.params, self.width, self.n_labels)
         for _ in range(2):
             rules.form(whole, Y, weights)
             whole = self.fill(rows, rules)
@@ -195,14 +262,19 @@ class Learner(Guarded):
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
             stage.come_late(delay, gone_by=late is not None)
-        weights = np.ones(len(X)) if weights is None else weights
+        weights = np.ones(len(Y)) if weights is None else weights
         learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
         self._warn_of_divergence()
         return self
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
+        if self.projection is not None:
+            self.recent = keep(self.recent, X, Y)
+        X = self.inside(X)
         trace = Trace.for_rows(len(X), self.n_labels) if trace is None else trace
+        if trace.rows is not None:
+            trace.rows = self.inside(trace.rows)
         X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
         first = 0
         while first < len(X):
@@ -331,23 +403,28 @@ class Learner(Guarded):
     @one_blas_thread()
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
-        for t in range(len(X)):
+        n = X.shape[0]
+        for t in range(n):
             if trace is not None:
                 rows = X if trace.rows is None else trace.rows
                 trace.take_answer(self.answer(rows[t : t + 1]), slice(t, t + 1))
             if not np.isnan(Y[t]).all():
-                row = X[t].copy(), Y[t].copy()
+                x = X[t : t + 1]
+                x = as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
+                row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
                     with interrupts_held():
-                        self.warm_start.note(self.held, self.frequencies, *row)
+                        if not self.directions:
+                            self.warm_start.note(self.held, self.frequencies, *row)
                         self.held.append(row)
                 else:
-                    self.fit(*(np.array(part) for part in zip(*self.held, row, strict=True)))
+                    xs, ys = zip(*self.held, row, strict=True)
+                    self.fit(stack(xs) if self.directions else np.array(xs), np.array(ys))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
                 return t + 1
-        return len(X)
+        return n
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -355,7 +432,10 @@ class Learner(Guarded):
     def score(self, X: Floats) -> Floats:
         """Return the (n, K) continuous outputs of rows that follow each other."""
         if self.fitted:
-            return self.score_scaled(self.scaler.transform(X))
+            return self.score_scaled(self.scaled(X))
+        if self.directions:  # similar rows have no say
+            return np.tile(self.frequencies, (X.shape[0], 1))
+        X = self.inside(X)
         return self.warm_start.answer(self.held, self.frequencies, X)
 
     @one_at_a_time
@@ -415,6 +495,7 @@ class Learner(Guarded):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
+        self.recent = [(x, np.pad(Y, ((0, 0), (0, count)))) for x, Y in self.recent]
         rows, labels, weights = self.latest
         self._latest = [(rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights)]
         for part in (*self.stages, self.labels, self.watch):
@@ -458,14 +539,24 @@ class Learner(Guarded):
         facts: Facts = {name: getattr(self, name) for name in FACTS}
         facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
         facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
-        held = np.array([np.concatenate(row) for row in self.held])
-        width = self.n_features + self.n_labels
-        arrays = {"held": held.reshape(-1, width), "evidence": self.warm_start.evidence.copy()}
+        held, raw, facts["projected"] = self.held, {}, []
+        if self.directions:
+            parts: list[Any] = [(x, y[None]) for x, y in held]
+            if self.fitted:
+                parts = [tuple(part[-LATEST:] for part in join(self.recent))]
+            held, raw = [], pack_rows(parts, self.n_features, self.n_labels)
+            sizes = (0, 0) if self.projection is None else self.projection.basis.shape
+            facts["projected"] = [*sizes, len(raw["labels"]), len(raw["data"])]
+        rows = np.array([np.concatenate(row) for row in held])
+        rows = rows.reshape(-1, self.n_features + self.n_labels)
+        arrays = {"held": rows, "evidence": self.warm_start.evidence.copy()} | nest(raw=raw)
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
             facts["sizes"] = [*self.rules.arrays.G.shape[1:3], self.rules.p, self.rules.a]
             arrays |= nest(scaler=self.scaler.state())
+            if self.projection is not None:
+                arrays |= nest(projection=self.projection._asdict())
         arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
         own = {name: array for name, array in arrays.items() if name.startswith("stage")}
         facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
@@ -479,7 +570,15 @@ class Learner(Guarded):
         learner = cls(params, p, K)
         for name in FACTS:
             setattr(learner, name, facts[name])
-        learner.held = [(np.zeros(p), np.zeros(K))] * facts["n_held"]
+        x: Any = np.zeros(p)
+        if facts["projected"]:
+            m, d, rows, _ = facts["projected"]
+            x, learner.recent = csr_array((1, p)), [(csr_array((rows, p)), np.zeros((rows, K)))]
+            if facts["fitted"]:
+                learner.projection = Projection.empty(m, d)
+                learner._watch_relevance()
+                p = learner.width
+        learner.held = [(x, np.zeros(K))] * facts["n_held"]
         learner._latest = [(np.zeros((n, p)), np.zeros((n, K)), np.zeros(n))]
         if facts["fitted"]:
             memories, groups, used, axes = facts["sizes"]
@@ -498,6 +597,9 @@ class Learner(Guarded):
         arrays = Learner._empty(facts).state()[1]
         own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
         shapes: Shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+        if facts["projected"]:
+            rows, entries = facts["projected"][2:]
+            shapes |= nest(raw=raw_shapes(rows, entries, facts["n_labels"]))
         return shapes | own
 
     check_state = staticmethod(check_arrays)
@@ -508,6 +610,13 @@ class Learner(Guarded):
         learner = cls._empty(facts)
         p, K = learner.n_features, learner.n_labels
         learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
+        if raw := pick(arrays, "raw"):
+            xs, ys = unpack_rows(raw, p)
+            if learner.fitted:
+                learner.recent, p = [(xs, ys)], learner.width
+                learner.projection = Projection(**pick(arrays, "projection"))
+            else:
+                learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
         learner.warm_start.evidence = arrays["evidence"].copy()
         rows, labels, weights = np.split(arrays["latest"], [p, p + K], axis=1)
         learner._latest = [(rows.copy(), labels.copy(), weights[:, 0].copy())]

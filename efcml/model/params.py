@@ -3,6 +3,7 @@
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,12 @@ class Parameters:
     in the initial rows and looked for again along the stream ("auto"), all of them ("off", the
     paper), or those that are not 0 in an array of flags or weights."""
 
+    projection: int | str | None = other('"auto", None or int >= 1', default="auto", paper=None)
+    """Onto how many directions rows are projected before anything else: as many as given, none, or,
+    with "auto", none up to 300 features, else 32 more than there are labels, from 64 to 160. It
+    keeps thousands of features, also sparse ones, in bounds. Give None to keep all, or more
+    directions if many labels have features of their own."""
+
     stages: tuple[Any, ...] = other("tuple of stages", default=())
     """Stages of one's own that follow the others, each a function of the numbers of features and
     labels, or its registered name."""
@@ -185,6 +192,17 @@ def read_relevance(value: Any) -> str | tuple[int, ...]:
     )
 
 
+def read_projection(value: Any) -> str | int | None:
+    """Return how many directions there are to be, or refuse what says nothing of them."""
+    if value is None or value == "none":  # as the command line says it
+        return None
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, str | bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f'projection must be "auto", None or a whole number >= 1; got {value!r}.')
+    return int(value)
+
+
 class DivergenceWarning(RuntimeWarning):
     """A rule's consequents ran away under a printed formula; the guard stopped its steps."""
 
@@ -199,6 +217,7 @@ class Params(Parameters):
         if not good or not all(seams.is_known("stage", stage) for stage in self.stages):
             raise ValueError(f"stages must be a tuple of functions or names; got {self.stages!r}.")
         vars(self)["relevance"] = read_relevance(self.relevance)
+        vars(self)["projection"] = read_projection(self.projection)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):

@@ -25,15 +25,10 @@ SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halve
 BY_RULE = [c.name for c in RULES.columns if c.dims[0] == "R" and c.name != "tested"]
 
 
-def sizes_of(p, a, K, R, memories, groups=1):
-    """Return the lengths of the dimensions of the table of rules."""
-    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
-    return sizes | {"R": R, "M": memories, "g": groups}
-
-
-def allocate(p, a, K, R, memories):
+def allocate(p, a, K, R, memories, groups=1):
     """Return the arrays of no rule, with room for R; they are formed over a of p features."""
-    rules = Rules(**RULES.allocate(sizes_of(p, a, K, R, memories)))
+    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
+    rules = Rules(**RULES.allocate(sizes | {"R": R, "M": memories, "g": groups}))
     rules.clock[RENEWAL] = NEVER
     return rules
 

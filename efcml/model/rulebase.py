@@ -559,9 +559,9 @@ class RuleBase(Stage):
 
     def allocate(self, n_rules, memories, groups):
         """Make place for what `restore` takes over."""
-        sizes = reshape.sizes_of(self.p, self.a, self.K, n_rules, memories, groups)
-        self.arrays, self.n_rules = Rules(**RULES.allocate(sizes)), n_rules
-        self.S_0, self.prior, self.split_share = np.zeros(sizes["q"]), Prior(0.0), 0.0
+        self.arrays = reshape.allocate(self.p, self.a, self.K, n_rules, memories, groups)
+        self.n_rules, self.S_0 = n_rules, np.zeros(self.a + self.K)
+        self.prior, self.split_share = Prior(0.0), 0.0
 
     def restore(self, state):
         """Take over what `state` returned; there is room for more rules again."""

@@ -70,7 +70,7 @@ def learn_in_blocks(
     weights: Floats | None,
 ) -> None:
     """Call ``learn(X, Y, trace, weights)`` for blocks of rows; interrupts wait for their ends."""
-    for first in range(start, len(X), BLOCK):
+    for first in range(start, X.shape[0], BLOCK):
         block = slice(first, first + BLOCK)
         part = None if trace is None else trace.part(block)
         with interrupts_held():

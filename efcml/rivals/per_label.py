@@ -47,6 +47,7 @@ class PerLabelLearner(Guarded):
                 f"decision={params.decision!r} needs a model that learns all labels together; "
                 "models with one learner per label decide each alone."
             )
+        params = replace(params, projection=None)  # each rule base has all features
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
@@ -67,15 +68,19 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
+    @property
+    def rows_seen(self) -> int:
+        """Rows learned so far, by the label that has seen most."""
+        return max(model.rows_seen for model in self.models)
+
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
         true = answered = X  # with the labels before, and with the chain's decisions
-        for i, label in enumerate(self.order):
-            old, y = self.models[i], Y[:, [label]]
-            self.models[i] = model = Learner(old.params, old.n_features, 1, layered=False)
+        for model, label in zip(self.models, self.order, strict=True):
+            y = Y[:, [label]]
             if not np.isnan(y).all():
                 model.fit(true, y, weights)
             if self.chained:

@@ -20,6 +20,7 @@ import numpy as np
 
 import efcml
 from efcml import seams
+from efcml.support.masks import is_sparse
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 METHOD = ("_jit.py", "seams.py", "kernels", "model")
@@ -87,6 +88,8 @@ def describe(value: Any) -> Any:
     Of what a function calls nothing is read: there is not always a source.
     """
     value = getattr(value, "py_func", value)  # of what numba compiles, the source
+    if is_sparse(value):  # what is found out of it on the way does not count
+        value = [value.shape, value.data, value.indices, value.indptr]
     if isinstance(value, list | tuple):
         return [describe(part) for part in value]
     if isinstance(value, dict):

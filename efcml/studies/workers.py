@@ -69,9 +69,8 @@ def complete(
                 bar.update(1)
                 now = time.monotonic()
                 if callable(progress) and now - told >= LINE_EVERY:
-                    told = now
-                    spent = in_words(now - begin)
-                    progress(f"{title}: {done} of {len(missing)} runs after {spent}")
+                    told, minutes = now, (now - begin) / 60.0
+                    progress(f"{title}: {done} of {len(missing)} runs after {minutes:.1f} minutes")
     except KeyboardInterrupt:
         done = sum(run in cache for run in missing)
         raise RunsInterrupted(f"after {done} of {len(missing)} runs") from None
@@ -99,13 +98,6 @@ def check_backend(jobs: Any, dask: Any) -> None:
         raise ValueError(f"jobs must be a number of processes, or -1 for every core; got {jobs!r}.")
     if dask is not None and jobs != 1:
         raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
-
-
-def in_words(seconds: float) -> str:
-    """Return a time for people."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 # -- processes of this machine --------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from efcml.support.imports import extra_for
+from efcml.support.masks import densify
 from efcml.tables.fields import (
     GAPS,
     MOSTLY,
@@ -100,7 +101,7 @@ def read_chunks(
         from efcml.tables.arff import read_arff  # not above: it needs what is here
 
         names, values, _ = read_arff(source)
-        source = pd.DataFrame(values, columns=names)
+        source = pd.DataFrame(densify(values), columns=names)
     frames: Iterable[pd.DataFrame]
     if kind in (".frame", ".arff"):
         size = rows or len(source) or 1

@@ -79,7 +79,7 @@ own-curve-held-weakly kernels/calibrate.py
 last-value-not-kept kernels/scale_watch.py
     follow.previous[j] = x[j] => pass
 labels-spend-less active/active_learner.py
-    state.spent += asked => state.spent += asked / size
+    state.spent + asked => state.spent + asked / size
 distances-ahead-stale kernels/learning.py
     for later in range(t, last): => for later in range(t, t + 1):
 newborn-silent model/birth.py
@@ -112,11 +112,11 @@ labels-in-any-order estimators/classifier.py
 weight-zero-counts estimators/targets.py
     Y[weights == 0.0] = np.nan => pass
 learns-what-was-not-asked active/active_learner.py
-    np.where(labels, Y[row], np.nan) => Y[row].copy()
-ask-changes-the-state active/active_learner.py
-    read_row(model, learner, x), replace(self.state), => read_row(model, learner, x), self.state,
+    np.where(question.labels, Y[row], np.nan) => Y[row].copy()
+thresholds-stand-still active/active_learner.py
+    Spending(*counts, recent, thresholds) => Spending(*counts, recent, state.thresholds)
 log-a-row-late active/active_learner.py
-    row = self.rows - 1 => row = self.rows
+    row=state.rows, => row=state.rows + 1,
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
 foreign-learned-before-scored evaluation/adapters.py
@@ -152,11 +152,11 @@ categories-from-the-stream tables/encoder.py
 groups-not-restored saving.py
     group: tuple(columns) for => group: () for
 sizes-not-checked saving.py
-    if asked > size: => if asked < 0:
+    if (array.dtype.str, array.shape) != shapes[name]: => if array.dtype.str != shapes[name][0]:
 events-of-a-resumed-run cli/stream.py
     ((n + row, *event) => ((row, *event)
 predictions-misnumbered cli/run.py
-    rows[ds.n_initial :][: stream.done] => rows[: stream.done]
+    folder, first + ds.n_initial) => folder, first)
 orders-sorted-backwards studies/study.py
     np.argsort(run.stream_rows) => run.stream_rows.argsort().argsort()
 orders-share-a-model studies/runs.py

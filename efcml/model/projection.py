@@ -1,0 +1,196 @@
+"""Thousands of features: a projection onto some directions stands in front of all stages.
+
+The directions come from the initial rows, and stay. Those of labels span ``X'(Y - mean)``, as far
+as there is room; the principal directions of what is left come besides: labels to come, and drifts,
+need more than the labels of the initial rows show. Columns are divided by their deviation, rare
+ones less far: of n values that are not 0, as much counts as ``n / (n + RARE)``.
+
+A projected row is ``x Q``: sparse rows are never made dense. A plane v over projected rows is the
+plane ``Q v`` over features. Features that the initial rows do not have, or of which they have one
+value alone, have no line in Q and add nothing; missing values count as the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from efcml.model.relevance import label_means
+from efcml.support.progress import tell
+
+if TYPE_CHECKING:
+    from efcml.support.aliases import Arrays, Floats, Ints, Shapes
+
+MANY = 300  # features; "auto" projects more: birds, with 260, loses 4 to 8 points of AP by it
+LEAST, MOST, PRINCIPAL = 64, 160, 32  # directions of "auto", and how many are principal, at least
+RARE = 10.0  # values that are not 0
+FARTHEST = 10.0  # times the largest magnitude of the initial rows; values beyond are cut there
+ROUNDS, SPARE = 5, 8  # of the randomised search for principal directions
+TINY = 1e-9
+MANY_LABELS = 150  # beyond, rules over projected rows leave out what grows with pairs of labels
+RECENT, PARTS = 500, 100  # rows that are kept as they came, for readers
+
+
+def directions(given: Any, p: int, K: int) -> int:
+    """Return onto how many directions rows are projected; 0: they are not."""
+    if given == "auto":
+        return 0 if p <= MANY else min(max(LEAST, K + PRINCIPAL), MOST)
+    return 0 if given is None else min(int(given), p)
+
+
+@cache
+def tell_once(p: int, d: int) -> None:
+    """Say that rows are projected."""
+    tell(f"efcml projects {p} features onto {d} directions (projection=None keeps them all)")
+
+
+def as_sparse(X: Any) -> csr_array:
+    """Return rows in one form: the bits of a projected row depend on the order of its entries."""
+    if type(X) is not csr_array or X.dtype != np.float64:
+        X = csr_array(X, dtype=np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def stack(rows: Sequence[Any]) -> csr_array:
+    """Return rows or blocks of rows as one."""
+    return as_sparse(vstack(rows, format="csr"))
+
+
+def keep(recent: list[Any], X: Any, Y: Floats) -> list[Any]:
+    """Return the last rows with a known label as they came, with some more, in a few parts."""
+    known = np.flatnonzero(~np.isnan(Y).all(axis=1))[-RECENT:]
+    if len(known):
+        every = len(known) == len(Y)
+        recent = [*recent, (as_sparse(X if every else X[known]), Y[known])]
+    if len(recent) < PARTS and sum(len(labels) for _, labels in recent) <= 2 * RECENT:
+        return recent
+    rows, labels = (part[-RECENT:] for part in join(recent))
+    return [(rows, labels)]
+
+
+def join(recent: list[Any]) -> tuple[csr_array, Floats]:
+    """Return rows and labels of all parts."""
+    return stack([rows for rows, _ in recent]), np.concatenate([labels for _, labels in recent])
+
+
+def pack_rows(recent: list[Any], p: int, K: int) -> Arrays:
+    """Return rows and labels as arrays."""
+    rows, labels = join([(csr_array((0, p)), np.zeros((0, K))), *recent])
+    indices, ends = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return {"data": rows.data, "indices": indices, "ends": ends, "labels": labels}
+
+
+def unpack_rows(raw: Arrays, p: int) -> tuple[csr_array, Floats]:
+    """Return rows and labels that `pack_rows` was given, in one part."""
+    parts, labels = tuple(raw[name].copy() for name in ("data", "indices", "ends")), raw["labels"]
+    return csr_array(parts, (len(labels), p)), labels.copy()
+
+
+def raw_shapes(rows: int, entries: int, K: int) -> Shapes:
+    """Return type and shape of every array of `pack_rows`."""
+    shapes: Shapes = {"data": ("<f8", (entries,)), "indices": ("<i8", (entries,))}
+    return shapes | {"ends": ("<i8", (rows + 1,)), "labels": ("<f8", (rows, K))}
+
+
+class Projection(NamedTuple):
+    """Directions over features; arrays have one line for each of m features that vary."""
+
+    columns: Ints  # (m,), ascending
+    basis: Floats  # Q, (m, d)
+    usual: Floats  # (m,), the mean of a feature, which stands for a missing value
+    reach: Floats  # (m,), the largest magnitude that counts
+    told: Floats  # (m,), what a feature tells of the labels beside what chance would let it tell
+
+    @classmethod
+    def from_rows(
+        cls, X: Any, Y: Floats, weights: Floats, d: int, flags: Sequence[int] | None = None
+    ) -> Self:
+        """Find directions in initial rows; features whose flag is 0 are left out."""
+        A: Any = as_sparse(X)
+        n, p = X.shape
+        gaps = np.isnan(A.data)
+        known = n - np.bincount(A.indices[gaps], minlength=p)
+        total = np.bincount(A.indices, np.where(gaps, 0.0, A.data), p)
+        usual = total / np.maximum(known, 1)
+        filled = np.where(gaps, usual[A.indices], A.data)
+        A = csr_array((filled, A.indices, A.indptr), (n, p))
+        reach = abs(A).max(axis=0).toarray().reshape(-1)
+        A.data /= np.where(reach > 0.0, reach, 1.0)[A.indices]  # so that no square overflows
+        mean = usual / np.where(reach > 0.0, reach, 1.0)
+        there = np.bincount(A.indices[A.data != 0.0], minlength=p)
+        away = np.bincount(A.indices, (A.data - mean[A.indices]) ** 2, p)
+        stored = np.bincount(A.indices, minlength=p)
+        deviation = np.sqrt((away + (n - stored) * mean**2) / n)
+        varies = deviation > TINY
+        if flags is not None:
+            varies &= np.array(flags) != 0
+        columns = np.flatnonzero(varies) if varies.any() else np.zeros(1, np.int64)
+        scale = np.sqrt(there / (there + RARE))[columns] / np.maximum(deviation[columns], TINY)
+        A = A[:, columns]
+        A.data *= scale[A.indices]
+        E = np.nan_to_num(Y - label_means(Y, weights)) * weights[:, None]
+        found, told = find_directions(A, mean[columns] * scale, E, d)
+        chance = (scale * deviation[columns]) ** 2 * (E * E).sum() + TINY
+        basis = found * (scale * varies[columns] / np.maximum(reach[columns], TINY))[:, None]
+        basis = np.ascontiguousarray(basis)  # else every product would copy it
+        return cls(columns, basis, usual[columns], FARTHEST * reach[columns], told / chance)
+
+    @property
+    def width(self) -> int:
+        """Number of directions."""
+        return self.basis.shape[1]
+
+    def rows(self, X: Any) -> Floats:
+        """Return projected rows (n, d), each the same to the last bit whatever comes with it."""
+        X = as_sparse(X)
+        place = np.searchsorted(self.columns, X.indices).clip(max=len(self.columns) - 1)
+        there = self.columns[place] == X.indices
+        at, values = place[there], X.data[there]
+        ends = np.concatenate([[0], np.cumsum(there)])[X.indptr]
+        values = np.where(np.isnan(values), self.usual[at], values)
+        values = np.clip(values, -self.reach[at], self.reach[at])
+        return csr_array((values, at, ends), (X.shape[0], len(self.columns))) @ self.basis
+
+    def relevance(self, p: int) -> Floats:
+        """Return what every feature tells (p,), 0 where it has no line."""
+        found = np.zeros(p)
+        found[self.columns] = self.told
+        return found
+
+    @classmethod
+    def empty(cls, m: int, d: int) -> Self:
+        """Return one of these sizes, of zeros."""
+        return cls(np.zeros(m, np.int64), np.zeros((m, d)), *np.zeros((3, m)))
+
+
+def find_directions(A: csr_array, mean: Floats, E: Floats, d: int) -> tuple[Floats, Floats]:
+    """Return orthonormal directions (m, d or fewer) of centred rows ``A - mean``.
+
+    Those of the labels E first, then principal ones. Beside them what every column tells of all
+    labels (m,): the squares of ``A'E``.
+    """
+
+    def cross(B: Floats) -> Floats:
+        product: Floats = A.T @ B - np.outer(mean, B.sum(axis=0))
+        return product
+
+    def leading(C: Floats, most: int) -> Floats:
+        U, sizes, _ = np.linalg.svd(C, full_matrices=False)
+        return U[:, :most][:, sizes[:most] > TINY * (1.0 + sizes[0])]
+
+    C = cross(E)
+    found = leading(C, d - min(PRINCIPAL, d // 2))
+    left = d - found.shape[1]
+    P = np.random.default_rng(0).normal(size=(A.shape[1], min(left + SPARE, *A.shape)))
+    for _ in range(ROUNDS):
+        P = np.linalg.qr(P - found @ (found.T @ P))[0]
+        P = cross(A @ P - mean @ P)
+    found = np.hstack([found, leading(P - found @ (found.T @ P), left)])
+    return found if found.shape[1] else np.zeros((len(mean), 1)), (C * C).sum(axis=1)
