@@ -443,7 +443,7 @@ def states(fitted, tmp_path_factory):
 # By model and place in its facts (or, with "/", by its array): a part of the reason, and lies.
 LIES = {
     "new class": ("no model of a known class", "Other"),
-    "warm learners.0.n_features": ("another type or shape", 2**19),
+    "warm learners.0.n_features": ("no rows are projected", 2**19),
     "fitted learner/rules/numbers": ("newer than the next", lambda a: a * 0),
     "fitted learner/rules/group": ("groups", lambda a: a + 1, lambda a: a * 0),
     "fitted learner/rules/uid": ("one uid", lambda a: a * 0),
