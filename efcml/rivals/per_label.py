@@ -68,6 +68,11 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
+    @property
+    def rows_seen(self) -> int:
+        """Rows learned so far, by the label that has seen most."""
+        return max(model.rows_seen for model in self.models)
+
     # -- learning and answers ---------------------------------------------------------------
 
     @one_at_a_time
