@@ -584,7 +584,8 @@ class Learner(Guarded):
             memories, groups, used, axes = facts["sizes"]
             learner.scaler = Scaler.from_rows(np.zeros((1, p)), params.clip)
             a = learner.relevance.arrays
-            a.used[used:], a.axes[axes:] = False, False
+            number = np.arange(len(a.axes))
+            a.used[:], a.axes[:] = number < used, number < axes
             learner.stages = learner._make_stages()
             learner.rules.allocate(facts["n_rules"], memories, groups)
             learner.labels = LabelLayer(K, params.decision) if learner.layered else None
