@@ -414,7 +414,6 @@ def test_parameters_are_values():
     assert make_params(forgetting=1.0).max_support == math.inf
     assert make_params(forgetting=0.99).max_support == pytest.approx(100.0)
     wide = make_params(bandwidth="dimension", merge_volume=1.5)
-    assert wide.input_bandwidth(7) == 7.0
     assert wide.merge_width(4, 2) == 6.0
     assert wide.merge_log_volume(4, 2) == pytest.approx(6.0 * math.log(1.5))
 

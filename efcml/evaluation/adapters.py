@@ -128,7 +128,8 @@ class RiverModel(Adapter):
         if is_sparse(self.X):  # what is not there is 0, for river's models as well
             row = self.X[t : t + 1].tocoo()
             pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
-            return {self.feature_names[column]: value for column, value in pairs}
+            names = self.feature_names
+            return {names[column]: None if np.isnan(value) else value for column, value in pairs}
         values = np.array(take_rows(self.X, slice(t, t + 1)), dtype=object)
         values[pd.isna(values)] = None
         return dict(zip(self.feature_names, values[0].tolist(), strict=True))

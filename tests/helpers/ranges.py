@@ -18,7 +18,11 @@ WRONG = {  # never allowed, whatever the limits are
     None: ["unknown", ("unknown",), 1],  # stages
 }
 RIGHT = {check_flag: [True, False, np.True_]}
-CHECKED_BY_USER = {"stages": [(), []], "relevance": ["auto", "off", (0, 1)]}
+CHECKED_BY_USER = {
+    "stages": [(), []],
+    "relevance": ["auto", "off", (0, 1)],
+    "projection": ["auto", None, 1],
+}
 
 
 def rule_of(name):
@@ -44,7 +48,7 @@ def refused(name):
     values += [next_to(check, limits["least"], -INF)] if "least" in limits else []
     values += [next_to(check, limits["most"], INF)] if "most" in limits else []
     values += [] if limits.get("infinite", True) else [INF]
-    return values + WRONG[check]
+    return [0, True, "unknown"] if name == "projection" else values + WRONG[check]
 
 
 def accepted(name):
