@@ -65,6 +65,31 @@ def test_sparse_dense_any_split_copies_and_files_give_the_same_bits(texts, tmp_p
         assert_array_equal(answer, answers[0])
 
 
+@pytest.mark.uncompiled
+def test_projected_rows_in_small(tmp_path):
+    """Sparse and dense rows give the same, from a batch and from nothing, through a file."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 6)) < 0.4) * rng.uniform(0.5, 2.0, (60, 6))
+    Y = (X[:, :2] > 0.0).astype(float)
+    X[3, 1], X[40, 5] = np.nan, 99.0
+    options = {"projection": 2, "prior": 1.0, "cases": 5, "warmup_rows": 20, "max_rules": 3}
+    for begin in (30, 0):
+        sparse, dense = (EFCMLClassifier(**options) for _ in range(2))
+        if begin:
+            sparse.fit(csr_array(X[:begin]), Y[:begin])
+            dense.fit(X[:begin], Y[:begin])
+        sparse.partial_fit(csr_array(X[begin : begin + 12]), Y[begin : begin + 12])
+        dense.partial_fit(X[begin : begin + 12], Y[begin : begin + 12])
+        save(sparse, tmp_path / "model.npz")
+        sparse = load(tmp_path / "model.npz")
+        for one in (sparse, dense):
+            one.partial_fit(X[begin + 12 : begin + 20], Y[begin + 12 : begin + 20])
+        assert states_of(sparse) == states_of(dense)
+        scores = dense.decision_function(X[50:])
+        assert_array_equal(sparse.decision_function(csr_array(X[50:])), scores)
+        assert dense.learner_.width == 2 and np.isfinite(scores).all()
+
+
 def test_late_and_constant_features_and_wild_values(texts):
     X, Y = texts
     clf = EFCMLClassifier().fit(X[10:130], Y[10:130])
