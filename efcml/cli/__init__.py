@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
             options.run(options)
+        sys.stdout.flush()  # here, where it is known what to do if nobody reads
     except KeyboardInterrupt as interrupt:
         print(f"efcml: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
