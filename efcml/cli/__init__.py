@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"efcml: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has left, as head does
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is not written
         return 0
     except (ValueError, OSError, ImportError, RuntimeError) as error:  # the last one of a worker
         print(f"efcml: {in_one_line(error)}", file=sys.stderr)
