@@ -79,7 +79,8 @@ def peers_table(wanted):
     scores = {}
     for line in read("peers")[1]:
         scores.setdefault(line["model"], {})[line["data"]] = line
-    rows = {"efcml": scores.pop("efcml")}
+    scores.pop("efcml", None)
+    rows = {"efcml": {line["set"]: line for line in read("published")[1]}}
     if wanted == "best":
         for library in LIBRARIES:
             own = [name for name in scores if name.startswith(library)]
