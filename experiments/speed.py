@@ -48,16 +48,17 @@ for name, size in (("1000 rows in one call", 1000), ("1000 calls of one row", 1)
 print(json.dumps(found))
 """
 MEMORY = """
-import resource
+import tracemalloc
 import numpy as np
 from efcml import EFCMLClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(600, p))
 Y = (X[:, :K] + rng.normal(size=(600, K)) > 0.0).astype(float)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+EFCMLClassifier(relevance="off").fit(X[:300], Y[:300]).partial_fit(X[300:310], Y[300:310])
+tracemalloc.start()
 EFCMLClassifier(relevance="off").fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({f"{p} features, {K} labels: MB": (after - before) / 1024.0}))
+most = tracemalloc.get_traced_memory()[1]
+print(json.dumps({f"{p} features, {K} labels: MB": most / 2.0**20}))
 """
 
 
