@@ -135,6 +135,22 @@ def test_when_rows_are_projected():
     assert few.learner_.width == 8 and (few.predict(X) == Y).mean() > 0.8
 
 
+def test_dense_tables_are_left_to_relevance(tmp_path):
+    """Some hundred features of which few values are 0: the useless ones are in no condition."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 320))
+    Y = (X[:, :3] @ rng.normal(size=(3, 2)) > 0.0) * 1.0
+    dense, sparse = EFCMLClassifier().fit(X, Y), EFCMLClassifier().fit(csr_array(X), Y)
+    assert dense.learner_.projection is None and states_of(dense) == states_of(sparse)
+    assert 0 < (dense.feature_relevance_ > 0.0).sum() < 40
+    save(sparse.partial_fit(csr_array(X[:20]), Y[:20]), tmp_path / "model.npz")
+    dense.partial_fit(X[:20], Y[:20])
+    assert states_of(load(tmp_path / "model.npz")) == states_of(dense)
+    held = EFCMLClassifier(warmup_rows=250).partial_fit(csr_array(X), Y)
+    assert held.learner_.projection is None and held.learner_.directions == 0
+    assert EFCMLClassifier().fit(X * (rng.random(X.shape) < 0.1), Y).learner_.projection is not None
+
+
 def test_what_is_read_are_the_features_of_the_user(texts):
     X, Y = texts
     clf = EFCMLClassifier().fit(X[:200], Y[:200]).partial_fit(csr_array(X[200:]), Y[200:])

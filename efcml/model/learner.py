@@ -29,6 +29,7 @@ from efcml.model.projection import (
     Projection,
     as_sparse,
     directions,
+    is_dense,
     join,
     keep,
     pack_rows,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[Floats, Floats, Floats]
 
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded", "dense")
 
 
 class Learner(Guarded):
@@ -67,6 +68,7 @@ class Learner(Guarded):
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
         self.projection: Projection | None = None  # if features are many, once there is one
+        self.dense = False  # whether many features are used as they are, since few values are 0
         self.bounded = False  # whether the rules leave out what grows with pairs of labels
         self.recent: list[Any] = []  # then: the last rows as they came, with labels, in parts
         self.scaler: Any = None
@@ -90,6 +92,8 @@ class Learner(Guarded):
     @property
     def directions(self) -> int:
         """Onto how many directions rows are to be projected; 0: they are not."""
+        if self.dense:
+            return 0
         return directions(self.params.projection, self.n_features, self.n_labels)
 
     @property
@@ -190,6 +194,9 @@ class Learner(Guarded):
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
+        if self.directions and self.params.projection == "auto" and is_dense(X):
+            self.dense = True
+            self._watch_relevance()
         if self.directions:
             self._project(X, Y, weights)
         X = self.inside(X)
@@ -570,6 +577,7 @@ class Learner(Guarded):
         learner = cls(params, p, K)
         for name in FACTS:
             setattr(learner, name, facts[name])
+        learner._watch_relevance()
         x: Any = np.zeros(p)
         if facts["projected"]:
             m, d, rows, _ = facts["projected"]

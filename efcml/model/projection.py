@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Floats, Ints, Shapes
 
 MANY = 300  # features; "auto" projects more: birds, with 260, loses 4 to 8 points of AP by it
+MANY_DENSE = 600  # likewise, where most values are not 0: relevance leaves the useless ones out
 LEAST, MOST, PRINCIPAL = 64, 160, 32  # directions of "auto", and how many are principal, at least
 RARE = 10.0  # values that are not 0
 FARTHEST = 10.0  # times the largest magnitude of the initial rows; values beyond are cut there
@@ -40,6 +41,12 @@ def directions(given: Any, p: int, K: int) -> int:
     if given == "auto":
         return 0 if p <= MANY else min(max(LEAST, K + PRINCIPAL), MOST)
     return 0 if given is None else min(int(given), p)
+
+
+def is_dense(X: Any) -> bool:
+    """Tell whether most values of some rows are not 0, and all features can be used."""
+    values = X.data if hasattr(X, "toarray") else X
+    return X.shape[1] <= MANY_DENSE and 2 * np.count_nonzero(values) > X.shape[0] * X.shape[1]
 
 
 @cache
