@@ -163,8 +163,8 @@ class Parameters:
 
     projection: int | str | None = other('"auto", None or int >= 1', default="auto", paper=None)
     """Onto how many directions rows are projected before anything else: as many as given, none, or,
-    with "auto", none up to 300 features, else 32 more than there are labels, from 64 to 160. It
-    keeps thousands of features, also sparse ones, in bounds. Give None to keep all, or more
+    with "auto", none up to 300 features, or 600 of which most values are not 0, else 32 more than
+    there are labels, from 64 to 160. It keeps thousands of features, also sparse ones, in bounds. Give None to keep all, or more
     directions if many labels have features of their own."""
 
     stages: tuple[Any, ...] = other("tuple of stages", default=())
