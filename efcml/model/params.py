@@ -164,8 +164,8 @@ class Parameters:
     projection: int | str | None = other('"auto", None or int >= 1', default="auto", paper=None)
     """Onto how many directions rows are projected before anything else: as many as given, none, or,
     with "auto", none up to 300 features, or 600 of which most values are not 0, else 32 more than
-    there are labels, from 64 to 160. It keeps thousands of features, also sparse ones, in bounds. Give None to keep all, or more
-    directions if many labels have features of their own."""
+    there are labels, from 64 to 160. It keeps thousands of features, also sparse ones, in bounds.
+    Give None to keep all, or more directions if many labels have features of their own."""
 
     stages: tuple[Any, ...] = other("tuple of stages", default=())
     """Stages of one's own that follow the others, each a function of the numbers of features and
