@@ -146,6 +146,18 @@ def data_table(name):
     return as_table(["PA / AP", first, second, "points"], rows)
 
 
+def scores_table(name):
+    """Return the scores of all models by data set, where they were run."""
+    _, lines = read(name)
+    found = {(line["model"], line["data"]): line for line in lines}
+    models, sets = (list(dict.fromkeys(line[key] for line in lines)) for key in ("model", "data"))
+    rows = [
+        [model, *(pair(found[model, data]) if (model, data) in found else "" for data in sets)]
+        for model in models
+    ]
+    return as_table(["PA / AP", *sets], rows)
+
+
 def measures_table(name):
     """Return the means over the data sets of all measures of a study."""
     _, lines = read(name)
@@ -271,6 +283,7 @@ TABLES = {
         "known": partial(plain_table, "known-labels"),
         "speed": partial(plain_table, "speed"),
     },
+    "docs/wide.md": {"wide": partial(scores_table, "wide")},
     "docs/paper.md": {"verdicts": partial(plain_table, "paper")},
     "docs/api.md": {"state": state_tables},
     "docs/your_own_table.md": {"published": data_set_table},
