@@ -15,26 +15,14 @@ from sklearn.pipeline import make_pipeline
 
 from efcml import ActiveLearner, EFCMLClassifier, datasets, prequential
 from efcml.studies import Variant
+from efcml_paper import plan
+from efcml_paper.plan import LARGE, load
 from peer_models import Frequencies, NoChange, Plane, moa_models, river_models, sklearn_models
 from wide import wide
 
 SETS = ("emotions", "birds", "water-quality", "yeast")
 STREAMS = ("drifting-clusters", "abrupt-drift", "gradual-drift", "recurring-drift", "local-drift")
-LARGE, LARGE_ROWS, LARGE_INITIAL = "mediamill", 5000, 2500  # a cut: the whole takes an hour
-QUICK_INITIAL, QUICK_ROWS = 60, 100
-
-
-def load(name, quick=False):
-    """Return a data set, in file order; the large one is cut."""
-    ds = datasets.load(name)
-    if name == LARGE:
-        ds = datasets.from_arrays(
-            ds.X[:LARGE_ROWS], ds.Y[:LARGE_ROWS], n_initial=LARGE_INITIAL, name=name
-        )
-    if not quick:
-        return ds
-    rows = slice(ds.n_initial - QUICK_INITIAL, ds.n_initial - QUICK_INITIAL + QUICK_ROWS)
-    return datasets.from_arrays(ds.X[rows], ds.Y[rows], n_initial=QUICK_INITIAL, name=name)
+LARGER_CUT = 2500, 5000  # of the large set: fewer models are run than for the paper
 
 
 def usual(quick, names=(*SETS, *STREAMS), orders=3):
@@ -44,34 +32,9 @@ def usual(quick, names=(*SETS, *STREAMS), orders=3):
     return {"data": list(names), "orders": orders}
 
 
-# One thing is changed, all else is the default
-
-
-PARTS = {
-    "rules alone": {"cases": 0, "time": False},
-    "no cases": {"cases": 0},
-    "no time": {"time": False},
-    "nothing forgotten": {"forgetting": 1.0},
-    "scale frozen": {"scaling": "frozen"},
-    "all features": {"relevance": "off"},
-    "no correlation": {"correlation": "none"},
-    "Laplacian": {"correlation": "laplacian"},
-    "no splitting": {"splitting": "off"},
-    "no merging": {"merging": False},
-    "one rule": {"max_rules": 1},
-    "input space": {"product_space": False},
-    "bandwidth of 1": {"bandwidth": 1.0},
-    "prior of 1": {"prior": 1.0},
-}
-
-
 def parts(quick):
     """What each part of the method earns."""
-    models = {"default": EFCMLClassifier()}
-    models |= {name: EFCMLClassifier(**changed) for name, changed in PARTS.items()}
-    models["static"] = Variant(EFCMLClassifier(), learn=False)
-    models["as printed"] = EFCMLClassifier.paper()
-    return {"models": models} | usual(quick)
+    return {"models": plan.parts()} | usual(quick)
 
 
 def decisions(quick):
@@ -88,16 +51,9 @@ def budgets(quick):
     lines |= {"10 % of labels": asked[2], "30 % of labels": asked[3]} | random
     models = {name: Variant(EFCMLClassifier(), active=one) for name, one in lines.items()}
     models["static"] = Variant(EFCMLClassifier(), learn=False)
-    data = [small_start(load(name, quick)) for name in (SETS[:1] if quick else SETS)]
+    names = SETS[:1] if quick else SETS
+    data = {name: load(name, quick, small=True) for name in names}
     return {"models": models, "data": data, "orders": 1 if quick else 3}
-
-
-def small_start(ds):
-    """Return a data set whose initial part is a tenth of its rows.
-
-    With the published splits a static model is on some sets so good that nothing can be shown.
-    """
-    return replace(ds, n_initial=max(len(ds) // 10, 20))
 
 
 def gaps(quick):
@@ -245,7 +201,7 @@ def published(quick):
     """Return what the default does on published sets: initial part fitted, rest test-then-train."""
     lines = []
     for name in SETS[:1] if quick else (*SETS, LARGE):
-        ds = load(name, quick)
+        ds = load(name, quick, cut=LARGER_CUT)
         clf = EFCMLClassifier().fit(*ds.initial)
         result = prequential(clf, *ds.stream)
         line = {"set": name, "features": ds.X.shape[1], "labels": ds.Y.shape[1]}
