@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from efcml import EFCMLClassifier, datasets
 from efcml.model import projection
 from efcml.studies import Variant
+from peer_models import Plane
 
 STRENGTHS = np.exp(np.linspace(np.log(1e-2), np.log(30.0), 14))  # times the mean eigenvalue
 
@@ -147,7 +148,7 @@ class Ridge(BaseEstimator):
         return X @ self.W_ + self.level_
 
 
-class HashedPlane(BaseEstimator):
+class HashedPlane(Plane):
     """One plane per label by recursive least squares over hashed features."""
 
     def __init__(self, columns=512, prior=3.0):
@@ -160,20 +161,9 @@ class HashedPlane(BaseEstimator):
         self.P_, self.W_ = np.eye(d + 1) / self.prior, np.zeros((d + 1, np.shape(Y)[1]))
         return self.partial_fit(X, Y)
 
-    def _rows(self, X):
+    def _extend(self, X):
         hashed = X @ self.hash_
         return np.c_[hashed.toarray() if issparse(hashed) else hashed, np.ones(X.shape[0])]
-
-    def partial_fit(self, X, Y):
-        for x, y in zip(self._rows(X), np.asarray(Y, dtype=float), strict=True):
-            g = self.P_ @ x
-            g /= 1.0 + x @ g
-            self.W_ += np.outer(g, y - x @ self.W_)
-            self.P_ -= np.outer(g, x @ self.P_)
-        return self
-
-    def predict_proba(self, X):
-        return self._rows(X) @ self.W_
 
 
 def river_models():
