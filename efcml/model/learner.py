@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[Floats, Floats, Floats]
 
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded", "dense")
+FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
 
 class Learner(Guarded):
@@ -68,7 +68,6 @@ class Learner(Guarded):
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
         self.projection: Projection | None = None  # if features are many, once there is one
-        self.dense = False  # whether many features are used as they are, since few values are 0
         self.bounded = False  # whether the rules leave out what grows with pairs of labels
         self.recent: list[Any] = []  # then: the last rows as they came, with labels, in parts
         self.scaler: Any = None
@@ -92,7 +91,7 @@ class Learner(Guarded):
     @property
     def directions(self) -> int:
         """Onto how many directions rows are to be projected; 0: they are not."""
-        if self.dense:
+        if self.scaler is not None and self.projection is None:  # the initial rows were dense
             return 0
         return directions(self.params.projection, self.n_features, self.n_labels)
 
@@ -194,13 +193,11 @@ class Learner(Guarded):
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
-        if self.directions and self.params.projection == "auto" and is_dense(X):
-            self.dense = True
-            self._watch_relevance()
-        if self.directions:
+        if self.directions and not (self.params.projection == "auto" and is_dense(X)):
             self._project(X, Y, weights)
         X = self.inside(X)
         self.scaler = Scaler.from_rows(X, self.params.clip, Y)
+        self._watch_relevance()
         rows = self.scaler.transform(X)
         if self.params.scaling == "follow":
             self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
@@ -225,7 +222,6 @@ class Learner(Guarded):
         self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
         self.bounded = self.n_labels > MANY_LABELS
         self.recent = keep([], X, Y)
-        self._watch_relevance()
 
     def inside(self, X: Any) -> Floats:
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
@@ -577,20 +573,19 @@ class Learner(Guarded):
         learner = cls(params, p, K)
         for name in FACTS:
             setattr(learner, name, facts[name])
-        learner._watch_relevance()
         x: Any = np.zeros(p)
         if facts["projected"]:
             m, d, rows, _ = facts["projected"]
             x, learner.recent = csr_array((1, p)), [(csr_array((rows, p)), np.zeros((rows, K)))]
             if facts["fitted"]:
                 learner.projection = Projection.empty(m, d)
-                learner._watch_relevance()
-                p = learner.width
+                p = d
         learner.held = [(x, np.zeros(K))] * facts["n_held"]
         learner._latest = [(np.zeros((n, p)), np.zeros((n, K)), np.zeros(n))]
         if facts["fitted"]:
             memories, groups, used, axes = facts["sizes"]
             learner.scaler = Scaler.from_rows(np.zeros((1, p)), params.clip)
+            learner._watch_relevance()
             a = learner.relevance.arrays
             number = np.arange(len(a.axes))
             a.used[:], a.axes[:] = number < used, number < axes

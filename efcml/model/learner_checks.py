@@ -35,7 +35,7 @@ def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
     kinds = {"n_features": FEATURES, "n_labels": SIZE, "params": dict, "projected": list}
     kinds["n_latest"] = range(LATEST + 1)
-    kinds |= dict.fromkeys(("layered", "warned", "fitted", "bounded", "dense"), bool)
+    kinds |= dict.fromkeys(("layered", "warned", "fitted", "bounded"), bool)
     kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
@@ -52,9 +52,8 @@ def check_facts(facts: Facts) -> Params:
         good = n_rules == 0 and facts["n_held"] < params.warmup_rows
     projected = facts["projected"]
     many = directions(params.projection, facts["n_features"], facts["n_labels"]) > 0
-    if facts["dense"] and not (many and facts["fitted"] and facts["n_features"] <= MANY_DENSE):
-        raise ValueError("dense rows are those of some hundred features")
-    many &= not facts["dense"]
+    dense = facts["fitted"] and not projected and facts["n_features"] <= MANY_DENSE
+    many &= not (dense and params.projection == "auto")
     if len(projected) != 4 * many or not all(is_of_kind(size, WHOLE) for size in projected):
         raise ValueError(f"no rows are projected by {projected}")
     if any(not name.startswith("stage") for name in facts["own"]):

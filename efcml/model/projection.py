@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from efcml.model.relevance import label_means
 from efcml.support.progress import tell
+from efcml.support.statistics import label_means
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Arrays, Floats, Ints, Shapes

@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from efcml.kernels.linalg import add_diagonal, invert
 from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
+from efcml.support.statistics import label_means
 
 LEAST_ROWS = 200  # fewer tell too little of single features: all count, until there are as many
 MOST_ROWS = 1000  # the newest are enough
@@ -218,12 +219,6 @@ class RelevanceWatch(Stage):
 
 
 # What features tell
-
-
-def label_means(Y, weights):
-    """Return the weighted share of every label over the rows that know it; 0 without any."""
-    known = ~np.isnan(Y)
-    return weights @ np.where(known, Y, 0.0) / np.maximum(weights @ known, TINY)
 
 
 def center_labels(Y, weights):

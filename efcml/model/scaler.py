@@ -80,7 +80,7 @@ class Scaler:
 
 def tell_of_labels(wild: Bools, Y: Floats) -> Bools:
     """Tell for which features rows with wild values have other labels than all rows (p,)."""
-    usual = np.nan_to_num(label_means(Y))
+    usual = label_means(Y)
     count, sums = wild.sum(axis=0)[:, None], wild.T @ np.nan_to_num(Y - usual)
     chance = np.sqrt(count * (1.0 - count / len(Y)) * usual * (1.0 - usual))
     told: Bools = (np.abs(sums) > TELLING * chance).any(axis=1) & (count[:, 0] >= LEAST_WILD)
