@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from efcml.explain.background import ColumnKinds, Group, find_flags, name_all
+from efcml.support.masks import densify
 
 if TYPE_CHECKING:
     from efcml.model.learner import Learner
@@ -56,12 +57,12 @@ class Reading:
         moving, apart = (((basis @ M) * basis).sum(axis=1) for M in (moves, parts))
         strengths = [moving * spread**2, apart * spread**2]
         if x is not None:
-            row = dense(x)[0][projection.columns]
+            row = densify(x)[0][projection.columns]
             strengths.append(moving * np.where(row == 0.0, 0.0, np.nan_to_num(row - usual)) ** 2)
         places = np.unique([np.argsort(-each, kind="stable")[:MOST] for each in strengths])
         self.features = projection.columns[places]
         self.n_named, self.n_features = len(places), len(places) + projection.width
-        values = dense(rows[:, self.features])
+        values = densify(rows[:, self.features])
         self.flags = find_flags(values)
         deviation = np.nan_to_num(np.nanstd(values, axis=0))
         scale = np.where(deviation > TINY, deviation, 1.0)
@@ -80,7 +81,7 @@ class Reading:
         return getattr(self.learner, name)
 
     def _split(self, X: Any, Z: Floats) -> Floats:
-        values, n = dense(X[:, self.features]), self.n_named
+        values, n = densify(X[:, self.features]), self.n_named
         values = np.where(np.isnan(values), self.usual, values)
         u = (values - self.scaler.mean[:n]) / self.scaler.scale[:n]
         return np.hstack([u, Z - u @ self.T[:n]])
@@ -92,7 +93,7 @@ class Reading:
     def shown(self, X: Any) -> Floats:
         """Return the same in the units of the data, NaN where a value is missing."""
         values = self.scaled(X) * self.scaler.scale + self.scaler.mean
-        values[:, : self.n_named] = dense(X[:, self.features])
+        values[:, : self.n_named] = densify(X[:, self.features])
         return values
 
     def fill(self, rows: Floats) -> Floats:
@@ -153,8 +154,3 @@ class ReadRules:
         """Return the planes over what is read."""
         planes = self.own.planes
         return np.concatenate([planes[..., :-1] @ self.reading.T.T, planes[..., -1:]], axis=-1)
-
-
-def dense(X: Any) -> Floats:
-    """Return a few rows, or a few columns, as an array."""
-    return X.toarray() if hasattr(X, "toarray") else X

@@ -47,6 +47,7 @@ from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support.declared import facts_of
 from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
+from efcml.support.masks import densify
 from efcml.support.progress import tell
 from efcml.support.states import nest, pick, to_plain
 
@@ -227,7 +228,7 @@ class Learner(Guarded):
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
         if self.projection is not None:
             return self.projection.rows(X)
-        return X.toarray() if hasattr(X, "toarray") else X
+        return densify(X)
 
     def scaled(self, X: Any) -> Floats:
         """Return rows as the stages see them."""

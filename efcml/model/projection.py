@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from efcml.support.masks import is_sparse
 from efcml.support.progress import tell
 from efcml.support.statistics import label_means
 
@@ -45,7 +46,7 @@ def directions(given: Any, p: int, K: int) -> int:
 
 def is_dense(X: Any) -> bool:
     """Tell whether most values of some rows are not 0, and all features can be used."""
-    values = X.data if hasattr(X, "toarray") else X
+    values = X.data if is_sparse(X) else X
     return X.shape[1] <= MANY_DENSE and 2 * np.count_nonzero(values) > X.shape[0] * X.shape[1]
 
 

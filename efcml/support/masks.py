@@ -35,7 +35,7 @@ def is_sparse(values: Any) -> bool:
 
 
 def densify(labels: Any) -> Any:
-    """Return labels of scipy or pandas that are sparse as dense ones; anything else as it is.
+    """Return what is sparse, of scipy or pandas, as dense values; anything else as it is.
 
     A data frame of which all columns are sparse has its own fill values, NaN among them.
     """
