@@ -1,7 +1,7 @@
 """Planes of the rules: what they say, how they learn, slow and fast memory, label sums.
 
-W, B and W_0 are (labels, d), intercept last. All labels of a rule share P, G and Delta. Where labels
-are unknown, each row counts for all of them, and `count_known` says what it tells.
+W, B and W_0 are (labels, d), intercept last. All labels of a rule share P, G and Delta; where some
+are unknown, `count_known` says what a row tells of each.
 """
 
 from efcml._jit import driver, kernel, leaf
@@ -179,7 +179,7 @@ def learn_planes(row, y, weight, keep, heights, P, W, v):
 
 @kernel
 def add_sums(row, y, weight, keep, G, Delta, B):
-    """Add a row to ``G <- l G + Psi r r'``, ``B <- l B + Psi y r``; forget of ``Delta <- l Delta``."""
+    """Add a row: ``G <- l G + Psi r r'``, ``B <- l B + Psi y r``, ``Delta <- l Delta``."""
     d = row.shape[0]
     add_outer(G, d, keep, weight, row)
     for i in range(d):

@@ -1,6 +1,7 @@
 """The driver of the rules: rows one after the other, until done or until Python must act.
 
-An event comes *before* the row has changed anything (birth) or *after* it is complete, so any split of a stream into calls gives the same bits.
+An event comes *before* the row has changed anything (birth) or *after* it is complete, so any split
+of a stream into calls gives the same bits.
 """
 
 from functools import cache
