@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
-from efcml.evaluation.pipelines import last_step, take_rows
+from efcml.evaluation.adapters import last_step, take_rows
 from efcml.studies.provenance import digest, made_by
 from efcml.support.files import make_folder, replacing
 from efcml.support.guard import one_blas_thread
@@ -165,28 +165,22 @@ def fitted(run: Run) -> tuple[Any, float, list[warnings.WarningMessage]]:
 
 
 def fit(model: Any, X: Any, Y: Floats) -> Any:
-    """Return a copy of a model that has learned the rows, in whichever way it can.
+    """Return a copy of a model that is fitted to the rows.
 
-    Of a model from elsewhere that has ``fit``, rows that lack a label are left out, as in a stream.
-    One that learns row by row only goes through the rows.
+    Of a model from elsewhere, rows that lack a label are left out, as in a stream.
     """
     model = deepcopy(model)
     if hasattr(last_step(model), "begin_stream"):
         return model.fit(X, Y)
-    if not hasattr(model, "fit"):
-        prequential(model, X, own_shape(model, Y), progress=False)
-        return model
     known = ~np.isnan(Y).any(axis=1)
     model.fit(take_rows(X, known), own_shape(model, Y[known]).astype(int))
     return model
 
 
 def own_shape(model: Any, Y: Floats) -> Floats:
-    """Return labels as a model takes them: a single one flat, unless it is a dictionary's."""
-    last = last_step(model)
-    if hasattr(last, "begin_stream") or hasattr(last, "learn_one") or Y.shape[1:] != (1,):
-        return Y
-    return Y[:, 0]
+    """Return labels as a model takes them: a single one flat, if it is not ours."""
+    ours = hasattr(last_step(model), "begin_stream")
+    return Y if ours or Y.shape[1:] != (1,) else Y[:, 0]
 
 
 def stream(model: Any, run: Run) -> PrequentialResult:

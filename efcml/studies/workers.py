@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from joblib import Parallel, delayed
 
 from efcml import __version__
-from efcml.evaluation.pipelines import last_step
+from efcml.evaluation.adapters import last_step
 from efcml.model.warm import warmup
 from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
