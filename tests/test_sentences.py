@@ -11,7 +11,7 @@ from helpers.pages import Page
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
-from efcml import ChainEFC, EFCMLClassifier, datasets, load, prequential, save
+from efcml import ChainEFC, EFCMLClassifier, datasets, load, save
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
 from efcml.support.statistics import wilson
@@ -291,15 +291,6 @@ def test_unknown_values_are_none_of_the_known():
 
 
 EVIL = '<script>alert("a & b")</script>'
-
-
-def test_results_show_their_numbers():
-    X, Y = stream(60)
-    clf = EFCMLClassifier(**QUICK).fit(X, Y)
-    result = prequential(clf, X, Y)
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", result._repr_html_())
-    numbers = (result.rules[-1], result.births, result.splits, result.merges, result.drops)
-    assert cells[:8] == ["60", f"{result.pa:.4f}", f"{result.ap:.4f}", *map(str, numbers)]
 
 
 def test_tables_say_what_the_text_says_and_are_escaped(two):

@@ -101,6 +101,9 @@ class OwnSize(Constant):
 class Broken:
     """Cannot learn."""
 
+    def fit(self, X, Y):
+        return self
+
     def partial_fit(self, X, Y):
         raise ZeroDivisionError("it\nbroke")
 
@@ -633,7 +636,7 @@ GOOD = {"a": model()}
         ({"models": {}}, "there are no models: give at least one"),
         (
             {"models": {"a": 3}},
-            "'a': prequential needs a model with begin_stream, partial_fit or learn_one; got int",
+            "'a': prequential needs a model with begin_stream or partial_fit; got int",
         ),
         (
             {"models": {"a": EFCMLClassifier}},

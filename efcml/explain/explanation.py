@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, what remembered cases add and what follows give the score. During the warm-up there are no rules, and the base is the score.
+    them, over all rules, what remembered cases add and what follows give the score. During the
+    warm-up there are no rules, and the base is the score.
     """
 
     x: Floats  # (p,), the row

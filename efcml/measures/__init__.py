@@ -346,16 +346,6 @@ def trend(
     if window is None:
         return found.value_of(np.cumsum(tallies, axis=0))
     check_whole("window", window, least=1)
-    return found.value_of(sum_windows(tallies, window))
-
-
-def sum_windows(tallies: Floats, window: int) -> Floats:
-    """Sum the last rows at each row, without subtraction: no rounding errors pile up."""
-    # Blocks are as long as the window, which is the head of one and the tail of the one before.
-    n, *shape = tallies.shape
-    window = min(window, n)
-    blocks = np.zeros((-(-n // window), window, *shape))
-    blocks.reshape(-1, *shape)[:n] = tallies
-    totals = np.cumsum(blocks, axis=1)
-    totals[1:, :-1] += np.cumsum(blocks[:-1, :0:-1], axis=1)[:, ::-1]
-    return totals.reshape(-1, *shape)[:n]
+    blank = np.zeros((min(window, len(tallies)), *tallies.shape[1:]))
+    sums = np.cumsum(np.concatenate([blank, tallies]), axis=0)
+    return found.value_of(sums[len(blank) :] - sums[: -len(blank)])
