@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what was given, and bad input is refused."""
 
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -80,27 +81,30 @@ def test_several_orders_give_their_mean_and_a_band(rng):
     assert ax.get_xlabel().endswith("\nlines: mean of all orders, bands: lowest to highest")
 
 
+def counted(rules, events):
+    return SimpleNamespace(rules=np.array(rules), events=events)
+
+
 def test_rule_counts_show_every_event():
     ax = plots.draw_rule_counts(RESULT, first_row=10)
     assert_array_equal(ax.lines[0].get_data(), [10 + np.arange(4), RESULT.rules])
     assert legend(ax) == ["births (1)", "drops (1)"]
-    ax = plots.draw_rule_counts([1, 1, 2, 2, 1], EVENTS, first_row=100)
+    ax = plots.draw_rule_counts(counted([1, 1, 2, 2, 1], EVENTS), first_row=100)
     assert legend(ax) == ["births (2)", "splits (1)", "merges (1)", "drops (1)"]
     ticks = [[path[0, 0] for path in lines.get_segments()] for lines in ax.collections]
     assert ticks == [[100, 103], [102], [103], [104]]
     heights = [path[:, 1] for lines in ax.collections for path in lines.get_segments()]
     assert ax.get_ylim()[0] < min(map(min, heights)) and max(map(max, heights)) < 0.0
     assert min(ax.get_yticks()) == 0 and ax.get_xlim() == (100, 104)
-    many = plots.draw_rule_counts([1] * 300, [(i, "birth") for i in range(201)])
+    many = plots.draw_rule_counts(counted([1] * 300, [(i, "birth", i) for i in range(201)]))
     assert many.collections[0].get_rasterized()
-    steps = plots.draw_rule_counts(np.repeat([3, 4], 5000)).lines[0]  # what can be seen, no more
+    steps = plots.draw_rule_counts(counted([3] * 5000 + [4] * 5000, [])).lines[0]
     assert_array_equal(steps.get_data(), [[0, 5000, 9999], [3, 4, 4]])
 
 
 def test_a_stream_without_events_says_so():
     nothing = "no rule was born, split, merged or dropped"
-    assert words(plots.draw_rule_counts([2, 2], [])) == [nothing]
-    assert words(plots.draw_rule_counts([2, 2])) == []  # events are not known
+    assert words(plots.draw_rule_counts(counted([2, 2], []))) == [nothing]
 
 
 def test_differences_are_filled_where_they_are_sure():

@@ -48,7 +48,7 @@ def prequential(
     - a fitted scikit-learn ``Pipeline`` that ends in one of these. The steps before stay as they
       were fitted.
 
-    If a run is interrupted, an estimator of efcml is left as it was after some whole block of rows.
+    If a run is interrupted, the model is left as it was after some whole block of rows.
 
     Parameters
     ----------
@@ -122,7 +122,11 @@ def begin_pass(
     ours, by_label = hasattr(model, "begin_stream"), getattr(active, "unit", None) == "labels"
     if ours:
         learner, X, Y = model.begin_stream(X, Y, learn=learn and active is None)
-        compile_before(learner, X, Y, rare=by_label)
+        if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
+            with np.errstate(all="ignore"):  # a sum makes no array; if it is NaN, too much is done
+                gaps = np.isnan(np.sum(X) + np.sum(Y))
+            # Compiling must not count as time per sample.
+            compile_once(bool(by_label or gaps or learner.params.decision != "hamming"))
     else:
         foreign = ForeignPass(model, X, Y)
         Y = foreign.Y
@@ -132,7 +136,7 @@ def begin_pass(
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         go = partial(active.run_stream, model, X, Y, trace, queried)
     elif not ours:
-        go = partial(loop, partial(foreign.run, trace, learn, delay), whole=False)
+        go = partial(loop, partial(foreign.run, trace, learn, delay))
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
         go = partial(loop, run, border=max(len(Y) - delay, 0))
@@ -179,14 +183,6 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
             raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     if not hasattr(model, "begin_stream"):
         check_methods(model, learn=learn)
-
-
-def compile_before(learner: Any, *arrays: Any, rare: bool = False) -> None:
-    """Compile what a stream of these arrays needs: it must not count as time per sample."""
-    if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
-        with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
-            rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
-        compile_once(rare or learner.params.decision != "hamming")
 
 
 @cache

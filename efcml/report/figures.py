@@ -39,21 +39,19 @@ def draw_run(
     active: ActiveLearner | None = None,
     *,
     dataset: Dataset | None = None,
-    first_row: int = 0,
     X: TableLike | None = None,
 ) -> dict[str, Figure]:
     """Draw what a run was like.
 
-    The classifier, or pipeline, is as it is after the run. Drifts of ``dataset`` are marked;
-    ``first_row`` is the number of the first row of the run, such as ``dataset.n_initial``. With its
-    rows ``X``, "rules" also shows which rule decides each row.
+    The classifier, or pipeline, is as it is after the run. Of a ``dataset`` it is the stream; its
+    drifts are marked. With its rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
     "labels", "importance", "relevance", "reliability" and "spending".
     """
-    model, marks = last_step(classifier), {}
+    model, first_row, marks = last_step(classifier), 0, None
     if dataset is not None:
-        marks = plots.name_drifts(dataset.marks, first_row - dataset.n_initial)
+        first_row, marks = dataset.n_initial, plots.name_drifts(dataset.marks)
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():

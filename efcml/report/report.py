@@ -70,9 +70,7 @@ def write_report(
     model, Y = last_step(classifier), result.Y
     facts = summarise(result, classifier, active, dataset) | dict(summary or {})
     if figures is None:
-        first_row = 0 if dataset is None else dataset.n_initial
-        options: Any = {"dataset": dataset, "first_row": first_row, "X": X}
-        figures = draw_run(result, classifier, active, **options)
+        figures = draw_run(result, classifier, active, dataset=dataset, X=X)
     name = MODELS[facts["model"]].title if facts["model"] in MODELS else facts["model"]
     rules = getattr(model, "rules_", None)
     if isinstance(rules, dict):

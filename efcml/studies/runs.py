@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -112,20 +112,19 @@ class RunCache:
 
     def result(self, run: Run) -> PrequentialResult:
         """Return what `prequential` gave."""
-        plain = self.facts(run)["plain"]
+        facts = self.facts(run)
         with np.load(self.file(run), allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
-        events = tuple(map(tuple, plain["events"]))
-        return PrequentialResult(**arrays, **(plain | {"events": events}))
+        events = tuple(map(tuple, facts["plain"]["events"]))
+        return PrequentialResult(**arrays, events=events, seconds=facts["seconds"])
 
 
 def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
     """Write the record of a run; a process that is killed leaves no half of it."""
-    values: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result)}
-    arrays: Facts = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in values.items() if name not in arrays}
+    arrays: Facts = {k: one for k, one in vars(result).items() if isinstance(one, np.ndarray)}
+    facts = facts | {"plain": {"events": result.events}}
     with replacing(folder / f"{facts['key']}.npz") as file:
-        np.savez(file, **arrays, facts=np.array(json.dumps(facts | {"plain": plain})))
+        np.savez(file, **arrays, facts=np.array(json.dumps(facts)))
 
 
 # -- doing runs -----------------------------------------------------------------------------
