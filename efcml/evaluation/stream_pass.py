@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.support.aliases import Bools, Floats
 
+compile_once = cache(warmup)
+
 
 def prequential(
     model: Any,
@@ -126,7 +128,7 @@ def begin_pass(
             with np.errstate(all="ignore"):  # a sum makes no array; if it is NaN, too much is done
                 gaps = np.isnan(np.sum(X) + np.sum(Y))
             # Compiling must not count as time per sample.
-            compile_once(bool(by_label or gaps or learner.params.decision != "hamming"))
+            compile_once(rare=bool(by_label or gaps or learner.params.decision != "hamming"))
     else:
         foreign = ForeignPass(model, X, Y)
         Y = foreign.Y
@@ -183,9 +185,3 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
             raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     if not hasattr(model, "begin_stream"):
         check_methods(model, learn=learn)
-
-
-@cache
-def compile_once(rare: bool) -> None:
-    """Compile the kernels of streams; nothing the second time."""
-    warmup(rare=rare)

@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml.explain import words as say
 from efcml.explain.background import left_out_words
-from efcml.explain.rules import RuleList, read_all
+from efcml.explain.rules import NO_RULES, RuleList, read_all
 from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 
@@ -36,19 +36,18 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, what remembered cases add and what follows give the score. During the
-    warm-up there are no rules, and the base is the score.
+    them, over all rules, what remembered cases add and what follows give the score.
     """
 
     x: Floats  # (p,), the row
     # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
-    # wild that they count as missing; in the warm-up the row.
+    # wild that they count as missing.
     taken: Floats
     clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     score: Floats  # (K,), ``decision_function`` plus 0.5, given what is known
     decision: Ints  # (K,), 0 or 1 as `predict` says; for a 1-D target 1 is the last class
     decision_alone: Ints  # (K,), in the same way by the scores of the strongest rule alone
-    kind: str  # the parameter ``decision``; "hamming" before there are rules
+    kind: str  # the parameter ``decision``
     thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
     known: Floats  # (K,), labels that were given; NaN for the others
     rules: RuleList  # all rules, the one that fires most first
@@ -76,9 +75,7 @@ class Explanation:
         # (K,), what all rules say without remembered rows, the same whatever the row's features
         # are (typical answers, blended), and what the strongest rule says alone.
         self.without_cases = self.score - self.by_cases - sum(self.afterwards.values())
-        self.base = self.alone = self.without_cases  # in the warm-up
-        if len(self.rules):
-            self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
+        self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
 
     def top(self, label: int | str, n: int = 5) -> list[tuple[str, float]]:
         """Return the features that moved a label most, given by name or index, and by how much."""
@@ -91,12 +88,12 @@ class Explanation:
 
         Columns are rule, label, feature, contribution. In place of a feature stand "typical
         answer", what a rule adds whatever the row is, and with rule -1 "similar cases" and what
-        `afterwards` has; during the warm-up there is no other rule.
+        `afterwards` has.
         """
         import pandas
 
-        first = {SIMILAR: self.by_cases} if len(self.rules) else {TYPICAL: self.base}
-        parts = {(NO_RULE, name): v for name, v in (first | {**self.afterwards}).items()}
+        others = {SIMILAR: self.by_cases, **self.afterwards}
+        parts = {(NO_RULE, name): added for name, added in others.items()}
         for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
             pairs = zip((TYPICAL, *self.feature_names), (typical, *own.T), strict=True)
             parts |= {(rule.uid, name): added for name, added in pairs}
@@ -109,8 +106,6 @@ class Explanation:
     @property
     def title(self) -> str:
         """How many rules stand behind the answer, in one line."""
-        if not len(self.rules):
-            return self.rules.title
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
         return f"{few} of {len(self.rules)} rules make up {say.percent(NEARLY_ALL)} of the answer"
 
@@ -177,7 +172,7 @@ class Explanation:
         others = np.isnan(self.known)
         moves = {name: self._largest(added * others) for name, added in self.afterwards.items()}
         return [
-            *(self._trust_notes() if len(self.rules) else []),
+            *self._trust_notes(),
             *(f"{name} move {words}" for name, (size, words) in moves.items() if size),
             *self._turned_notes(),
             *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
@@ -228,9 +223,7 @@ class Explanation:
     def __str__(self) -> str:
         return say.as_text(self.blocks())
 
-    def __repr__(self) -> str:
-        sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
-        return f"Explanation({sizes})"
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return say.as_html(self.blocks())
@@ -256,43 +249,39 @@ def explain_row(
 
     Names and columns as in `read_rules`; ``known`` (1, K) has NaN where a label is not known.
     """
+    if not learner.fitted:
+        raise ValueError(NO_RULES)
     learner = open_up(learner, x)
     background, rules = read_all(learner, feature_names, label_names, columns)
-    own, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
-    psi, cases = np.zeros(0), (np.zeros((0, K)), np.zeros(0, dtype=int), np.zeros(0))
-    scaled = filled = taken = x
-    if rules:
-        scaled = learner.scaled(x)
-        x = learner.shown(x) if isinstance(learner, Reading) else learner.inside(x)
-        filled = learner.fill(scaled)
-        psi = learner.rules.activations(filled)[0]
-        expected = learner.scaler.mean + learner.scaler.scale * filled
-        taken = np.where(np.isnan(scaled), expected, x)
-        cases = remembered_by(learner, filled)
+    own, scaled = learner.score(x)[0], learner.scaled(x)
+    x = learner.shown(x) if isinstance(learner, Reading) else learner.inside(x)
+    filled = learner.fill(scaled)
+    taken = np.where(np.isnan(scaled), learner.scaler.mean + learner.scaler.scale * filled, x)
+    cases, psi = remembered_by(learner, filled), learner.rules.activations(filled)[0]
     order = np.argsort(-psi, kind="stable")
     psi, rules = psi[order], [rules[r] for r in order]
-    typical = psi[:, None] * np.reshape([rule.answer for rule in rules], (-1, K))
+    typical = psi[:, None] * np.array([rule.answer for rule in rules])
     gaps = [rule.slopes * (filled[0] - rule.scaled_center) for rule in rules]
-    contributions = psi[:, None, None] * np.reshape(gaps, (-1, K, p))
+    contributions = psi[:, None, None] * np.array(gaps)
     if isinstance(learner, Reading):
         contributions = learner.gather(contributions)
     by_rule = typical + contributions.sum(axis=2)
     blended = by_rule.sum(axis=0)
-    scores = np.stack([own, by_rule[0] / psi[0] if rules else own])
-    given = np.full((2, K), np.nan) if known is None else np.repeat(known, 2, axis=0)
+    scores = np.stack([own, by_rule[0] / psi[0]])
+    given = np.full(scores.shape, np.nan) if known is None else np.repeat(known, 2, axis=0)
     answer, layer = learner.answer_scores(scores, None if known is None else given), learner.labels
-    afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own) if rules else {}
+    afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own)
     if known is not None:
         afterwards[KNOWN] = answer.scores[0] - own
     return Explanation(
         x=x[0].copy(),
         taken=taken[0].copy(),
-        clipped=np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
+        clipped=np.abs(scaled[0]) >= learner.scaler.clip,
         score=answer.scores[0],
         decision=answer.decisions[0].astype(int),
         decision_alone=answer.decisions[1].astype(int),
         kind="hamming" if layer is None else learner.params.decision,
-        thresholds=np.full(K, 0.5) if layer is None else layer.thresholds(),
+        thresholds=np.full(len(own), 0.5) if layer is None else layer.thresholds(),
         known=given[0],
         rules=RuleList(rules, background),
         activation=psi,
