@@ -95,7 +95,7 @@ def tune(
 
     check_choice("measure", measure, MEASURES)
     check_whole("folds", folds, least=2)
-    n, others = (one.shape[0] if hasattr(one, "shape") else len(one) for one in (X, Y))
+    n, others = (np.shape(one)[0] for one in (X, Y))
     if n != others:
         raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
     model, table = EFCMLClassifier() if model is None else model, Table(X, Y)
