@@ -60,6 +60,16 @@ def test_the_text_of_two_rules(two):
     assert (lone.terms, lone.sentence()) == ([], "ALWAYS THEN labels as usual")
 
 
+def test_features_that_cancel_each_other_move_nothing(two):
+    """They always go together in the rule, and their planes are steep and opposite."""
+    weights, covariance = 0.0 * two[0].scaled_weights, np.eye(4)
+    weights[0, :2] = 0.3, -0.3
+    rule = replace(two[0], scaled_weights=weights, scaled_covariance=covariance)
+    assert rule.trends == ["label0 rises with x0 +.30 and falls with x1 -.30"]
+    covariance[0, 1] = covariance[1, 0] = 0.98
+    assert replace(rule, scaled_covariance=covariance).trends == []
+
+
 def test_the_text_of_an_explanation():
     clf, (X, _) = fit_blocks(), blocks()
     far = replace(clf.explain(X[25]), clipped=np.arange(4) == 3)

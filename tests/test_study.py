@@ -349,6 +349,13 @@ def test_a_study_that_is_killed_goes_on_and_leaves_no_workers(tmp_path, jobs):
     assert all(file.stat().st_mtime_ns == written for file, written in kept.items())
 
 
+def test_a_worker_that_starts_when_all_is_over_ends(tmp_path):
+    """It got its work from a process that was killed since."""
+    code = "from efcml.studies.workers import end_with; end_with(999_999_999); import time; time.sleep(200)"
+    env = os.environ | {"PYTHONPATH": PATH}
+    assert subprocess.run([sys.executable, "-c", code], env=env, timeout=100).returncode == 1
+
+
 def children_of(pid):
     """Return the processes that a process has started; none where there is no /proc."""
     found = []

@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
-from multiprocessing import current_process
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -121,8 +120,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Iterator[None
 def run_there(run: Run, folder: Path, parent: int, functions: Any) -> None:
     """Do a run in a process that ``parent`` started; ``functions`` are registered there."""
     register_all(functions)
-    if current_process().name != "MainProcess":
-        end_with(parent)
+    end_with(parent)
     write_record(folder, *do_run(run))
 
 
@@ -135,7 +133,7 @@ def end_with(parent: int) -> None:
             time.sleep(LOOK_EVERY)
         os._exit(1)
 
-    if os.getppid() == parent:
+    if os.getpid() != parent:  # it may do the runs itself
         threading.Thread(target=watch, daemon=True).start()
 
 
