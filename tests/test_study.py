@@ -351,7 +351,8 @@ def test_a_study_that_is_killed_goes_on_and_leaves_no_workers(tmp_path, jobs):
 
 def test_a_worker_that_starts_when_all_is_over_ends(tmp_path):
     """It got its work from a process that was killed since."""
-    code = "from efcml.studies.workers import end_with; end_with(999_999_999); import time; time.sleep(200)"
+    code = "import time; from efcml.studies.workers import end_with;"
+    code += " end_with(999_999_999); time.sleep(200)"
     env = os.environ | {"PYTHONPATH": PATH}
     assert subprocess.run([sys.executable, "-c", code], env=env, timeout=100).returncode == 1
 

@@ -185,7 +185,7 @@ class Rule:
                 names[j] = f"{thing.name} {value}"
         flags, shares = usual.columns.flags, self.mean
         varies = ~flags | ((shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT))
-        # As far as the rows show it, too: of features that go together slopes may be steep and cancel.
+        # As far as the rows show it, too: slopes of features that go together may cancel.
         along = self.slopes @ self.scaled_covariance / self.scaled_sigma**2
         slopes = np.clip(self.sparse, np.minimum(along, 0.0), np.maximum(along, 0.0))
         pushes = slopes * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
