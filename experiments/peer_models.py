@@ -1,10 +1,10 @@
 """Models that efcml is compared with, as `prequential` takes them.
 
-A model has ``fit``, ``partial_fit`` and ``predict_proba``, or is one of river's. What is not
-installed is not imported.
+A model has ``fit``, ``partial_fit`` and ``predict_proba``. What is not installed is not imported.
 """
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeCV, SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -91,6 +91,35 @@ def sklearn_models():
     }
 
 
+class River(BaseEstimator):
+    """A model of river: rows go to it one by one, as dictionaries; of sparse rows what is there."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, Y):
+        return self.partial_fit(X, Y)
+
+    def _rows(self, X):
+        if not issparse(X):
+            yield from (dict(enumerate(row)) for row in np.asarray(X).tolist())
+            return
+        for row in X.tocsr():
+            row = row.tocoo()
+            yield dict(zip(row.coords[-1].tolist(), row.data.tolist(), strict=True))
+
+    def partial_fit(self, X, Y):
+        self.n_labels_ = np.shape(Y)[1]
+        for x, y in zip(self._rows(X), np.asarray(Y).tolist(), strict=True):
+            self.model.learn_one(x, {k: bool(label) for k, label in enumerate(y)})
+        return self
+
+    def predict_proba(self, X):
+        said = [self.model.predict_proba_one(x) for x in self._rows(X)]
+        labels = range(self.n_labels_)
+        return np.array([[y.get(k, {}).get(True, 0.0) for k in labels] for y in said])
+
+
 def river_models():
     """Return models of river."""
     from river import forest, linear_model, multioutput, neighbors, preprocessing, tree
@@ -102,13 +131,14 @@ def river_models():
     logistic, forest_ = linear_model.LogisticRegression, forest.ARFClassifier(n_models=10, seed=1)
     nearest = neighbors.KNNClassifier(10, engine=neighbors.LazySearch(window_size=1000))
     chain = multioutput.ClassifierChain(logistic())
-    return {
+    models = {
         "river, logistic regression per label": per_label(logistic()),
         "river, chain of logistic regressions": preprocessing.StandardScaler() | chain,
         "river, Hoeffding tree per label": per_label(tree.HoeffdingTreeClassifier(), scaled=False),
         "river, forest per label": per_label(forest_, scaled=False),
         "river, 10 neighbours per label": per_label(nearest),
     }
+    return {name: River(model) for name, model in models.items()}
 
 
 class Moa(BaseEstimator):

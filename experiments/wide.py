@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from efcml import EFCMLClassifier, datasets
 from efcml.model import projection
 from efcml.studies import Variant
-from peer_models import Plane
+from peer_models import Plane, River
 
 STRENGTHS = np.exp(np.linspace(np.log(1e-2), np.log(30.0), 14))  # times the mean eigenvalue
 
@@ -172,8 +172,8 @@ def river_models():
 
     logistic = linear_model.LogisticRegression(optimizer=optim.Adam(0.01))
     return {
-        "river, logistic regression per label": multioutput.PerOutputClassifier(logistic),
-        "river, Bayes per label": multioutput.PerOutputClassifier(naive_bayes.BernoulliNB()),
+        "river, logistic regression per label": River(multioutput.PerOutputClassifier(logistic)),
+        "river, Bayes per label": River(multioutput.PerOutputClassifier(naive_bayes.BernoulliNB())),
     }
 
 

@@ -101,7 +101,7 @@ def test_the_table_and_the_page_with_its_figures(songs, tmp_path, capsys, monkey
     drawn, out = [], tmp_path / "out"
 
     def draw(result, model, active, **more):
-        drawn.append((len(result.Y), active, more["first_row"], more["X"].shape))
+        drawn.append((len(result.Y), active, more["dataset"].n_initial, more["X"].shape))
         figure = new_figure(2.0, 2.0)
         figure.subplots()
         return {"trends": figure}

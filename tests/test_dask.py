@@ -47,36 +47,25 @@ def test_a_cluster_gives_the_same(inside, rows):
     assert same(make().run(dask=inside), make().run())
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (RuntimeError("vigilance 0.3 failed"), "^vigilance 0.3 failed$"),
-        (
-            ModuleNotFoundError("No module named 'efcml'"),
-            r"cannot do it \(No module named 'efcml'\): it needs",
-        ),
-    ],
-)
-def test_errors_of_workers(inside, rows, monkeypatch, error, words):
+def test_errors_of_workers(inside, rows, monkeypatch):
     def fail(*given):
-        raise error
+        raise RuntimeError("vigilance 0.3 failed")
 
     monkeypatch.setattr(workers, "do_run", fail)
-    with pytest.raises(RuntimeError, match=words) as caught:
+    with pytest.raises(RuntimeError, match=r"^vigilance 0\.3 failed$"):
         search_with(rows, dask=inside)
-    assert "\n" not in str(caught.value)
 
 
 def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
     future = inside.submit(workers.run_on_worker, None, None, "", "0.0", pure=False)
     with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
         future.result()
-    with pytest.raises(RuntimeError, match=r"the Dask cluster at '127.0.0.1:1' cannot do it"):
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1"):
         search_with(rows, dask="127.0.0.1:1", checkpoint=tmp_path)
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(workers, "PATIENCE", 0.3)
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.1)
     options = {"processes": False, "n_workers": 0, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as place:
-        with pytest.raises(RuntimeError, match="cannot do it .*: it needs a scheduler, workers"):
+        with pytest.raises(TimeoutError):
             search_with(rows, dask=place)

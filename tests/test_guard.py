@@ -36,7 +36,8 @@ def make_face():
 
 def make_river():
     model = RiverEFCML(warmup_rows=5)
-    model.learn_one({"a": 0.0}, {"b": False})
+    for t in range(6):
+        model.learn_one({"a": float(t)}, {"b": t > 3})
     return model
 
 

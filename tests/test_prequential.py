@@ -2,7 +2,6 @@
 
 import copy
 import signal
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,10 +19,6 @@ from efcml.evaluation import blocks
 from efcml.measures import MEASURES, trend
 from efcml.model.learner import Learner
 from efcml.model.trace import Trace
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from river import linear_model, multioutput, preprocessing
 
 MODELS = {
     "efcml": lambda: EFCMLClassifier(**QUICK),
@@ -238,17 +233,12 @@ def test_measures_tables_and_pictures_of_a_result():
     assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
     words = f"PrequentialResult(n=40, pa={result.pa:.4f}, ap={result.ap:.4f}, rules={clf.n_rules_}"
     assert repr(result).startswith(words)
-    ax = result.plot(static=static)
-    np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), static.pa_trend)
     ax = result.plot(measure="macro_f1", window=10)
     x, y = ax.get_lines()[0].get_data()
     assert x[0] == 9  # before, there are fewer rows than the axis says
     np.testing.assert_allclose(y, result.trend("macro_f1", window=10)[9:])
-    assert ax.get_ylabel() == "macro F1, last 10 rows"
-    for ax in (result.plot("rules"), result.plot(measure="rules", static=static)):
-        assert ax.get_ylabel() == "rules"
-    with pytest.raises(TypeError, match="kind must be the result of a run; .* got 'rules'"):
-        result.plot(kind="rules")
+    assert ax.get_ylabel() == "last 10 rows"
+    assert result.plot("rules").get_ylabel() == "rules"
     both = result.plot(window=10**6)
     assert [len(line.get_xdata()) for line in both.get_lines()[:2]] == [1, 1]
 
@@ -275,25 +265,9 @@ class Recorder:
         self.labels += y.tolist()
 
 
-class RiverRecorder(Recorder):
-    """The same with dictionaries."""
-
-    predict = partial_fit = property()
-
-    def predict_one(self, x):
-        self.calls.append(("predict", int(x[0])))
-        learned = sum(kind == "learn" for kind, _ in self.calls)
-        return {0: float(learned), 1: float(learned)}
-
-    def learn_one(self, x, y):
-        self.calls.append(("learn", int(x[0])))
-        self.labels.append(y)
-
-
-@pytest.mark.parametrize("make", [Recorder, RiverRecorder])
 @pytest.mark.parametrize("delay", [0, 3, 9, 15])
-def test_every_row_is_predicted_then_learned(make, delay):
-    model, n = make(), 10
+def test_every_row_is_predicted_then_learned(delay):
+    model, n = Recorder(), 10
     result = prequential(model, np.arange(float(n))[:, None], np.ones((n, 2)), delay=delay)
     expected = []
     for t in range(n):
@@ -304,18 +278,13 @@ def test_every_row_is_predicted_then_learned(make, delay):
     assert model.calls == expected
     learned_before = np.maximum(np.arange(n) - delay, 0)
     np.testing.assert_array_equal(result.scores, np.column_stack([learned_before] * 2))
-    static = make()
+    static = Recorder()
     prequential(static, np.arange(5.0)[:, None], np.ones((5, 2)), learn=False, delay=2)
     assert static.calls == [("predict", t) for t in range(5)]
 
 
 def test_unknown_labels_are_not_passed_on():
     labels = np.array([[1, 0], [np.nan, 1], [np.nan, np.nan], [0, 0]])
-    model = RiverRecorder()
-    prequential(model, np.arange(4.0)[:, None], labels)
-    assert model.labels == [{0: True, 1: False}, {1: True}, {0: False, 1: False}]
-    assert all(type(value) is bool for y in model.labels for value in y.values())
-    assert ("learn", 2) not in model.calls
     model = Recorder()
     prequential(model, np.arange(4.0)[:, None], labels)
     assert [row for kind, row in model.calls if kind == "learn"] == [0, 3]
@@ -360,24 +329,12 @@ def test_scikit_learn_models_give_what_their_own_loop_gives(name, delay):
     assert (result.rules == 0).all() and result.events == ()
 
 
-@pytest.mark.parametrize("name", ["hinge", "network"])
-def test_label_frequencies_answer_for_a_new_model(name):
-    labels = Y.copy()
-    labels[0:6:2, 0] = labels[1:6:2, 1] = np.nan  # none of these rows can be learned
-    result = prequential(SKLEARN[name](), X, labels, delay=2)
-    for t in range(9):  # row 6 is learned after row 8 was scored
-        seen = labels[: max(t - 2, 0)]
-        expected = np.nansum(seen, axis=0) / np.maximum((~np.isnan(seen)).sum(axis=0), 1)
-        np.testing.assert_allclose(result.scores[t], expected, rtol=0, atol=1e-15)
-    assert (result.scores[9] != result.scores[8]).any()
-
-
 def test_flat_labels_frames_and_batch_models():
     y = Y[:, 0].astype(int)
-    result = prequential(SGDClassifier(random_state=0), X, y)
-    twin = SGDClassifier(random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1])
-    for t in range(1, 60):
-        assert result.scores[t, 0] == twin.decision_function(X[[t]])[0] + 0.5
+    model, twin = (SGDClassifier(random_state=0).fit(X[:20], y[:20]) for _ in "ab")
+    result = prequential(model, X[20:], y[20:])
+    for t in range(20, 60):
+        assert result.scores[t - 20, 0] == twin.decision_function(X[[t]])[0] + 0.5
         twin.partial_fit(X[[t]], y[[t]])
     fitted = LogisticRegression().fit(X, y)
     alone = type("Alone", (), {"predict_proba": lambda self, X: fitted.predict_proba(X)})()
@@ -391,90 +348,16 @@ def test_flat_labels_frames_and_batch_models():
     np.testing.assert_array_equal(result.scores[:, 0], tree.predict_proba(frame)[0][:, 1])
 
 
-def as_dicts(rows, labels):
-    for x, y in zip(rows.tolist(), labels.tolist(), strict=True):
-        yield dict(enumerate(x)), {c: value == 1.0 for c, value in enumerate(y)}
-
-
-RIVER = {
-    "chain": lambda: multioutput.ClassifierChain(linear_model.LogisticRegression()),
-    "pipeline": lambda: (
-        preprocessing.StandardScaler()
-        | multioutput.ClassifierChain(linear_model.LogisticRegression())
-    ),
-    # A pipeline has predict_proba_one, and its last step has not.
-    "regressors": lambda: (
-        preprocessing.StandardScaler()
-        | multioutput.RegressorChain(linear_model.LinearRegression(), order=[0, 1, 2])
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "delay"), [("chain", 0), ("pipeline", 5), ("regressors", 0), ("regressors", 5)]
-)
-def test_river_models_give_what_their_own_loop_gives(name, delay):
-    model, twin = RIVER[name](), RIVER[name]()
-    result, waiting = prequential(model, X, Y, delay=delay), []
-    for t, (x, y) in enumerate(as_dicts(X, Y)):
-        if name == "regressors":
-            expected = [twin.predict_one(x).get(c, 0.0) for c in range(3)]
-        else:
-            answer = twin.predict_proba_one(x)
-            expected = [answer.get(c, {}).get(True, 0.0) for c in range(3)]
-        assert result.scores[t].tolist() == expected
-        waiting.append((x, y))
-        if len(waiting) > delay:
-            twin.learn_one(*waiting.pop(0))
-    static = prequential(model, X[:5], Y[:5], learn=False)
-    assert static.scores.shape == (5, 3) and (static.scores != 0.0).any()
-
-
-class NoProbabilities:
-    """A river model as some are: the method is there and not implemented."""
-
-    asked = 0
-
-    def predict_proba_one(self, x):
-        self.asked += 1
-        raise NotImplementedError
-
-    def predict_one(self, x):
-        return {"u": True, "w": False} if x["a"] > 0.0 else None
-
-    def learn_one(self, x, y):
-        self.last = y
-
-
-def test_names_of_frames_are_those_of_dictionaries():
-    frame, labels = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("uvw"))
-    labels.iloc[-1, 1] = np.nan
-    model = NoProbabilities()
-    result = prequential(model, frame, labels)
-    expected = np.column_stack([X[:, 0] > 0.0, np.zeros(60), np.zeros(60)])
-    np.testing.assert_array_equal(result.scores, expected)
-    assert model.asked == 1
-    assert model.last == {"u": bool(Y[-1, 0]), "w": bool(Y[-1, 2])}
-
-
-def test_features_are_the_matter_of_the_model():
-    """Sparse rows and gaps go to models as they are; in dictionaries what is missing is None."""
-    sparse, dense = (prequential(SKLEARN["network"](), rows, Y) for rows in (csr_array(X), X))
+def test_sparse_rows_go_to_models_as_they_are():
+    model = SKLEARN["network"]().partial_fit(X[:20], Y[:20].astype(int), classes=np.arange(3))
+    twin = copy.deepcopy(model)
+    sparse, dense = prequential(model, csr_array(X), Y), prequential(twin, X, Y)
     np.testing.assert_allclose(sparse.scores, dense.scores, rtol=1e-9)
-    holes, given = X.copy(), []
-    holes[2, 1] = np.nan
-    model = type("Keeps", (RiverRecorder,), {"learn_one": lambda self, x, y: given.append(x)})()
-    for rows in (holes, pd.DataFrame(holes), csr_array(holes), holes.tolist()):
-        prequential(model, rows, Y)
-        assert given.pop(2) == {0: X[2, 0], 1: None, 2: X[2, 2]}
-        assert given[0] == dict(enumerate(X[0].tolist()))
-        given.clear()
 
 
 # -- refused --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [Recorder, RiverRecorder])
 @pytest.mark.parametrize(
     ("rows", "labels", "match"),
     [
@@ -488,8 +371,8 @@ def test_features_are_the_matter_of_the_model():
         (X, None, "requires y to be passed"),
     ],
 )
-def test_bad_streams_are_refused_before_the_first_call(make, rows, labels, match):
-    model = make()
+def test_bad_streams_are_refused_before_the_first_call(rows, labels, match):
+    model = Recorder()
     with pytest.raises((ValueError, TypeError), match=match) as caught:
         prequential(model, rows, labels)
     assert "\n" not in str(caught.value)
@@ -509,16 +392,6 @@ class Odd:
         pass
 
 
-class Single(RiverRecorder):
-    def predict_one(self, x):
-        return True
-
-
-class Fails(RiverRecorder):
-    def predict_proba_one(self, x):
-        return {}.missing if x[0] == X[3, 0] else {}
-
-
 def asking(**options):
     return {"active": ActiveLearner(0.5)} | options
 
@@ -528,12 +401,12 @@ def asking(**options):
     [
         (EFCMLClassifier(), {"X": X + np.inf}, ValueError, "Input X contains infinity"),
         (EFCMLClassifier(), {"X": X[:9]}, ValueError, "inconsistent numbers of rows: 9 and 60"),
-        (LogisticRegression(), {}, TypeError, "begin_stream, partial_fit or learn_one; got Logis"),
-        (None, {}, TypeError, "partial_fit or learn_one; got NoneType"),
+        (LogisticRegression(), {}, TypeError, "begin_stream or partial_fit; got Logis"),
+        (None, {}, TypeError, "partial_fit; got NoneType"),
         (EFCMLClassifier, {}, TypeError, "prequential needs a model; got the class EFCMLClass"),
-        (object(), {"learn": False}, TypeError, "a model with predict or predict_one; got object"),
+        (object(), {"learn": False}, TypeError, "a model with predict; got object"),
         (EFCMLClassifier(), {"learn": False}, NotFittedError, "not fitted yet"),
-        (SKLEARN["hinge"](), {"learn": False}, NotFittedError, "not fitted yet"),
+        (SKLEARN["hinge"](), {}, NotFittedError, "not fitted yet"),
         (EFCMLClassifier(vigilance=-1.0), {}, ValueError, "vigilance must be a number > 0"),
         *(
             (Recorder(), {"delay": delay}, ValueError, "delay must be a whole number >= 0; got")
@@ -558,8 +431,6 @@ def asking(**options):
         (Odd(np.full((1, 3), np.nan)), {}, ValueError, "Odd answered NaN"),
         (Odd(lambda X: np.nan * X), {"learn": False}, ValueError, "Odd answered NaN"),
         (Odd(lambda X: 1 / 0), {}, ZeroDivisionError, "division by zero"),
-        (Single(), {}, ValueError, "Single must answer with a dictionary of labels; got bool"),
-        (Fails(), {}, AttributeError, "missing"),
     ],
 )
 def test_wrong_models_and_options(model, options, error, words):

@@ -53,7 +53,7 @@ def test_the_list_is_a_sequence_that_later_learning_does_not_reach():
     part, before = rules[1:3], [rule.weights.copy() for rule in rules]
     assert [rule.uid for rule in part] == [rules[1].uid, rules[2].uid]
     assert part.title == f"2 of {len(rules)} rules after 20 rows"
-    assert repr(rules) == f"RuleList({len(rules)} rules, 3 features, 3 labels)"
+    assert repr(rules) == str(rules)
     clf.activations(X)
     for t in range(20, 60, 8):
         clf.partial_fit(X[t : t + 8], Y[t : t + 8])

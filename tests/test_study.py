@@ -101,6 +101,9 @@ class OwnSize(Constant):
 class Broken:
     """Cannot learn."""
 
+    def fit(self, X, Y):
+        return self
+
     def partial_fit(self, X, Y):
         raise ZeroDivisionError("it\nbroke")
 
@@ -344,6 +347,14 @@ def test_a_study_that_is_killed_goes_on_and_leaves_no_workers(tmp_path, jobs):
     second = run_killed(tmp_path, "quick", 1)
     assert "24 of 24 runs done" in second.communicate()[0]
     assert all(file.stat().st_mtime_ns == written for file, written in kept.items())
+
+
+def test_a_worker_that_starts_when_all_is_over_ends(tmp_path):
+    """It got its work from a process that was killed since."""
+    code = "import time; from efcml.studies.workers import end_with;"
+    code += " end_with(999_999_999); time.sleep(200)"
+    env = os.environ | {"PYTHONPATH": PATH}
+    assert subprocess.run([sys.executable, "-c", code], env=env, timeout=100).returncode == 1
 
 
 def children_of(pid):
@@ -633,7 +644,7 @@ GOOD = {"a": model()}
         ({"models": {}}, "there are no models: give at least one"),
         (
             {"models": {"a": 3}},
-            "'a': prequential needs a model with begin_stream, partial_fit or learn_one; got int",
+            "'a': prequential needs a model with begin_stream or partial_fit; got int",
         ),
         (
             {"models": {"a": EFCMLClassifier}},

@@ -196,8 +196,8 @@ def write_pages(
         if figures:
             from efcml.plots import save_figure
 
-            X, first = run.X[: run.done], ds.n_initial
-            drawn = draw_run(result, run.model, run.active, dataset=ds, first_row=first, X=X)
+            X = run.X[: run.done]
+            drawn = draw_run(result, run.model, run.active, dataset=ds, X=X)
             files[:0] = [
                 file.name for name in drawn for file in save_figure(drawn[name], place / name)
             ]

@@ -74,8 +74,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     {'AND': False, 'OR': True, 'XOR': True}
     """
 
-    counts_unlabelled = True  # for `prequential`: time passes with rows without labels too
-
     def __post_init__(self) -> None:
         if isinstance(self.stages, list):
             self.stages = tuple(self.stages)

@@ -398,9 +398,7 @@ class EFCMLClassifier(MultiLabelFace):
         """Return the learner and checked rows; refuse a model that has no rules yet."""
         X = self.check_features(X)
         if not self.learner_.fitted:
-            raise ValueError(
-                "there are no rules yet: they come when warmup_rows rows are learned, or with fit."
-            )
+            raise ValueError(reading.rules.NO_RULES)
         return self.learner_, X
 
     def explain(self, x: "TableLike", known: "TableLike | None" = None) -> Explanation:

@@ -1,19 +1,15 @@
-"""Models from elsewhere, told apart by their methods; none of their packages is imported.
+"""Models with scikit-learn's methods, row by row in Python, and the steps of pipelines before them.
 
-An adapter scores and learns one row, given by its number. Scores are continuous with 0.5 as the
-threshold. Rows go through one by one, in Python.
+They are told apart by their methods; none of their packages is imported.
 """
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from efcml.estimators.targets import as_array, read_labels
-from efcml.evaluation.pipelines import take_rows
 from efcml.support.masks import is_sparse, refuse_mask
 
 if TYPE_CHECKING:
@@ -23,8 +19,47 @@ if TYPE_CHECKING:
 ANSWERS = ("decision_function", "predict_proba", "predict")
 
 
-class Adapter:
-    """A model and the rows of its stream. What features may hold is the model's own matter."""
+def last_step(model: Any) -> Any:
+    """Return the model at the end of a pipeline; any other model as it is."""
+    return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def pass_steps(model: Any, X: Any) -> Any:
+    """Return rows as the steps of a pipeline before its last one make them."""
+    while hasattr(model, "steps"):
+        for _, step in model.steps[:-1]:
+            X = step.transform(X) if step not in (None, "passthrough") else X
+        model = model.steps[-1][1]
+    return X
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return rows of a table by a slice, their numbers or a mask; of a list by their numbers.
+
+    Examples
+    --------
+    >>> take_rows([[1.0], [2.0], [3.0]], [2, 0])
+    [[3.0], [1.0]]
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
+
+
+def check_methods(model: Any, *, learn: bool) -> None:
+    """Refuse what is no model of scikit-learn's kind."""
+    answers = any(hasattr(model, name) for name in ANSWERS)
+    if not answers or (learn and not hasattr(model, "partial_fit")):
+        wanted = "begin_stream or partial_fit" if learn else "predict"
+        raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
+
+
+class ForeignPass:
+    """A model and the rows of its stream. What features may hold is the model's own matter.
+
+    Scores are continuous with 0.5 as the threshold. Labels are passed as integers, in the shape in
+    which they were given. A row that lacks a label is not learned.
+    """
 
     def __init__(self, model: Any, X: Any, Y: Any) -> None:
         """Check shapes and labels; one line says what is wrong."""
@@ -33,8 +68,7 @@ class Adapter:
             raise ValueError(f"Y must have the shape (rows, labels) or (rows,); got {y.shape}.")
         labels = read_labels(y.reshape(len(y), -1))
         if not hasattr(X, "iloc") and not is_sparse(X):
-            table = np.asarray(refuse_mask(X, "X"))
-            X = np.array(X, dtype=float if table.dtype.kind in "biuf" else object)
+            X = np.asarray(refuse_mask(X, "X"))
         if len(X.shape) != 2 or X.shape[1] == 0:
             raise ValueError(f"X must have the shape (rows, features); got {X.shape}.")
         if X.shape[0] != len(labels):
@@ -42,129 +76,41 @@ class Adapter:
             raise ValueError(f"X and Y have inconsistent numbers of rows: {numbers}.")
         self.model, self.X, self.Y = model, X, labels
         self.flat = y.ndim == 1  # as labels were given
-        self.feature_names = list(getattr(X, "columns", range(X.shape[1])))
-        self.label_names = list(getattr(Y, "columns", range(labels.shape[1])))
-
-
-class PartialFitModel(Adapter):
-    """A scikit-learn model, or one that looks like it.
-
-    Labels are passed as integers, in the shape in which they were given. A row that lacks a label
-    is not learned. Until the model is fitted, the label frequencies of the rows that have arrived
-    answer for it.
-    """
-
-    def __init__(self, model: Any, X: Any, Y: Any) -> None:
-        super().__init__(model, X, Y)
         self.method = next(name for name in ANSWERS if hasattr(model, name))
-        self.fitted = False  # as far as is known; an answer shows it
-        self.ones, self.known = np.zeros((2, self.Y.shape[1]))
 
-    def score_rows(self, rows: slice) -> Floats:
+    def score(self, rows: slice) -> Floats:
         """Return the scores of some rows."""
         answer = getattr(self.model, self.method)(take_rows(self.X, rows))
-        table = read_answer(answer, self.model, self.Y.shape[1])
+        table, name = read_answer(answer, self.model, self.Y.shape[1]), type(self.model).__name__
         if table is None or len(table) != rows.stop - rows.start:
+            kind = type(answer).__name__
+            got = f"{kind} of shape {answer.shape}" if hasattr(answer, "shape") else kind
             raise ValueError(
-                f"{type(self.model).__name__}.{self.method} must give one number per row and "
-                f"label; got {describe(answer)}."
+                f"{name}.{self.method} must give one number per row and label; got {got}."
             )
-        self.fitted = True
+        if np.isnan(table).any():
+            raise ValueError(f"{name} answered NaN: its scores cannot be ranked.")
         return table + 0.5 if self.method == "decision_function" else table
-
-    def score(self, t: int) -> Floats:
-        """Return the scores of row t."""
-        try:
-            return self.score_rows(slice(t, t + 1))[0]
-        except Exception as error:
-            unfitted = any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
-            if self.fitted or not unfitted:
-                raise
-        return self.ones / np.maximum(self.known, 1.0)
 
     def learn(self, t: int) -> None:
         """Learn row t if all its labels are known."""
-        y = self.Y[t]
-        known = ~np.isnan(y)
-        self.ones[known] += y[known]
-        self.known += known
-        if known.all():
-            labels = y.astype(int) if self.flat else y.astype(int).reshape(1, -1)
-            keywords = {} if self.fitted else self._classes()
-            self.model.partial_fit(take_rows(self.X, slice(t, t + 1)), labels, **keywords)
-            self.fitted = True
+        if not np.isnan(self.Y[t]).any():
+            labels = self.Y[t].astype(int)
+            row = take_rows(self.X, slice(t, t + 1))
+            self.model.partial_fit(row, labels if self.flat else labels[None])
 
-    def _classes(self) -> dict[str, Any]:
-        """Return what the first call of ``partial_fit`` wants to know about the labels."""
-        if "classes" not in inspect.signature(self.model.partial_fit).parameters:
-            return {}
-        n_labels, both = self.Y.shape[1], np.array([0, 1])
-        if self.flat:
-            return {"classes": both}
-        if hasattr(self.model, "estimator") or hasattr(self.model, "base_estimator"):
-            return {"classes": [both] * n_labels}  # one model per label
-        return {"classes": np.arange(n_labels)}
-
-
-class RiverModel(Adapter):
-    """A river model, or one that looks like it: dictionaries in, dictionaries out.
-
-    Features and labels are called by their columns in a DataFrame, else by their numbers. Labels
-    are True and False; unknown ones are not passed. A row without any is passed to models that want
-    to know of it. A label that the model does not mention counts as not predicted: its score is 0.
-    """
-
-    def __init__(self, model: Any, X: Any, Y: Any) -> None:
-        super().__init__(model, X, Y)
-        self.probabilities = hasattr(model, "predict_proba_one")
-        self.asked = False
-
-    def score_rows(self, rows: slice) -> Floats:
-        """Return the scores of some rows."""
-        return np.array([self.score(t) for t in range(rows.start, rows.stop)])
-
-    def row(self, t: int) -> dict[Any, Any]:
-        """Return the features of one row as a dictionary, None where one is missing."""
-        if is_sparse(self.X):  # what is not there is 0, for river's models as well
-            row = self.X[t : t + 1].tocoo()
-            pairs = zip(row.col.tolist(), row.data.tolist(), strict=True)
-            names = self.feature_names
-            return {names[column]: None if np.isnan(value) else value for column, value in pairs}
-        values = np.array(take_rows(self.X, slice(t, t + 1)), dtype=object)
-        values[pd.isna(values)] = None
-        return dict(zip(self.feature_names, values[0].tolist(), strict=True))
-
-    def _ask(self, x: dict[Any, Any]) -> Any:
-        first, self.asked = not self.asked, True
-        if self.probabilities:
-            try:
-                return self.model.predict_proba_one(x)
-            except (NotImplementedError, AttributeError) as error:
-                # A pipeline has the method even if its last step has not.
-                if isinstance(error, AttributeError) and not first:
-                    raise
-                self.probabilities = False
-        return self.model.predict_one(x)
-
-    def score(self, t: int) -> Floats:
-        """Return the scores of row t: of every label the share of True, or whether it is said."""
-        answer = self._ask(self.row(t))
-        answer = {} if answer is None else answer
-        if not hasattr(answer, "get"):
-            raise ValueError(
-                f"{type(self.model).__name__} must answer with a dictionary of labels; "
-                f"got {describe(answer)}."
-            )
-        labels: list[Any] = [answer.get(name) for name in self.label_names]
-        scores = [label.get(True) if hasattr(label, "get") else label for label in labels]
-        return np.array([0.0 if score is None else float(score) for score in scores])
-
-    def learn(self, t: int) -> None:
-        """Learn the known labels of row t."""
-        labels = zip(self.label_names, self.Y[t].tolist(), strict=True)
-        known = {name: value == 1.0 for name, value in labels if value in (0.0, 1.0)}
-        if known or getattr(self.model, "counts_unlabelled", False):
-            self.model.learn_one(self.row(t), known)
+    def run(self, trace: Trace, learn: bool, delay: int, block: slice) -> None:
+        """Score the rows of a block, and learn those that are ``delay`` rows older."""
+        if not learn:
+            trace.scores[block] = self.score(block)
+            return
+        for t in range(block.start, block.stop):
+            trace.scores[t] = self.score(slice(t, t + 1))[0]
+            if t >= delay:
+                self.learn(t - delay)
+        if block.stop == len(self.Y):
+            for t in range(max(block.stop - delay, 0), block.stop):
+                self.learn(t)
 
 
 def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
@@ -189,42 +135,3 @@ def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
     if n_labels == 1 and table.ndim == 2 and table.shape[1] == 2:
         return table[:, 1:]
     return table if table.ndim == 2 and table.shape[1] == n_labels else None
-
-
-def describe(answer: Any) -> str:
-    """Name what came instead of an answer."""
-    kind = type(answer).__name__
-    return f"{kind} of shape {answer.shape}" if hasattr(answer, "shape") else kind
-
-
-def find_adapter(model: Any, *, learn: bool) -> type[RiverModel | PartialFitModel]:
-    """Return the class of the adapter for a model, by its methods."""
-    if hasattr(model, "predict_one") and (hasattr(model, "learn_one") or not learn):
-        return RiverModel
-    answers = any(hasattr(model, name) for name in ANSWERS)
-    if answers and (hasattr(model, "partial_fit") or not learn):
-        return PartialFitModel
-    wanted = "begin_stream, partial_fit or learn_one" if learn else "predict or predict_one"
-    raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
-
-
-def run_rows(adapter: Any, trace: Trace, learn: bool, delay: int, block: slice) -> None:
-    """Score the rows of a block, and learn those that are ``delay`` rows older."""
-    n = len(trace.scores)
-    if not learn:
-        trace.scores[block] = refuse_nan(adapter.score_rows(block), adapter.model)
-        return
-    for t in range(block.start, block.stop):
-        trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
-        if t >= delay:
-            adapter.learn(t - delay)
-    if block.stop == n:
-        for t in range(max(n - delay, 0), n):
-            adapter.learn(t)
-
-
-def refuse_nan(scores: Floats, model: Any) -> Floats:
-    """Return scores that are numbers."""
-    if np.isnan(scores).any():
-        raise ValueError(f"{type(model).__name__} answered NaN: its scores cannot be ranked.")
-    return scores

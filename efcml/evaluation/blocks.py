@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeAlias
 
 from efcml.support.guard import interrupts_held
@@ -26,17 +25,16 @@ def in_blocks(
     after_block: AfterBlock,
     *,
     border: int = 0,
-    whole: bool = True,
 ) -> None:
     """Call ``run(block)`` for slices of n rows in order, and note its time in the trace.
 
-    No block crosses the border. With ``whole`` an interrupt waits for the end of a block, and of
-    ``after_block(rows)``, which may break off, too: no row is lost then.
+    No block crosses the border. An interrupt waits for the end of a block, and of
+    ``after_block(rows)``, which may break off, too: no row is lost.
     """
     low, size = 0, FIRST_BLOCK
     while low < n:
         high = min(low + size, border if low < border else n)
-        with interrupts_held() if whole else nullcontext():
+        with interrupts_held():
             begin = time.perf_counter()
             run(slice(low, high))
             spent = time.perf_counter() - begin

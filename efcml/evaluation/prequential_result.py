@@ -131,51 +131,29 @@ class PrequentialResult:
         return measures.trend(self.Y, predicted, measure, window=window, ready=True)
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        measure: str | None = None,
-        window: int | None = None,
-        **others: PrequentialResult,
+        self, measure: str | None = None, *, window: int | None = None, ax: Axes | None = None
     ) -> Axes:
-        """Draw trends of this run, also beside other runs; return the matplotlib Axes.
+        """Draw trends of this run; return the matplotlib Axes.
 
         Parameters
         ----------
-        ax : Axes, optional
         measure : str, optional
-            A name in `efcml.measures.MEASURES`, or "rules"; it may also come first. If not given,
-            "pa" and "ap"; beside other runs "pa".
+            A name in `efcml.measures.MEASURES`, or "rules"; "pa" and "ap" if not given.
+            `efcml.plots.draw_trends` compares runs.
         window : int, optional
             The measure of the last so many rows; of all rows up to each one if not given.
-        **others : PrequentialResult
-            Runs to compare with, by their names: ``result.plot(static=other)``. To name this one
-            too, use `efcml.plots.draw_trends`.
+        ax : Axes, optional
         """
         from efcml import plots
 
-        if isinstance(ax, str):  # as of a study
-            ax, measure = None, ax
-        for name, other in others.items():
-            if not isinstance(other, PrequentialResult):
-                words = 'what is drawn is chosen by measure="pa", or another name'
-                raise TypeError(f"{name} must be the result of a run; {words}; got {other!r:.40}.")
-        runs = {"this run": self} | others
-        if measure == "rules" and not others:
-            return plots.draw_rule_counts(self, ax=ax)
         if measure == "rules":
-            counts = {name: run.rules for name, run in runs.items()}
-            return plots.draw_trends(counts, ax=ax, ylabel="rules")
-        span = "up to this row" if window is None else f"last {window} rows"
-        lines = {measures.find(name).title: (self, name) for name in USUAL}
-        if measure is not None or others:
-            lines = {name: (run, measure or "pa") for name, run in runs.items()}
-            span = f"{measures.find(measure or 'pa').title}, {span}"
+            return plots.draw_rule_counts(self, ax=ax)
         curves = {}
-        for name, (run, what) in lines.items():
-            values = run.trend(what, window=window)
+        for name in USUAL if measure is None else (measure,):
+            values = self.trend(name, window=window)
             rows = np.arange(min(window or 1, len(values)) - 1, len(values))  # of whole windows
-            curves[name] = rows, values[rows]
+            curves[measures.find(name).title] = rows, values[rows]
+        span = "up to this row" if window is None else f"last {window} rows"
         return plots.draw_trends(curves, ax=ax, ylabel=span)
 
     def to_frame(self) -> DataFrame:
@@ -186,20 +164,6 @@ class PrequentialResult:
         trends = {f"{name}_trend": self.trend(name) for name in USUAL}
         queried = self.queried if self.queried.ndim == 1 else self.queried.sum(axis=1)
         return pd.DataFrame(by_row | trends | {"rules": self.rules, "queried": queried})
-
-    def _repr_html_(self) -> str:
-        import pandas as pd
-
-        shown = {
-            "rows": len(self.Y),
-            "PA": f"{self.pa:.4f}",
-            "AP": f"{self.ap:.4f}",
-            "rules": int(self.rules[-1]),
-            **self.event_counts,
-            "queried": f"{100.0 * self.queried.mean():.3g} %",
-            "ms per sample": f"{1e3 * self.seconds_per_sample:.3g}",
-        }
-        return pd.DataFrame([shown]).to_html(index=False)
 
     def __repr__(self) -> str:
         return (

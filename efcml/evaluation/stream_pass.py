@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.evaluation.adapters import find_adapter, run_rows
+from efcml.evaluation.adapters import ForeignPass, check_methods, last_step, pass_steps
 from efcml.evaluation.blocks import in_blocks
-from efcml.evaluation.pipelines import last_step, pass_steps, put_back_if_it_fails, split_pipeline
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.trace import Trace
 from efcml.model.warm import warmup
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
     from efcml.active import ActiveLearner
     from efcml.support.aliases import Bools, Floats
+
+compile_once = cache(warmup)
 
 
 def prequential(
@@ -43,19 +44,13 @@ def prequential(
     Every row is scored, then learned; the model is changed, as after ``partial_fit``. Known are
 
     - the estimators of efcml (``begin_stream``), whose loop over rows runs inside the kernels;
-    - scikit-learn models with ``partial_fit`` and the first that is there of ``decision_function``,
-      ``predict_proba`` and ``predict``. Where 0 is the threshold (``decision_function``), 0.5 is
-      added. Until a new model has learned a row, the label frequencies so far answer. Rows that
-      lack a label are not learned;
-    - river models (``learn_one`` and ``predict_proba_one`` or ``predict_one``) with dictionaries
-      of labels. A label that is missing in an answer gets the score 0; unknown labels are left out
-      when a row is learned. Features that are missing are None;
-    - a fitted scikit-learn ``Pipeline`` that ends in one of the first two. Each row is transformed
-      by what the steps have learned before it, then those that have ``partial_fit`` learn its
-      features, without labels. Other steps stay as they were fitted.
+    - fitted scikit-learn models with ``partial_fit`` and the first that is there of
+      ``decision_function``, ``predict_proba`` and ``predict``. Where 0 is the threshold
+      (``decision_function``), 0.5 is added. Rows that lack a label are not learned;
+    - a fitted scikit-learn ``Pipeline`` that ends in one of these. The steps before stay as they
+      were fitted.
 
-    If a run is interrupted, an estimator of efcml is left as it was after some whole block of rows,
-    and the steps of a pipeline as they were before the run.
+    If a run is interrupted, the model is left as it was after some whole block of rows.
 
     Parameters
     ----------
@@ -80,18 +75,17 @@ def prequential(
     >>> prequential(EFCMLClassifier().fit(*ds.initial), *ds.stream).scores.shape
     (50, 5)
     """
-    steps, last = split_pipeline(model)
+    last = last_step(model)
     check_options(last, active, bool(learn), delay)
     if np.shape(X)[:1] == (0,):
         raise ValueError("the stream has no rows: X is empty.")
-    with put_back_if_it_fails(steps):
-        begin = time.perf_counter()
-        X = pass_steps(steps, X, learn=learn, progress=progress)
-        spent = time.perf_counter() - begin if steps else 0.0
-        run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
-        with progress_bar(len(run.Y), "prequential", show=progress) as bar:
-            run.go(after_block=bar.update)
+    begin = time.perf_counter()
+    X = pass_steps(model, X)
+    spent = time.perf_counter() - begin
+    run = begin_pass(last, X, Y, active, learn=bool(learn), delay=int(delay))
     run.trace.seconds += spent
+    with progress_bar(len(run.Y), "prequential", show=progress) as bar:
+        run.go(after_block=bar.update)
     return run.result()
 
 
@@ -130,18 +124,21 @@ def begin_pass(
     ours, by_label = hasattr(model, "begin_stream"), getattr(active, "unit", None) == "labels"
     if ours:
         learner, X, Y = model.begin_stream(X, Y, learn=learn and active is None)
-        compile_before(learner, X, Y, rare=by_label)
+        if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
+            with np.errstate(all="ignore"):  # a sum makes no array; if it is NaN, too much is done
+                gaps = np.isnan(np.sum(X) + np.sum(Y))
+            # Compiling must not count as time per sample.
+            compile_once(rare=bool(by_label or gaps or learner.params.decision != "hamming"))
     else:
-        adapter = find_adapter(model, learn=learn)(model, X, Y)
-        Y = adapter.Y
-        compile_before(getattr(last_step(model), "learner", None), Y)  # RiverEFCML has one
+        foreign = ForeignPass(model, X, Y)
+        Y = foreign.Y
     trace, queried = Trace.for_rows(*Y.shape), np.full(len(Y), learn)
     loop = partial(in_blocks, len(Y), trace=trace)
     if active is not None:  # of single labels rows are partly labelled
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         go = partial(active.run_stream, model, X, Y, trace, queried)
     elif not ours:
-        go = partial(loop, partial(run_rows, adapter, trace, learn, delay), whole=False)
+        go = partial(loop, partial(foreign.run, trace, learn, delay))
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
         go = partial(loop, run, border=max(len(Y) - delay, 0))
@@ -187,18 +184,4 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
         if not hasattr(model, "begin_stream"):
             raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     if not hasattr(model, "begin_stream"):
-        find_adapter(model, learn=learn)
-
-
-def compile_before(learner: Any, *arrays: Any, rare: bool = False) -> None:
-    """Compile what a stream of these arrays needs: it must not count as time per sample."""
-    if hasattr(learner, "params"):  # of the rule engine; other learners have no kernels
-        with np.errstate(all="ignore"):  # a sum makes no array; where it is NaN, too much is done
-            rare = rare or any(np.isnan(np.sum(array)) for array in arrays)
-        compile_once(rare or learner.params.decision != "hamming")
-
-
-@cache
-def compile_once(rare: bool) -> None:
-    """Compile the kernels of streams; nothing the second time."""
-    warmup(rare=rare)
+        check_methods(model, learn=learn)

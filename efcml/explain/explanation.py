@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from efcml.explain import words as say
 from efcml.explain.background import left_out_words
-from efcml.explain.rules import RuleList, read_all
+from efcml.explain.rules import NO_RULES, RuleList, read_all
 from efcml.explain.wide import Reading, open_up
 from efcml.support.guard import one_at_a_time, one_blas_thread
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Floats, Ints
 
-TYPICAL, SIMILAR, KNOWING = "typical answer", "similar cases", "knowing"  # in place of features
+TYPICAL, SIMILAR, KNOWN = "typical answer", "similar cases", "known labels"  # not features
 NO_RULE = OLDER = -1  # in place of the uid of a rule, and of the number of a row
 LEAST_ADDED = 0.005  # of a score; less is not worth a sentence
 THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
@@ -36,22 +36,20 @@ class Explanation:
 
     A rule with the activation ``Psi`` gives ``Psi (W x + b)``. Read from its center ``c``, that
     is its typical answer ``Psi (W c + b)`` and ``Psi W_j (x_j - c_j)`` of each feature. All of
-    them, over all rules, what remembered cases add, what follows and what known labels add, give
-    the score. During the warm-up there are no rules, and the base is the score.
+    them, over all rules, what remembered cases add and what follows give the score.
     """
 
     x: Floats  # (p,), the row
     # (p,), the row with what the rules expect of features that are missing (NaN in ``x``), or so
-    # wild that they count as missing; in the warm-up the row.
+    # wild that they count as missing.
     taken: Floats
     clipped: Bools  # (p,), features so far from the initial rows that they count as less far
     score: Floats  # (K,), ``decision_function`` plus 0.5, given what is known
     decision: Ints  # (K,), 0 or 1 as `predict` says; for a 1-D target 1 is the last class
     decision_alone: Ints  # (K,), in the same way by the scores of the strongest rule alone
-    kind: str  # the parameter ``decision``; "hamming" before there are rules
+    kind: str  # the parameter ``decision``
     thresholds: Floats  # (K,), from which score on a label is said; not so for "subset"
     known: Floats  # (K,), labels that were given; NaN for the others
-    by_known: Mapping[str, Floats]  # (K,), what each known label adds, by its name
     rules: RuleList  # all rules, the one that fires most first
     activation: Floats  # (rules,), normalised
     typical: Floats  # (rules, K), what each rule adds by its typical answer
@@ -61,7 +59,8 @@ class Explanation:
     # label are not counted. -1 if it is none of the last 500, or was filled in.
     case_rows: Ints
     case_similarity: Floats  # (m,), 1 if equal
-    # What label frequencies, the last rows and stages of one's own add, by name, (K,) each.
+    # What label frequencies, the last rows, stages of one's own and known labels add, by name,
+    # (K,) each.
     afterwards: Mapping[str, Floats]
 
     def __post_init__(self) -> None:
@@ -75,11 +74,8 @@ class Explanation:
         self.by_cases = self.cases.sum(axis=0)  # (K,), what all remembered rows add together
         # (K,), what all rules say without remembered rows, the same whatever the row's features
         # are (typical answers, blended), and what the strongest rule says alone.
-        known = sum(self.by_known.values(), np.zeros(len(self.score)))
-        self.without_cases = self.score - known - self.by_cases - sum(self.afterwards.values())
-        self.base = self.alone = self.without_cases  # in the warm-up
-        if len(self.rules):
-            self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
+        self.without_cases = self.score - self.by_cases - sum(self.afterwards.values())
+        self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
 
     def top(self, label: int | str, n: int = 5) -> list[tuple[str, float]]:
         """Return the features that moved a label most, given by name or index, and by how much."""
@@ -91,15 +87,13 @@ class Explanation:
         """Return a pandas DataFrame of all contributions, which sum to the score of each label.
 
         Columns are rule, label, feature, contribution. In place of a feature stand "typical
-        answer", what a rule adds whatever the row is, and with rule -1 "similar cases", what
-        `afterwards` has, and "knowing ...", what each known label adds; during the warm-up there is
-        no other rule.
+        answer", what a rule adds whatever the row is, and with rule -1 "similar cases" and what
+        `afterwards` has.
         """
         import pandas
 
-        first = {SIMILAR: self.by_cases} if len(self.rules) else {TYPICAL: self.base}
-        known = {f"{KNOWING} {name}": added for name, added in self.by_known.items()}
-        parts = {(NO_RULE, name): v for name, v in (first | {**self.afterwards} | known).items()}
+        others = {SIMILAR: self.by_cases, **self.afterwards}
+        parts = {(NO_RULE, name): added for name, added in others.items()}
         for rule, typical, own in zip(self.rules, self.typical, self.contributions, strict=True):
             pairs = zip((TYPICAL, *self.feature_names), (typical, *own.T), strict=True)
             parts |= {(rule.uid, name): added for name, added in pairs}
@@ -112,8 +106,6 @@ class Explanation:
     @property
     def title(self) -> str:
         """How many rules stand behind the answer, in one line."""
-        if not len(self.rules):
-            return self.rules.title
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
         return f"{few} of {len(self.rules)} rules make up {say.percent(NEARLY_ALL)} of the answer"
 
@@ -177,11 +169,11 @@ class Explanation:
         wild = "is so far outside the initial rows that it counts as missing"
         missing = (self.taken != self.x) & ~np.isnan(self.x)
         far = ((self.clipped, outside), (missing, wild))
-        moves = {name: self._largest(added) for name, added in self.afterwards.items()}
+        others = np.isnan(self.known)
+        moves = {name: self._largest(added * others) for name, added in self.afterwards.items()}
         return [
-            *(self._trust_notes() if len(self.rules) else []),
+            *self._trust_notes(),
             *(f"{name} move {words}" for name, (size, words) in moves.items() if size),
-            *self._known_notes(),
             *self._turned_notes(),
             *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
             *filter(None, [left_out_words(self.background.left_out)]),
@@ -215,19 +207,6 @@ class Explanation:
         names = ", ".join(self.label_names[k] for k in other)
         return f"otherwise for {say.count(len(other), 'label')}: {names}"
 
-    def _known_notes(self) -> list[str]:
-        """Say what each known label moves most, the strongest first."""
-        others, moves = np.isnan(self.known), []
-        for name, added in self.by_known.items():
-            there = "" if self.known[self.label_names.index(name)] else "not "
-            size, words = self._largest(added * others)
-            moves.append((size, f"knowing that {name} is {there}there moves {words}"))
-        moves = sorted(moves, key=lambda move: -move[0])
-        nothing = "what is known says next to nothing of the other labels"
-        return [words for size, words in moves[:MOST_RULES] if size] or [nothing] * bool(
-            moves and others.any()
-        )
-
     def _turned_notes(self) -> list[str]:
         """Say which labels are decided otherwise than from a score of .5 on, and why."""
         turned = (self.decision != (self.score >= 0.5)) & np.isnan(self.known)
@@ -244,9 +223,7 @@ class Explanation:
     def __str__(self) -> str:
         return say.as_text(self.blocks())
 
-    def __repr__(self) -> str:
-        sizes = f"{len(self.rules)} rules, {len(self.x)} features, {len(self.score)} labels"
-        return f"Explanation({sizes})"
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return say.as_html(self.blocks())
@@ -272,34 +249,40 @@ def explain_row(
 
     Names and columns as in `read_rules`; ``known`` (1, K) has NaN where a label is not known.
     """
+    if not learner.fitted:
+        raise ValueError(NO_RULES)
     learner = open_up(learner, x)
     background, rules = read_all(learner, feature_names, label_names, columns)
-    score, p, K = learner.score(x)[0], learner.n_features, learner.n_labels
-    psi, cases = np.zeros(0), (np.zeros((0, K)), np.zeros(0, dtype=int), np.zeros(0))
-    scaled = filled = taken = x
-    if rules:
-        scaled = learner.scaled(x)
-        x = learner.shown(x) if isinstance(learner, Reading) else learner.inside(x)
-        filled = learner.fill(scaled)
-        psi = learner.rules.activations(filled)[0]
-        expected = learner.scaler.mean + learner.scaler.scale * filled
-        taken = np.where(np.isnan(scaled), expected, x)
-        cases = remembered_by(learner, filled)
+    own, scaled = learner.score(x)[0], learner.scaled(x)
+    x = learner.shown(x) if isinstance(learner, Reading) else learner.inside(x)
+    filled = learner.fill(scaled)
+    taken = np.where(np.isnan(scaled), learner.scaler.mean + learner.scaler.scale * filled, x)
+    cases, psi = remembered_by(learner, filled), learner.rules.activations(filled)[0]
     order = np.argsort(-psi, kind="stable")
     psi, rules = psi[order], [rules[r] for r in order]
-    typical = psi[:, None] * np.reshape([rule.answer for rule in rules], (-1, K))
+    typical = psi[:, None] * np.array([rule.answer for rule in rules])
     gaps = [rule.slopes * (filled[0] - rule.scaled_center) for rule in rules]
-    contributions = psi[:, None, None] * np.reshape(gaps, (-1, K, p))
+    contributions = psi[:, None, None] * np.array(gaps)
     if isinstance(learner, Reading):
         contributions = learner.gather(contributions)
     by_rule = typical + contributions.sum(axis=2)
     blended = by_rule.sum(axis=0)
-    alone = by_rule[0] / psi[0] if rules else score
+    scores = np.stack([own, by_rule[0] / psi[0]])
+    given = np.full(scores.shape, np.nan) if known is None else np.repeat(known, 2, axis=0)
+    answer, layer = learner.answer_scores(scores, None if known is None else given), learner.labels
+    afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own)
+    if known is not None:
+        afterwards[KNOWN] = answer.scores[0] - own
     return Explanation(
         x=x[0].copy(),
         taken=taken[0].copy(),
-        clipped=np.abs(scaled[0]) >= learner.scaler.clip if rules else np.zeros(p, dtype=bool),
-        **decide(learner, score, alone, known, background.label_names),
+        clipped=np.abs(scaled[0]) >= learner.scaler.clip,
+        score=answer.scores[0],
+        decision=answer.decisions[0].astype(int),
+        decision_alone=answer.decisions[1].astype(int),
+        kind="hamming" if layer is None else learner.params.decision,
+        thresholds=np.full(len(own), 0.5) if layer is None else layer.thresholds(),
+        known=given[0],
         rules=RuleList(rules, background),
         activation=psi,
         typical=typical,
@@ -307,44 +290,8 @@ def explain_row(
         cases=cases[0],
         case_rows=cases[1],
         case_similarity=cases[2],
-        afterwards=find_addends(learner, blended + cases[0].sum(axis=0), score) if rules else {},
+        afterwards=afterwards,
     )
-
-
-def decide(
-    learner: Learner,
-    score: Floats,
-    alone: Floats,
-    known: Floats | None,
-    names: Sequence[str],
-) -> dict[str, Any]:
-    """Return what a learner makes of a row with this ``score`` (K,), by fields of `Explanation`.
-
-    ``alone`` is what the strongest rule says of it; ``known`` has the shape (1, K). What each known
-    label k adds to a label u is E_uk E_kk^-1 (y_k - s_k). That is linear in the gaps between truth
-    and score, so a gap of 1 of each known label, and of 0 of the others, gives the columns. Before
-    there are rules a known label tells of itself alone.
-    """
-    scores, layer = np.stack([score, alone]), learner.labels
-    answer = learner.answer_scores(scores, None if known is None else np.repeat(known, 2, axis=0))
-    given = np.full(len(score), np.nan) if known is None else known[0]
-    places = np.flatnonzero(~np.isnan(given))
-    gaps = np.full((len(places), len(given)), np.nan)
-    gaps[:, places] = np.eye(len(places))
-    columns = np.nan_to_num(gaps)
-    if layer is not None:
-        columns, _ = layer.condition(np.zeros_like(gaps), gaps)
-    decision, by_strongest = answer.decisions.astype(int)
-    lacked = zip(places.tolist(), columns, strict=True)
-    return {
-        "score": answer.scores[0],
-        "decision": decision,
-        "decision_alone": by_strongest,
-        "kind": "hamming" if layer is None else learner.params.decision,
-        "thresholds": np.full(len(score), 0.5) if layer is None else layer.thresholds(),
-        "known": given,
-        "by_known": {names[k]: column * (given[k] - score[k]) for k, column in lacked},
-    }
 
 
 def remembered_by(learner: Learner, x: Floats) -> tuple[Floats, Ints, Floats]:

@@ -41,6 +41,7 @@ PUSH_SHARE = 1 / 3  # of the strongest push of a label
 NEARLY_ALL_ROWS = 0.8  # share that the background decides
 MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
 LEAST_SPREAD = 1e-9  # of a scaled feature; below it is constant
+NO_RULES = "there are no rules yet: they come when warmup_rows rows are learned, or with fit."
 
 
 @dataclass(eq=False, repr=False)
@@ -184,7 +185,10 @@ class Rule:
                 names[j] = f"{thing.name} {value}"
         flags, shares = usual.columns.flags, self.mean
         varies = ~flags | ((shares > say.NONE_OF_IT) & (shares < 1.0 - say.NONE_OF_IT))
-        pushes = self.sparse * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
+        # As far as the rows show it, too: slopes of features that go together may cancel.
+        along = self.slopes @ self.scaled_covariance / self.scaled_sigma**2
+        slopes = np.clip(self.sparse, np.minimum(along, 0.0), np.maximum(along, 0.0))
+        pushes = slopes * np.where(flags, 1.0 / usual.unit, self.scaled_sigma) * varies
         sentences, sizes = [], np.abs(pushes)
         for k in np.argsort(-sizes.max(axis=1), kind="stable")[:MOST_TRENDS]:
             least = max(LEAST_PUSH, PUSH_SHARE * sizes[k].max())
@@ -217,8 +221,7 @@ class Rule:
     def __str__(self) -> str:
         return say.as_text([self.block()])
 
-    def __repr__(self) -> str:
-        return f"Rule({self.uid}, {self.sentence()!r})"
+    __repr__ = __str__
 
 
 class RuleList(Sequence[Rule]):
@@ -299,9 +302,7 @@ class RuleList(Sequence[Rule]):
     def __str__(self) -> str:
         return say.as_text(self.blocks())
 
-    def __repr__(self) -> str:
-        sizes = f"{len(self.feature_names)} features, {len(self.label_names)} labels"
-        return f"RuleList({len(self)} rules, {sizes})"
+    __repr__ = __str__
 
     def to_html(self) -> str:
         """Return all rules as HTML."""

@@ -179,8 +179,9 @@ def partial_accuracy(Y: Floats, labels: Floats) -> Counts:
 @declare("ap", "average precision", "up", "scores", "left out")
 def average_precision(Y: Floats, scores: Floats) -> Array:
     """Mean over the true labels of (true labels / all labels) scored at least as high, by row."""
-    true, true_up_to, all_up_to = sort_by_score(Y, scores)
-    return divide((true * true_up_to / all_up_to).sum(axis=1), true.sum(axis=1))
+    true = Y == 1
+    shares = rank_among(true, scores) / rank_among(~np.isnan(Y), scores)
+    return divide(shares.sum(axis=1, where=true), true.sum(axis=1))
 
 
 @declare("subset_accuracy", "subset accuracy", "up", "labels")
@@ -213,9 +214,9 @@ def macro_f1(Y: Floats, labels: Floats) -> Counts:
 @declare("ranking_loss", "ranking loss", "down", "scores", "left out, also without false labels")
 def ranking_loss(Y: Floats, scores: Floats) -> Array:
     """Share of pairs of a true and a false label, the latter scored at least as high, by row."""
-    true, true_up_to, all_up_to = sort_by_score(Y, scores)
-    wrong = (true * (all_up_to - true_up_to)).sum(axis=1)
-    return divide(wrong, (Y == 1).sum(axis=1) * (Y == 0).sum(axis=1))
+    true, false = Y == 1, Y == 0
+    wrong = rank_among(true | false, scores) - rank_among(true, scores)
+    return divide(wrong.sum(axis=1, where=true), true.sum(axis=1) * false.sum(axis=1))
 
 
 @declare("one_error", "one-error", "down", "scores", "left out")
@@ -294,20 +295,12 @@ def bin_of(probabilities: Floats) -> Ints:
     return np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)
 
 
-def sort_by_score(Y: Floats, scores: Floats) -> tuple[Bools, Ints, Ints]:
-    """Sort the labels of every row by falling score, and count.
+def rank_among(labels: Bools, scores: Floats) -> Floats:
+    """Return how many of these labels of its row are scored at least as high as each of them."""
+    from scipy.stats import rankdata  # not above: it takes a second to load
 
-    Returns whether each label is true, and how many true ones and how many of all have at least
-    its score. Unknown labels are sorted behind all others, so that they stand above no true one.
-    """
-    order = np.lexsort((-scores, np.isnan(Y)), axis=1)
-    Y, scores = np.take_along_axis(Y, order, axis=1), np.take_along_axis(scores, order, axis=1)
-    true, unknown = Y == 1, np.isnan(Y)
-    changes = (scores[:, 1:] != scores[:, :-1]) | (unknown[:, 1:] != unknown[:, :-1])
-    end = np.full(Y.shape, Y.shape[1] - 1)  # the last place of a tie: where the next change is
-    end[:, :-1] = np.where(changes, np.arange(Y.shape[1] - 1), end[:, :-1])
-    last = np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
-    return true, np.take_along_axis(np.cumsum(true, axis=1), last, axis=1), last + 1
+    finite = np.nan_to_num(-scores)  # below the infinity of labels that do not count
+    return rankdata(np.where(labels, finite, np.inf), method="max", axis=1)
 
 
 # -- along a stream: one value per row --------------------------------------------------------
@@ -346,16 +339,6 @@ def trend(
     if window is None:
         return found.value_of(np.cumsum(tallies, axis=0))
     check_whole("window", window, least=1)
-    return found.value_of(sum_windows(tallies, window))
-
-
-def sum_windows(tallies: Floats, window: int) -> Floats:
-    """Sum the last rows at each row, without subtraction: no rounding errors pile up."""
-    # Blocks are as long as the window, which is the head of one and the tail of the one before.
-    n, *shape = tallies.shape
-    window = min(window, n)
-    blocks = np.zeros((-(-n // window), window, *shape))
-    blocks.reshape(-1, *shape)[:n] = tallies
-    totals = np.cumsum(blocks, axis=1)
-    totals[1:, :-1] += np.cumsum(blocks[:-1, :0:-1], axis=1)[:, ::-1]
-    return totals.reshape(-1, *shape)[:n]
+    blank = np.zeros((min(window, len(tallies)), *tallies.shape[1:]))
+    sums = np.cumsum(np.concatenate([blank, tallies]), axis=0)
+    return found.value_of(sums[len(blank) :] - sums[: -len(blank)])

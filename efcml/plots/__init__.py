@@ -5,8 +5,7 @@ Axes. A notebook shows such a figure when its cell ends. Elsewhere matplotlib's 
 alone: nothing is shown and no default is changed.
 """
 
-from efcml.plots.cells import draw_importance, draw_label_shares
-from efcml.plots.relevance import draw_relevance
+from efcml.plots.cells import draw_importance, draw_label_shares, draw_relevance
 from efcml.plots.rules import draw_ellipses
 from efcml.plots.stream import (
     draw_differences,

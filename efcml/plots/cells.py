@@ -1,4 +1,4 @@
-"""Tables of coloured cells: which features matter for which label, and what rules say of labels."""
+"""Which features matter, as bars and by label; what rules say of labels: tables of cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.plots import style
-from efcml.plots.style import names_for, styled
+from efcml.plots.style import COLORS, GREY, SMALL, names_for, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,8 @@ CELL, SIDES = (0.46, 0.23), (3.6, 1.7)  # inches of a cell, and beside and below
 LARGEST = 11.0  # inches of a side of a figure
 MOST_NUMBERS, MOST_ACROSS = 100, 12  # more cells, or columns, have no numbers
 MOST_NAMES = 40  # of an axis; of more every second is written, or every third
+BAR, LEFT_OUT = 0.2, "#b5b5b5"  # inches of a bar, and the grey of features that are left out
+LEAST = 0.1  # of the axis of bars, which is logarithmic
 
 
 @styled
@@ -42,6 +44,47 @@ def draw_importance(
     ax = _draw_cells(ax, values[kept], names, label_names, top, "importance")
     few = f"strongest {len(kept)} of {len(features)} features"
     ax.set_ylabel(few if len(kept) < len(features) else "features, strongest first")
+    return ax
+
+
+@styled
+def draw_relevance(
+    strength: ArrayLike,
+    feature_names: Sequence[str] | None = None,
+    *,
+    kept: ArrayLike | None = None,
+    ax: Axes | None = None,
+    most: int = 30,
+) -> Axes:
+    """Draw what every feature tells of the labels (p,), beside the line that chance reaches, 1.
+
+    Take it from ``clf.feature_relevance_``. ``kept`` (p,) are the features that rules are formed
+    over; without it, those above 0. The others are grey. ``most`` features are drawn, the most
+    telling ones.
+
+    Examples
+    --------
+    >>> ax = draw_relevance([4.0, 0.0, 9.0], ["age", "weekday", "size"], most=2)
+    >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
+    (['size', 'age'], 'most telling 2 of 3 features')
+    """
+    strength = np.asarray(strength, dtype=float)
+    p = len(strength)
+    names = names_for(feature_names, p, "x")
+    kept = strength > 0.0 if kept is None else np.asarray(kept) > 0.0
+    shown = np.argsort(-strength, kind="stable")[:most]
+    ax = style.clear_frame(ax, 6.0, 1.0 + BAR * max(len(shown), 3), grid="x")
+    colors = np.where(kept[shown], COLORS[0], LEFT_OUT)
+    ax.barh(np.arange(len(shown)), np.maximum(strength[shown], LEAST), 0.75, color=colors)
+    ax.axvline(1.0, color=GREY, linestyle="--", linewidth=1.2)
+    ax.set_xscale("log")
+    ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown], fontsize=SMALL)
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=(LEAST, 1.2 * max(strength.max(initial=1.0), 2.0)), ylim=(len(shown) - 0.4, -0.6))
+    grey = "" if kept[shown].all() else ", grey: left out"
+    ax.set_xlabel(f"what it tells of the labels (dashed: as much as chance{grey})")
+    if len(shown) < p:
+        ax.set_ylabel(f"most telling {len(shown)} of {p} features")
     return ax
 
 
@@ -87,7 +130,7 @@ def _draw_cells(
     ax.set_xticks(np.arange(0, columns, across), names[::across], **slanted)
     ax.set_yticks(np.arange(rows), row_names)
     if values.size <= MOST_NUMBERS and columns <= MOST_ACROSS:
-        look: Any = {"ha": "center", "va": "center", "fontsize": style.SMALL - 1.5}
+        look: Any = {"ha": "center", "va": "center", "fontsize": SMALL - 1.5}
         for (i, k), value in np.ndenumerate(np.nan_to_num(values)):
             ax.text(k, i, f"{value:.2f}", color="black" if value < 0.6 * top else "white", **look)
     bar: Any = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02, label=words)

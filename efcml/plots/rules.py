@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import ListedColormap
 
 from efcml.plots.style import GREY, clear_frame, names_for, styled
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-PRESENT, ABSENT = "#D55E00", "#0072B2"
-REGION = ListedColormap(["#eef4fa", "#fbdcc4"])  # predicted absent, predicted present
 CORNERS = 64  # of an ellipse
 
 
@@ -28,9 +25,6 @@ def draw_ellipses(
     feature_names: Sequence[str] | None = None,
     ax: Axes | None = None,
     used: ArrayLike | None = None,
-    points: ArrayLike | None = None,
-    present: ArrayLike | None = None,
-    region: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
 ) -> Axes:
     """Draw rules as ellipses of one standard deviation, in a square panel.
 
@@ -41,27 +35,12 @@ def draw_ellipses(
     ----------
     centers, covariances : arrays of shape (n, 2) and (n, 2, 2)
     used : bool array of shape (n,), optional
-        Rules that decide some of the points, drawn in black; the others are dotted and grey. Take
-        them from ``clf.activations(points).argmax(axis=1)``.
-    points, present : arrays of shape (m, 2) and (m,), optional
-        Samples to draw underneath; filled dots have the label that is shown, rings do not.
-    region : (xs, ys, predicted), optional
-        Background: 1 where the label is predicted and 0 where not, NaN where nothing is drawn, on
-        the grid of ``xs`` and ``ys``.
+        Rules that decide some of the rows in question, drawn in black; the others are dotted and
+        grey. Take them from ``clf.activations(rows).argmax(axis=1)``.
     """
     centers, covariances = np.asarray(centers, float), np.asarray(covariances, float)
     used = np.ones(len(centers), dtype=bool) if used is None else np.asarray(used, dtype=bool)
     ax = clear_frame(ax, 4.5, 4.5, grid=None)
-    if region is not None:
-        ax.pcolormesh(*region, cmap=REGION, vmin=0, vmax=1, rasterized=True, zorder=0)
-        ax.scatter([], [], marker="s", s=60, color=REGION(1), label="label predicted")
-    if points is not None:
-        x, y = np.asarray(points, dtype=float).T
-        there = np.zeros(len(x), bool) if present is None else np.asarray(present, dtype=bool)
-        rings: Any = {"facecolors": "none", "edgecolors": ABSENT, "linewidths": 0.8}
-        dots: Any = {"color": PRESENT, "linewidths": 0}
-        ax.scatter(x[~there], y[~there], s=10, label="label absent", **rings)
-        ax.scatter(x[there], y[there], s=9, label="label present", **dots)
     turns = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
     circle = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
     looks = (

@@ -80,26 +80,16 @@ def _read_curve(name: str, curve: Any, first_row: int) -> tuple[Array, Floats]:
 
 @styled
 def draw_rule_counts(
-    rules: Any,
-    events: Iterable[Sequence[Any]] | None = None,
-    *,
-    ax: Axes | None = None,
-    first_row: int = 0,
-    marks: Marks | None = None,
+    result: Any, *, ax: Axes | None = None, first_row: int = 0, marks: Marks | None = None
 ) -> Axes:
-    """Draw the number of rules as steps, with what happened to them as ticks below.
+    """Draw the number of rules of a run as steps, with what happened to them as ticks below.
 
-    ``rules`` is the result of a run, or the numbers after each row (n,) with ``events``:
-    (row, kind, ...), rows from 0 on, kinds as in a result. Several runs are compared by
-    `draw_trends`.
+    Several runs are compared by `draw_trends`.
     """
-    if events is None:
-        events = getattr(rules, "events", None)
-    counts = np.asarray(getattr(rules, "rules", rules))
     ticks: dict[str, list[int]] = {kind: [] for kind in EVENTS}
-    for row, kind, *_ in events or ():
+    for row, kind, _ in result.events:
         ticks[kind].append(first_row + row)
-    ax, n = clear_frame(ax, height=3.2), len(counts)
+    ax, counts, n = clear_frame(ax, height=3.2), result.rules, len(result.rules)
     changed = np.flatnonzero(np.diff(counts)) + 1  # only what can be seen
     kept = np.unique([0, *changed, n - 1])
     ax.step(first_row + kept, counts[kept], where="post", color=style.COLORS[0])
@@ -107,7 +97,7 @@ def draw_rule_counts(
     happened = {EVENTS[kind][0]: rows for kind, rows in ticks.items() if rows}
     colors = [EVENTS[kind][1] for kind, rows in ticks.items() if rows]
     style.draw_ticks_below(ax, happened, 1.08 * counts.max(), colors)
-    if events is not None and not happened:
+    if not happened:
         words = "no rule was born, split, merged or dropped"
         style.write_beside(ax, words, (1, 0), "y", (-4, 4), ha="right")
     ax.set(xlim=(first_row, first_row + max(n - 1, 1)), xlabel="row", ylabel="rules")

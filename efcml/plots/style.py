@@ -61,8 +61,8 @@ def names_for(names: Iterable[object] | None, count: int, prefix: str) -> list[s
     return short
 
 
-def name_drifts(marks: Mapping[str, int], shift: int = 0) -> dict[str, int | tuple[int, int]]:
-    """Turn the marks of a data set into rows and bands for the pictures, so many rows later.
+def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
+    """Turn the marks of a data set into rows and bands for the pictures.
 
     Those of "gradual_start" and "gradual_end" are a band.
     """
@@ -70,9 +70,9 @@ def name_drifts(marks: Mapping[str, int], shift: int = 0) -> dict[str, int | tup
     for name, row in marks.items():
         kind = name.removesuffix("_start")
         if kind != name:
-            named[f"{kind}\ndrift"] = (row + shift, marks[f"{kind}_end"] + shift)
+            named[f"{kind}\ndrift"] = (row, marks[f"{kind}_end"])
         elif not name.endswith("_end"):
-            named[f"{name.replace('_', ' ')}\ndrift"] = row + shift
+            named[f"{name.replace('_', ' ')}\ndrift"] = row
     return named
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
+from efcml.evaluation.adapters import last_step, pass_steps
 from efcml.measures import MEASURES, reliability, trend
 from efcml.support.statistics import label_means
 
@@ -38,21 +39,19 @@ def draw_run(
     active: ActiveLearner | None = None,
     *,
     dataset: Dataset | None = None,
-    first_row: int = 0,
     X: TableLike | None = None,
 ) -> dict[str, Figure]:
     """Draw what a run was like.
 
-    The classifier, or pipeline, is as it is after the run. Drifts of ``dataset`` are marked;
-    ``first_row`` is the number of the first row of the run, such as ``dataset.n_initial``. With its
-    rows ``X``, "rules" also shows which rule decides each row.
+    The classifier, or pipeline, is as it is after the run. Of a ``dataset`` it is the stream; its
+    drifts are marked. With its rows ``X``, "rules" also shows which rule decides each row.
 
     Returns figures by name: "trends" and, where there is something to show, "rules",
     "labels", "importance", "relevance", "reliability" and "spending".
     """
-    model, marks = model_of(classifier), {}
+    model, first_row, marks = last_step(classifier), 0, None
     if dataset is not None:
-        marks = plots.name_drifts(dataset.marks, first_row - dataset.n_initial)
+        first_row, marks = dataset.n_initial, plots.name_drifts(dataset.marks)
     rules: Any = getattr(model, "rules_", ()) if isinstance(model, EFCMLClassifier) else ()
     figures: dict[str, Any] = {"trends": draw_measures(result, first_row, marks)}
     if result.rules.any():
@@ -73,11 +72,6 @@ def draw_run(
     if active is not None:  # it counts its own rows
         figures["spending"] = active.plot(plots.new_axes(WIDTH, 3.0)).figure
     return figures
-
-
-def model_of(classifier: Any) -> Any:
-    """Return a classifier, or the last step of a pipeline."""
-    return classifier[-1] if hasattr(classifier, "steps") else classifier
 
 
 def draw_labels(rules: RuleList, label_names: Sequence[str]) -> Figure:
@@ -120,28 +114,13 @@ def draw_measures(result: PrequentialResult, first_row: int, marks: Marks | None
         }
         for name in ("pa", "ap")
     }
-    return draw_panels(panels, marks=marks)
-
-
-def draw_panels(
-    panels: Mapping[str, Mapping[str, Any]],
-    *,
-    marks: Marks | None = None,
-    width: float = WIDTH,
-    height: float = 4.8,
-) -> Figure:
-    """Return a figure with one panel of trends below the other, by the titles of their axes.
-
-    Names of marks and the legend stand beside the first panel.
-    """
-    figure = plots.new_figure(width, height)
+    figure = plots.new_figure(WIDTH, 4.8)
     axes = figure.subplots(len(panels), 1, sharex=True)
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
         plots.draw_trends(curves, ax=ax, ylabel=title)
         plots.mark_rows(ax, marks, named=ax is axes[0])
-        if ax is not axes[0]:
-            ax.get_legend().remove()
         ax.label_outer()
+    axes[1].get_legend().remove()
     return figure
 
 
@@ -149,18 +128,16 @@ def draw_rules(
     result: PrequentialResult, classifier: Any, X: Any, first_row: int, marks: Marks | None
 ) -> Figure:
     """Return the number of rules and, for rows ``X``, which rule at the end decides each."""
-    model = model_of(classifier)
+    model = last_step(classifier)
     strips = 0 if X is None else min(model.n_rules_, MOST_STRIPS)
     heights = [COUNT_HEIGHT, 0.7 + BAND * strips][: 1 + (strips > 0)]
     figure = plots.new_figure(WIDTH, sum(heights))
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     plots.draw_rule_counts(result, ax=axes[0], first_row=first_row, marks=marks)
     if strips:
-        if model is not classifier:
-            X = classifier[:-1].transform(X)
         with warnings.catch_warnings():  # a model may have got its names after the run
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            winners = model.activations(X).argmax(axis=1)
+            winners = model.activations(pass_steps(classifier, X)).argmax(axis=1)
         names = [f"rule {rule.uid}" for rule in model.rules_]
         plots.draw_winners(winners, names, first_row=first_row, ax=axes[1])
         axes[0].set_xlabel("")

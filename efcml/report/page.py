@@ -37,34 +37,15 @@ class Picture(NamedTuple):
     """An image within the page."""
 
     name: str
-    caption: str
-    alternative: str  # what those hear who cannot see it
     source: str
 
 
-class Section(NamedTuple):
-    """A part of a page with its heading; parts are tables, pictures, or words of a paragraph."""
-
-    name: str
-    title: str
-    parts: Sequence[Any]
-
-
-def write_page(
-    path: PathLike,
-    title: str,
-    sections: Sequence[Section] = (),
-    template: str = "page.html.j2",
-    **values: Any,
-) -> Path:
-    """Write a self-contained page; the file is complete or not there.
-
-    Templates that extend the usual one have ``values`` for what stands in place of sections.
-    """
+def write_page(path: PathLike, title: str, template: str, **values: Any) -> Path:
+    """Write a self-contained page; the file is complete or not there."""
     environment = templates("report")
     environment.filters["shown"] = shown
     page = environment.get_template(template)
-    text = page.render(title=title, sections=sections, version=__version__, **values).lstrip()
+    text = page.render(title=title, version=__version__, **values).lstrip()
     with replacing(path) as file:  # names of files can hold what UTF-8 cannot
         file.write(text.encode("utf-8", "backslashreplace"))
     return Path(path)
@@ -90,7 +71,7 @@ def shown(value: Any, key: str = "") -> str:
     return str(value)
 
 
-def picture(figure: Figure | Path, name: str, caption: str = "", alternative: str = "") -> Picture:
+def picture(figure: Figure | Path, name: str) -> Picture:
     """Return a figure, or an SVG file that was made of one, as an image within a page.
 
     A picture is a document of its own. So names within it cannot collide with those of others, and
@@ -102,5 +83,4 @@ def picture(figure: Figure | Path, name: str, caption: str = "", alternative: st
         file = BytesIO()
         write_figure(figure, file, "svg")
         drawing = file.getvalue()
-    source = f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
-    return Picture(name, caption, alternative or caption, source)
+    return Picture(name, f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import __version__
+from efcml.evaluation.adapters import last_step
 from efcml.explain import name_all
 from efcml.measures import MEASURES
-from efcml.report.figures import constant_scores, draw_run, model_of
+from efcml.report.figures import constant_scores, draw_run
 from efcml.report.page import MEASURED, Table, picture, shown, write_page
 from efcml.rivals import MODELS
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
     from efcml.evaluation import PrequentialResult
-    from efcml.report.page import Section
     from efcml.support.aliases import Facts, PathLike, TableLike
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
@@ -42,7 +42,6 @@ def write_report(
     dataset: Dataset | None = None,
     X: TableLike | None = None,
     figures: Mapping[str, Figure | Path] | None = None,
-    sections: Sequence[Section] = (),
 ) -> Path:
     """Write one self-contained HTML page about a run.
 
@@ -65,17 +64,13 @@ def write_report(
         The rows of the run: then it is also drawn which rule decides each row.
     figures : dict of str to Figure, or to the path of an SVG file, optional
         Those of `draw_run` if not given.
-    sections : sequence of Section, optional
-        Further parts of the page, after the summary; see `efcml.report.page`.
     """
     if not len(result.Y):
         raise ValueError("the run has no rows: there is nothing to report.")
-    model, Y = model_of(classifier), result.Y
+    model, Y = last_step(classifier), result.Y
     facts = summarise(result, classifier, active, dataset) | dict(summary or {})
     if figures is None:
-        first_row = 0 if dataset is None else dataset.n_initial
-        options: Any = {"dataset": dataset, "first_row": first_row, "X": X}
-        figures = draw_run(result, classifier, active, **options)
+        figures = draw_run(result, classifier, active, dataset=dataset, X=X)
     name = MODELS[facts["model"]].title if facts["model"] in MODELS else facts["model"]
     rules = getattr(model, "rules_", None)
     if isinstance(rules, dict):
@@ -88,8 +83,7 @@ def write_report(
     return write_page(
         path,
         f"{name} on {facts['dataset']}" if facts.get("dataset") else name,
-        sections,
-        template="report.html.j2",
+        "report.html.j2",
         s=facts,
         n=len(Y),
         result=result,
@@ -114,7 +108,7 @@ def summarise(
     result: PrequentialResult, classifier: Any, active: ActiveLearner | None, dataset: Any
 ) -> Facts:
     """Return the facts of a run that are known without being told."""
-    kind = type(model_of(classifier)).__name__
+    kind = type(last_step(classifier)).__name__
     known = 1.0 - np.isnan(result.Y).mean()  # without an active learner all of these are given
     return {
         "dataset": None if dataset is None else dataset.name,

@@ -84,18 +84,11 @@ def paired_difference(
         totals = [chosen @ table.reshape(len(table), -1) for table in tables]
         values = [value_of(total.reshape(-1, *tables.shape[2:])) for total in totals]
         drawn.append(((values[1] - values[0]) * orders[at : at + CHUNK]).sum(axis=1))
-    return widened(difference, np.concatenate(drawn), comparisons)
-
-
-def widened(difference: float, drawn: Floats, comparisons: int) -> Interval:
-    """Return percentiles of what was drawn, moved outwards in the ratio of the normal quantiles.
-
-    Corrected percentiles themselves would rest on a handful of resamples.
-    """
-    tail = (1.0 - LEVEL) / 2.0
-    quantile = NormalDist().inv_cdf
+    tail, quantile = (1.0 - LEVEL) / 2.0, NormalDist().inv_cdf
+    # Moved outwards in the ratio of normal quantiles: corrected percentiles themselves would rest
+    # on a handful of resamples.
     widening = quantile(1.0 - tail / comparisons) / quantile(1.0 - tail)
-    bounds = np.quantile(drawn, [tail, 1.0 - tail])
+    bounds = np.quantile(np.concatenate(drawn), [tail, 1.0 - tail])
     low, high = difference + widening * (bounds - difference)
     return Interval(difference, float(low), float(high))
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from efcml import plots
 from efcml.measures import find
-from efcml.report.page import Section, Table, picture, write_page
+from efcml.report.page import Table, picture, write_page
 from efcml.studies.intervals import Interval
 from efcml.studies.provenance import made_by
 from efcml.support.files import make_folder, to_text, whole_files
@@ -27,13 +27,6 @@ MOST_NAMED = 6  # differences in a sentence
 SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
-MADE = (
-    "Every model is fitted to the initial part of a data set; a copy of it goes through the stream"
-    " in every order, test-then-train. Order 0 is that of the file, the others are shuffles of the"
-    " stream, or new draws of a built-in stream.",
-    "A difference is paired by sample. Its interval comes from 10000 resamples that draw samples,"
-    " and orders, with replacement.",
-)
 
 
 # -- sentences ------------------------------------------------------------------------------
@@ -48,11 +41,6 @@ def title(measure: str) -> str:
     ('PA', 'micro F1', 'ms')
     """
     return SHORT.get(measure) or find(measure).title
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as 'no decision', '1 decision' or '2 decisions'."""
-    return f"{number or 'no'} {noun}{'s' if number > 1 else ''}"
 
 
 def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -> list[str]:
@@ -126,49 +114,35 @@ def write_study(
     ``found`` are the differences, if there are any; pictures have their captions.
     """
     make_folder(folder)
-    made, differences = made_by(), pd.DataFrame()
+    frames = {"table": table.reset_index()}
     if found is not None:
-        about = {name: found.attrs[name] for name in ("to", "comparisons")}
-        parts = {
-            name: found[name].assign(**about)
-            for name in found.columns.unique(0)
-            if name != "scores"
-        }
-        differences = pd.concat(parts, names=["measure"]).reset_index()
-    frames = {"table": table.reset_index(), "differences": differences}
-    summary |= made | {name: frame.to_dict("records") for name, frame in frames.items()}
+        parts = {name: found[name] for name in found.columns.unique(0) if name != "scores"}
+        differences = pd.concat(parts, names=["measure"]).assign(**found.attrs)
+        frames["differences"] = differences.reset_index()
+    records = {name: frame.to_dict("records") for name, frame in frames.items()}
+    summary = summary | made_by() | records
     settings = pd.DataFrame(summary["models"]).map(str)
     differs = (settings.nunique(axis=1) > 1) | (settings.index == "class")
     models = settings[differs].T.rename_axis("model").reset_index()
-    numbers = as_table("study", summary["title"], readable.reset_index(), 2)
-    versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
-    pictures = [picture(figure, name, f"{what}.") for name, (figure, what) in drawn.items()]
-    sections = [
-        Section("table", "Table", [numbers, *summary["notes"]]),
-        Section("figures", "Figures", pictures),
-        Section(
-            "variants", "What differs between the models", [as_table("settings", "", models, 1)]
-        ),
-        Section(
-            "method", "How the numbers were made", [*MADE, f"Method {made['method']}; {versions}."]
-        ),
-    ]
     with whole_files(folder) as place:
         for name, frame in frames.items():
-            if len(frame):
-                frame.to_csv(place / f"{name}.csv", index=False, lineterminator="\n")
+            frame.to_csv(place / f"{name}.csv", index=False, lineterminator="\n")
         (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
         for name, (figure, _) in drawn.items():
             plots.save_figure(figure, place / name)
-        heading = f"{', '.join(summary['data'])}: {', '.join(summary['models'])}"
-        write_page(place / "report.html", heading, sections)
+        write_page(
+            place / "report.html",
+            f"{', '.join(summary['data'])}: {', '.join(summary['models'])}",
+            "study.html.j2",
+            s=summary,
+            numbers=as_table("study", summary["title"], readable.reset_index()),
+            models=as_table("settings", "", models),
+            pictures=[(picture(one, name), f"{what}.") for name, (one, what) in drawn.items()],
+        )
         return sorted(file.name for file in Path(place).iterdir())
 
 
-def as_table(name: str, caption: str, frame: pd.DataFrame, n_names: int) -> Table:
-    """Return a table of words for the page; those after the names stay in one line."""
-    lines = [
-        [*line[:n_names], *(word.replace(" ", "\u00a0") for word in line[n_names:])]
-        for line in frame.itertuples(index=False, name=None)
-    ]
-    return Table(name, caption, list(frame), lines)
+def as_table(name: str, caption: str, frame: pd.DataFrame) -> Table:
+    """Return a table of words for the page, those of a cell in one line."""
+    lines = frame.map(lambda word: str(word).replace(" ", "\u00a0"))
+    return Table(name, caption, list(frame), lines.to_numpy().tolist())

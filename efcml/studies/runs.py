@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
-from efcml.evaluation.pipelines import last_step, take_rows
+from efcml.evaluation.adapters import last_step, take_rows
 from efcml.studies.provenance import digest, made_by
 from efcml.support.files import make_folder, replacing
 from efcml.support.guard import one_blas_thread
@@ -112,20 +112,19 @@ class RunCache:
 
     def result(self, run: Run) -> PrequentialResult:
         """Return what `prequential` gave."""
-        plain = self.facts(run)["plain"]
+        facts = self.facts(run)
         with np.load(self.file(run), allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files if name != "facts"}
-        events = tuple(map(tuple, plain["events"]))
-        return PrequentialResult(**arrays, **(plain | {"events": events}))
+        events = tuple(map(tuple, facts["plain"]["events"]))
+        return PrequentialResult(**arrays, events=events, seconds=facts["seconds"])
 
 
 def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
     """Write the record of a run; a process that is killed leaves no half of it."""
-    values: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result)}
-    arrays: Facts = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in values.items() if name not in arrays}
+    arrays: Facts = {k: one for k, one in vars(result).items() if isinstance(one, np.ndarray)}
+    facts = facts | {"plain": {"events": result.events}}
     with replacing(folder / f"{facts['key']}.npz") as file:
-        np.savez(file, **arrays, facts=np.array(json.dumps(facts | {"plain": plain})))
+        np.savez(file, **arrays, facts=np.array(json.dumps(facts)))
 
 
 # -- doing runs -----------------------------------------------------------------------------
@@ -165,28 +164,22 @@ def fitted(run: Run) -> tuple[Any, float, list[warnings.WarningMessage]]:
 
 
 def fit(model: Any, X: Any, Y: Floats) -> Any:
-    """Return a copy of a model that has learned the rows, in whichever way it can.
+    """Return a copy of a model that is fitted to the rows.
 
-    Of a model from elsewhere that has ``fit``, rows that lack a label are left out, as in a stream.
-    One that learns row by row only goes through the rows.
+    Of a model from elsewhere, rows that lack a label are left out, as in a stream.
     """
     model = deepcopy(model)
     if hasattr(last_step(model), "begin_stream"):
         return model.fit(X, Y)
-    if not hasattr(model, "fit"):
-        prequential(model, X, own_shape(model, Y), progress=False)
-        return model
     known = ~np.isnan(Y).any(axis=1)
     model.fit(take_rows(X, known), own_shape(model, Y[known]).astype(int))
     return model
 
 
 def own_shape(model: Any, Y: Floats) -> Floats:
-    """Return labels as a model takes them: a single one flat, unless it is a dictionary's."""
-    last = last_step(model)
-    if hasattr(last, "begin_stream") or hasattr(last, "learn_one") or Y.shape[1:] != (1,):
-        return Y
-    return Y[:, 0]
+    """Return labels as a model takes them: a single one flat, if it is not ours."""
+    ours = hasattr(last_step(model), "begin_stream")
+    return Y if ours or Y.shape[1:] != (1,) else Y[:, 0]
 
 
 def stream(model: Any, run: Run) -> PrequentialResult:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from efcml import plots
 from efcml.evaluation.prequential_result import USUAL
+from efcml.explain.words import count
 from efcml.measures import MEASURES, find
 from efcml.plots.style import own_axes
 from efcml.studies import page
@@ -366,7 +367,7 @@ class Study:
     def title(self) -> str:
         """What the study is and how far it has come, in one line."""
         sizes = {"model": self.models, "data set": self.data, "order": self.orders}
-        counts = ", ".join(page.counted(len(things), noun) for noun, things in sizes.items())
+        counts = ", ".join(count(len(things), noun) for noun, things in sizes.items())
         return f"Study of {counts}: {self.done} of {len(self.runs)} runs done"
 
     def readable(self, measures: Names = USUAL) -> pd.DataFrame:

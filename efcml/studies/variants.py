@@ -13,7 +13,7 @@ import numpy as np
 
 from efcml import datasets
 from efcml.datasets import CATALOG, Dataset
-from efcml.evaluation.pipelines import last_step
+from efcml.evaluation.adapters import last_step
 from efcml.evaluation.stream_pass import check_options
 from efcml.studies.runs import Table, describe_active
 from efcml.support.masks import is_sparse

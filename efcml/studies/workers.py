@@ -13,14 +13,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
-from multiprocessing import current_process
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joblib import Parallel, delayed
 
 from efcml import __version__
-from efcml.evaluation.pipelines import last_step
+from efcml.evaluation.adapters import last_step
 from efcml.model.warm import warmup
 from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
@@ -121,8 +120,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Iterator[None
 def run_there(run: Run, folder: Path, parent: int, functions: Any) -> None:
     """Do a run in a process that ``parent`` started; ``functions`` are registered there."""
     register_all(functions)
-    if current_process().name != "MainProcess":
-        end_with(parent)
+    end_with(parent)
     write_record(folder, *do_run(run))
 
 
@@ -135,7 +133,7 @@ def end_with(parent: int) -> None:
             time.sleep(LOOK_EVERY)
         os._exit(1)
 
-    if os.getppid() == parent:
+    if os.getpid() != parent:  # it may do the runs itself
         threading.Thread(target=watch, daemon=True).start()
 
 
@@ -149,33 +147,21 @@ def run_dask(runs: Sequence[Run], address: Any) -> Iterator[Any]:
     which is a task like any other: scattered data would be gone with the workers that hold them.
     """
     with extra_for("a Dask cluster"):
-        from distributed import CancelledError, Client, KilledWorker, as_completed
-    futures: list[Any] = []
+        from distributed import Client, as_completed
     nothing, tables = Table(None, None), {run.table.key: run.table for run in runs}
-    try:
-        known = isinstance(address, Client)
-        with nullcontext(address) if known else Client(address, timeout=10.0) as client:
-            client.wait_for_workers(1, timeout=PATIENCE)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                shared = {
-                    key: client.submit(Table, one.X, one.Y, pure=False)
-                    for key, one in tables.items()
-                }
-                for run in runs:
-                    given = replace(run, table=nothing), shared[run.table.key], run.key, __version__
-                    futures.append(client.submit(run_on_worker, *given, pure=False))
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            finally:
-                client.cancel(futures)
-    except (OSError, TypeError, ImportError, CancelledError, KilledWorker) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise RuntimeError(
-            f"the Dask cluster at {address!r} cannot do it ({reason}): it needs a scheduler,"
-            f" workers, and efcml {__version__} on all of them."
-        ) from None
+    known = isinstance(address, Client)
+    with nullcontext(address) if known else Client(address, timeout=10.0) as client:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        shared = {k: client.submit(Table, one.X, one.Y, pure=False) for k, one in tables.items()}
+        futures = []
+        for run in runs:
+            given = replace(run, table=nothing), shared[run.table.key], run.key, __version__
+            futures.append(client.submit(run_on_worker, *given, pure=False))
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            client.cancel(futures)
 
 
 def run_on_worker(run: Run, table: Table, key: str, version: str) -> Any:

@@ -89,12 +89,22 @@ def tune(
     >>> result.default, len(result.table)
     ({'vigilance': 1.7}, 3)
     """
+    from sklearn.model_selection import KFold
+
     from efcml import EFCMLClassifier
 
     check_choice("measure", measure, MEASURES)
-    n, model = check_rows(X, Y, folds), EFCMLClassifier() if model is None else model
-    points, table = list_points(model, grid), Table(X, Y)
-    runs = [fold_runs(model, point, table, contiguous_folds(n, folds)) for point in points]
+    check_whole("folds", folds, least=2)
+    n, others = (np.shape(one)[0] for one in (X, Y))
+    if n != others:
+        raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
+    model, table = EFCMLClassifier() if model is None else model, Table(X, Y)
+    parts = list(KFold(folds).split(np.zeros(n)))  # neighbours in a stream are often related
+    points, runs = list_points(model, grid), []
+    for point in points:
+        own, words = deepcopy(model).set_params(**point), in_words(point)
+        names = (f"{words}; rows {fold[0]} to {fold[-1]} held out" for _, fold in parts)
+        runs.append([Run(name, own, table, *part) for name, part in zip(names, parts, strict=True)])
     cache = RunCache(checkpoint)
     complete(cache, [*itertools.chain(*runs)], "tuning", jobs, dask, progress)
     lines, tallies = [], []
@@ -110,45 +120,6 @@ def tune(
     return TuningResult(
         tuple(points[0]), measure, tuple(a | b for a, b in zip(lines, verdicts, strict=True))
     )
-
-
-def fold_runs(model: Any, point: Facts, table: Table, held_out: Sequence[slice]) -> list[Run]:
-    """Return the runs of one point: every fold is a stream for a model of the other rows."""
-    own, rows = deepcopy(model).set_params(**point), np.arange(held_out[-1].stop)
-    words = in_words(point)
-    return [
-        Run(
-            f"{words}; rows {fold.start} to {fold.stop - 1} held out",
-            own,
-            table,
-            np.delete(rows, fold),
-            rows[fold],
-        )
-        for fold in held_out
-    ]
-
-
-def contiguous_folds(n_rows: int, folds: int) -> list[slice]:
-    """Return slices of rows that are held out in turn; neighbours in a stream are often related.
-
-    Examples
-    --------
-    >>> contiguous_folds(5, 2)
-    [slice(0, 2, None), slice(2, 5, None)]
-    """
-    edges = [fold * n_rows // folds for fold in range(folds + 1)]
-    return [slice(low, high) for low, high in itertools.pairwise(edges)]
-
-
-def check_rows(X: Any, Y: Any, folds: int) -> int:
-    """Return the number of rows; what else is wrong with them the first run says."""
-    n, others = (one.shape[0] if hasattr(one, "shape") else len(one) for one in (X, Y))
-    check_whole("folds", folds, least=2)
-    if n != others:
-        raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
-    if folds > n:
-        raise ValueError(f"folds is {folds} for {n} rows: choose fewer folds.")
-    return n
 
 
 def list_points(model: Any, grid: Grid) -> list[Facts]:

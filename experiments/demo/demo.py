@@ -37,7 +37,7 @@ def run_demo(out, rows=ROWS):
     result = prequential(model, *stream.stream)
     model.name_columns(stream.feature_names, stream.label_names)
     run = {"dataset": stream, "X": stream.stream[0]}
-    figures = draw_run(result, model, first_row=stream.n_initial, **run)
+    figures = draw_run(result, model, **run)
     for name, figure in figures.items():
         plots.save_figure(figure, out / name)
     write_report(out / "report.html", result=result, classifier=model, figures=figures, **run)

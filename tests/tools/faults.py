@@ -120,19 +120,16 @@ log-a-row-late active/active_learner.py
 chain-sees-scores rivals/per_label.py
     X = np.hstack([X, decide(answer)]) => X = np.hstack([X, answer])
 foreign-learned-before-scored evaluation/adapters.py
--         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
--         if t >= delay:
--             adapter.learn(t - delay)
-+         if t >= delay:
-+             adapter.learn(t - delay)
-+         trace.scores[t] = refuse_nan(adapter.score(t), adapter.model)
+-             trace.scores[t] = self.score(slice(t, t + 1))[0]
+-             if t >= delay:
+-                 self.learn(t - delay)
++             if t >= delay:
++                 self.learn(t - delay)
++             trace.scores[t] = self.score(slice(t, t + 1))[0]
 events-by-block evaluation/stream_pass.py
     trace.take_events(part, block.start) => trace.take_events(part, 0)
-step-learned-before-passed evaluation/pipelines.py
--             passed.append(step.transform(row))
--             step.partial_fit(row)
-+             step.partial_fit(row)
-+             passed.append(step.transform(row))
+first-step-left-out evaluation/adapters.py
+    for _, step in model.steps[:-1]: => for _, step in model.steps[1:-1]:
 one-error-forgives-ties measures/__init__.py
     (worse >= best) => (worse > best)
 unknown-counts-as-said measures/__init__.py
