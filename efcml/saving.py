@@ -212,12 +212,9 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
-    pair, encoding = model._pair, getattr(model, "_encoding", None)
-    table = table_of(model, table)
+    pair, table = model._pair, table_of(model, table)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
-        "groups": [[name, list(columns)] for name, columns in model._groups.items()],
-        "categories": None if encoding is None else encoding.facts(),
         "table": None if table is None else table.facts(),
     }
     facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
@@ -288,10 +285,6 @@ def give_learner(model: Any, facts: Facts, learner: Any) -> None:
     model.learner_, model.n_features_in_ = learner, learner.n_features
     classes = facts["classes"]
     model._pair = None if classes is None else np.array(classes["values"], classes["dtype"])
-    if facts["categories"] is not None:
-        model._encoding = TableEncoder.from_facts(facts["categories"])
-        model.n_features_in_ = len(model._encoding.columns)
-        check_names(model._encoding.feature_names, "features", learner.n_features)
     if facts["table"] is not None:
         model.table_ = TableEncoder.from_facts(facts["table"])
         check_names(model.table_.feature_names, "features of the table", model.n_features_in_)
@@ -299,7 +292,6 @@ def give_learner(model: Any, facts: Facts, learner: Any) -> None:
         if facts[name] is not None:
             check_names(facts[name], name, count)
             setattr(model, name, np.array(facts[name], dtype=object))
-    model._groups = {group: tuple(columns) for group, columns in facts["groups"]}
 
 
 def check_names(names: Sequence[Any], what: str, count: int) -> None:

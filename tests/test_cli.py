@@ -12,7 +12,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 from helpers.cli_files import LABELS, PATH, QUICK, refusal, without_notes, write_csv, write_related
 from numpy.testing import assert_array_equal
@@ -323,20 +322,6 @@ def test_a_model_without_names_and_one_of_two_classes(models, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("a,b\n0.25,-1\n")
     (answer,) = read_answers(said(["predict", "unnamed.npz", f"{tmp_path}/new.csv"], capsys)[0])
     assert list(answer) == ["row", *(f"label{k}.{what}" for k in range(2) for what in TOLD)]
-
-
-def test_a_model_of_categories_takes_their_words(models, tmp_path, capsys):
-    frame = pandas.DataFrame({"town": ["a", "b", "c"] * 20, "tempo": range(60)})
-    Y = pandas.DataFrame({"liked": (frame["town"] == "a") * 1})
-    clf = efcml.EFCMLClassifier(**PARAMETERS).fit(frame.astype({"town": "category"}), Y)
-    efcml.save(clf, tmp_path / "words.npz")
-    frame[["tempo", "town"]][:4].to_csv(tmp_path / "rows.csv", index=False)
-    given = [f"{tmp_path}/words.npz", f"{tmp_path}/rows.csv"]
-    rows = read_answers(said(["predict", *given], capsys)[0])
-    scores = [float(row["liked.score"]) - 0.5 for row in rows]
-    assert scores == clf.decision_function(frame[:4])[:, 0].tolist()
-    text, _ = said(["explain", given[0], "--sample", given[1]], capsys)
-    assert text.startswith(f"row 0: {clf.explain(frame[:1])}\n\nrow 1: ")
 
 
 def test_rules_are_explained(models, capsys):

@@ -299,7 +299,7 @@ def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monk
     ds = efcml.datasets.from_frame(frame, "very happy,gut", n_initial=40)
     clf = efcml.EFCMLClassifier(**PARAMETERS, random_state=0).fit(*ds.initial)
     efcml.prequential(clf, *ds.stream)
-    clf.name_columns(ds.feature_names, ds.label_names, ds.table.groups)
+    clf.name_columns(ds.feature_names, ds.label_names)
     efcml.save(clf, "direct.npz", table=ds.table)
     assert (tmp_path / "direct.npz").read_bytes() == models[0]
     small = ["--vary", "vigilance=0.5,0.9", "--vary", "alpha=0", "--folds", "2"]

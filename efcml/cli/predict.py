@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +154,4 @@ def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:
             " and knows no names: give exactly these columns."
         )
     wanted = [str(name) for name in (names if named is None else named)]
-    if not hasattr(model, "_encoding"):
-        return TableEncoder(tuple(map(number_column, wanted)))
-    pairs = zip(wanted, model._encoding.columns, strict=True)
-    return TableEncoder(tuple(replace(column, name=name) for name, column in pairs))
+    return TableEncoder(tuple(map(number_column, wanted)))

@@ -126,7 +126,7 @@ def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first:
     """Write everything and print the table; numbers first, so that no later failure costs them."""
     from efcml.saving import save
 
-    run.model.name_columns(ds.feature_names, ds.label_names, ds.table and ds.table.groups)
+    run.model.name_columns(ds.feature_names, ds.label_names)
     result, summary, problem = run.result(), summarise(options, ds, run), None
     files = ["summary.json", "model.npz", "predictions.csv"]
     with whole_files(folder) as place:

@@ -169,7 +169,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
 
     def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
-        self.learner_, self._pair, self._groups = learner, classes, {}
+        self.learner_, self._pair = learner, classes
         self.__dict__.pop("label_names_", None)
         if (names := targets.column_names(y)) is not None:
             self.label_names_ = names

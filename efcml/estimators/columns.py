@@ -1,6 +1,6 @@
 """Names and kinds of the columns of features and labels, and labels that come late."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,8 +23,6 @@ class NamedColumns:
     label_names_: "Array"
     learner_: Any
     _pair: Any  # the classes of a 1-D y, else None
-    _encoding: Any  # of the categories of a data frame, only then
-    _groups: Mapping[str, tuple[int, ...]]  # columns of the learner that belong together, by name
 
     @property
     def _learned(self) -> Any:
@@ -53,7 +51,6 @@ class NamedColumns:
         self,
         feature_names: "Names" = None,
         label_names: "Names" = None,
-        groups: Mapping[str, Sequence[str]] | None = None,
     ) -> Self:
         """Name the columns of a model that was fitted with arrays, as data frames would have done.
 
@@ -61,19 +58,13 @@ class NamedColumns:
         ----------
         feature_names, label_names : sequence of str, optional
             One for each feature and each label, no name twice. Data frames must have these names
-            from then on; arrays are taken as before.
-        groups : mapping of str to sequence of str, optional
-            Names of columns of 0 and 1 that are the values of one thing, by its name, such as
-            ``{"machine": ["on_lathe", "on_mill"]}``. Columns that share the beginning of their
-            names, as ``machine_A`` and ``machine_B``, are found without it.
+            from then on; arrays are taken as before. Columns of 0 and 1 that are called
+            ``machine=A`` and ``machine=B`` are read as one thing.
         """
         n_labels = self._learned.n_labels
         with self._unchanged_if_refused():
             self._name("feature_names_in_", feature_names, self.n_features_in_)
             self._name("label_names_", label_names, n_labels)
-            if groups is not None:
-                self._groups = {}
-                self._groups = find_groups(groups, self._column_kinds())
         return self
 
     def _name(self, attribute: str, names: "Names", count: int) -> None:
@@ -85,19 +76,17 @@ class NamedColumns:
 
     def _column_kinds(self) -> ColumnKinds:
         """Return names and kinds of the columns of the learner."""
-        given = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
-        names, groups = list(given), []
-        if hasattr(self, "_encoding"):
-            names = []
-            for name, column in zip(given, self._encoding.columns, strict=True):
-                spread = [f"{name}={value}" for value in column.values]
-                if spread:
-                    places = tuple(range(len(names), len(names) + len(spread)))
-                    groups.append(Group(name, places, column.values))
-                names += spread or [name]
-        for name, columns in self._groups.items():
-            groups.append(Group(name, columns, tuple(names[j] for j in columns)))
-        return ColumnKinds(tuple(names), flags_of(self._learned), tuple(groups))
+        names = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
+        flags, together = flags_of(self._learned), dict[str, list[int]]()
+        for j in np.flatnonzero(flags).tolist():
+            group, sign, _ = names[j].partition("=")
+            together.setdefault(group if sign else names[j], []).append(j)
+        groups = [
+            Group(group, tuple(columns), tuple(names[j] for j in columns))
+            for group, columns in together.items()
+            if len(columns) > 1
+        ]
+        return ColumnKinds(names, flags, tuple(groups))
 
     @one_at_a_time
     def add_labels(self, labels: int | Sequence[str]) -> Self:
@@ -140,18 +129,3 @@ def flags_of(learner: Any) -> "Bools":
     both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
     either = (zeros | ones | np.isnan(rows)).all(axis=0)
     return (either & both & (zero != one))[:p]  # ignored features are always 0
-
-
-def find_groups(
-    groups: Mapping[str, Sequence[str]], columns: ColumnKinds
-) -> dict[str, tuple[int, ...]]:
-    """Return the columns of groups that are given by names, or say what is wrong with them."""
-    places = {name: j for j, name in enumerate(columns.names) if columns.flags[j]}
-    grouped = {columns.names[j] for group in columns.groups for j in group.columns}
-    for group, names in groups.items():
-        if wrong := [name for name in names if name not in places]:
-            raise ValueError(f"group {group!r}: {wrong[0]!r} is no column of 0 and 1 of the model.")
-        if len(names) < 2 or grouped & {*names}:
-            raise ValueError(f"group {group!r} must have two columns or more, none in two groups.")
-        grouped |= {*names}
-    return {str(group): tuple(places[name] for name in names) for group, names in groups.items()}

@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_array, validate_data
 
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
-from efcml.tables.encoder import TableEncoder
-from efcml.tables.fields import Fields
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
@@ -23,32 +21,10 @@ if TYPE_CHECKING:
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return rows as floats (n, p), and note the columns, or compare them.
+    """Return rows of numbers as floats (n, p), NaN where one is missing.
 
-    Categories of a data frame become columns of 0 and 1. NaN is a missing value.
+    The columns are noted, or compared.
     """
-    if reset:
-        vars(estimator).pop("_encoding", None)
-        kinds = X.dtypes if hasattr(X, "isetitem") else ()
-        if any(hasattr(kind, "categories") for kind in kinds):
-            estimator._encoding = TableEncoder.learn_categories(X)
-    encoding: TableEncoder | None = getattr(estimator, "_encoding", None)
-    if encoding is None:
-        return check_numbers(estimator, X, reset=reset)
-    is_frame = hasattr(X, "iloc")
-    frame = X.copy() if is_frame else pandas.DataFrame(np.array(X, dtype=object))
-    categories = {}
-    for place, column in enumerate(encoding.columns[: frame.shape[1]]):
-        if column.values:
-            categories[place] = column.encode(Fields(frame.iloc[:, place]))
-            frame.isetitem(place, 0.0)
-    numbers = check_numbers(estimator, frame if is_frame else frame.to_numpy(), reset=reset)
-    parts = [categories.get(place, numbers[:, [place]]) for place in range(numbers.shape[1])]
-    return np.ascontiguousarray(np.hstack(parts))
-
-
-def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return rows of numbers as floats; see `check_table`."""
     sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     known = 0 if reset else estimator.n_features_in_
@@ -57,7 +33,7 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
         X = csr_array(X, dtype=np.float64)
     else:
-        refuse_dates(X)
+        refuse_kinds(X)
         try:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
             options |= {"accept_sparse": "csr"} if sparse else {}
@@ -74,15 +50,16 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     return X
 
 
-def refuse_dates(X: Any) -> None:
-    """Refuse dates and times, which scikit-learn takes for numbers."""
+def refuse_kinds(X: Any) -> None:
+    """Refuse dates and times, and categories, which scikit-learn may take for numbers."""
     is_frame = hasattr(X, "columns")
     kinds = X.dtypes if is_frame else [X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype]
     for column, kind in enumerate(kinds):
-        if getattr(kind, "kind", "") in ("m", "M"):
+        if getattr(kind, "kind", "") in ("m", "M") or hasattr(kind, "categories"):
             name = f"column {X.columns[column]!r}" if is_frame else "it"
+            what = "categories" if hasattr(kind, "categories") else "dates or times"
             raise ValueError(
-                f"X must hold numbers; {name} holds dates or times: turn them into numbers first, "
+                f"X must hold numbers; {name} holds {what}: turn them into numbers first, "
                 "or let datasets.from_frame make features of them."
             )
 
@@ -95,8 +72,8 @@ def refuse_text(X: Any) -> None:
         name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
         raise ValueError(
             f"X must hold numbers; row {row}, column {column}{name} is "
-            f"{table.iloc[row, column]!r}: encode text as numbers first, or make it a category of "
-            "pandas."
+            f"{table.iloc[row, column]!r}: encode text as numbers first, or let datasets.from_frame "
+            "make features of it."
         ) from None
 
 

@@ -37,7 +37,6 @@ OTHER, MISSING = "other", "missing"  # values of a category
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 DROP = "drop"  # what a person may say of a column, or CATEGORY, DATE, or the format of a date
 MOST_VALUES = 12  # of a category; all others are one value more
-MOST_DECLARED = 50  # values that a category of pandas has before they are counted, too
 ROWS_PER_VALUE = 5  # of a few words that come again and again, even if most are numbers
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
@@ -153,18 +152,6 @@ class TableEncoder:
         encoder._encode(table, (*found, *encoder.used), problems, IN_ANOTHER_WAY)
         return encoder
 
-    @classmethod
-    def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
-        """Return how the categories of a frame of features are read; None if it has none."""
-        columns = []
-        for place, name in enumerate(map(str, frame.columns)):
-            seen = Fields(frame.iloc[:, place])
-            if seen.categories == []:
-                raise ValueError(f"column {name} is a category without any value: drop it.")
-            is_number = seen.categories is None
-            columns.append(number_column(name) if is_number else category_column(name, seen, seen))
-        return cls(tuple(columns)) if any(column.values for column in columns) else None
-
     @property
     def used(self) -> tuple[Column, ...]:
         """The columns that become features."""
@@ -174,14 +161,6 @@ class TableEncoder:
     def feature_names(self) -> tuple[str, ...]:
         """The names of all features."""
         return tuple(name for column in self.used for name in column.features)
-
-    @property
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        """Features that are the values of one thing, by its name, as `name_columns` takes them."""
-        flags = [
-            (one.values[0], one.features[-len(one.values) :]) for one in self.used if one.values
-        ]
-        return {names[0].removesuffix(f"={value}"): names for value, names in flags}
 
     @property
     def special(self) -> list[Column]:
@@ -293,7 +272,7 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str) -> Column
     note = f", {gaps} gap{'s' * (gaps > 1)}" if gaps else ""
     if not n_known:
         return Column(name, LEFT_OUT, "left out, it is empty")
-    if said == CATEGORY or fields.categories is not None:
+    if said == CATEGORY or fields.is_category:
         return category_column(name, fields, learned)
     if said or fields.are_moments:
         return date_column(name, fields, learned, said if "%" in said else "", note)
@@ -325,21 +304,20 @@ def number_column(name: str, note: str = "") -> Column:
 
 def category_column(name: str, fields: Fields, learned: Fields) -> Column:
     """Return a category with the most frequent words, one feature each."""
-    counts, most = learned.counts or fields.counts, MOST_VALUES
-    words = [word for word, _ in counts.most_common()]
-    if fields.categories and len(fields.categories) <= MOST_DECLARED:
-        words, most = fields.categories, MOST_DECLARED
-    words = [word for word in words if word not in (OTHER, MISSING)]
-    values = sorted(words[:most])
-    if len(words) > most or OTHER in counts:
+    counts = learned.counts or fields.counts
+    words = [word for word, _ in counts.most_common() if word not in (OTHER, MISSING)]
+    values = sorted(words[:MOST_VALUES])
+    if len(words) > MOST_VALUES or OTHER in counts:
         values.append(OTHER)
     if learned.missing.any() or MISSING in counts:
         values.append(MISSING)
     if len(values) < 2 and OTHER not in values:
         values.append(OTHER)  # what the first rows do not have may come later
     said = f"category: {in_words(values, 100)[1:-1]}"
-    if len(words) > most:
-        said = f"category: the {most} most frequent of {len(words)} values, the rest is other"
+    if len(words) > MOST_VALUES:
+        said = (
+            f"category: the {MOST_VALUES} most frequent of {len(words)} values, the rest is other"
+        )
     return Column(name, CATEGORY, said, tuple(f"{name}={one}" for one in values), tuple(values))
 
 

@@ -113,11 +113,8 @@ class Fields:
     """The fields of one column, whether they are text or have a type already."""
 
     def __init__(self, column: pd.Series, decimal: str = ".") -> None:
-        self.categories: list[str] | None = None
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            self.categories = [plain_word(str(one).strip()) for one in column.dtype.categories]
-            column = column.astype(object)
-        self.column = column
+        self.is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        self.column = column = column.astype(object) if self.is_category else column
         self.are_moments = types.is_datetime64_any_dtype(column)
         self.are_numbers = types.is_any_real_numeric_dtype(column)
         self.decimal = "." if self.are_numbers else decimal
