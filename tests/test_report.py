@@ -204,12 +204,7 @@ def test_how_the_run_went_is_said(write, plain):
     assert "Its PA is 0.6667, its AP 0.8333" in write(result=result)
 
 
-def test_rules_of_labels_further_sections_and_columns_are_shown(write, plain, tmp_path):
-    ds, _, result = plain
-    many = OneVsRestEFC(prior=1.0).fit(*ds.initial)
-    text = write(classifier=many)
-    assert [heading.text for heading in Page(text).all("h3")] == list(many.rules_)
-    assert all(text.count(rules[:3].to_html()) == 1 for rules in many.rules_.values())
+def test_further_sections_and_columns_are_shown(write, tmp_path):
     table = Table("models", "Compared", ["model", "PA"], [["first", "0.5"], ["second", "0.6"]])
     text = write(sections=[Section("more", "More", [table, "a < b."])])
     assert table_of(text, "models") == {"first": ["0.5"], "second": ["0.6"]}

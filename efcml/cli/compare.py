@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from importlib.util import find_spec
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.cli import shared
-from efcml.cli.shared import format_table
-from efcml.rivals import MODELS, make_model
-from efcml.support.files import to_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -41,10 +36,8 @@ def add_tune(commands: Any) -> None:
     add("--grid", choices=("short", "paper"), default="short", help=what)
     what = "a parameter and its values, instead of a grid; may be repeated, for every combination"
     add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    add("--folds", type=int, default=5, metavar="N", help="of the initial part (default 5)")
     add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
     add("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
-    add("--json", action="store_true", help="print all points as JSON")
     parser.set_defaults(run=tune)
 
 
@@ -52,20 +45,16 @@ def tune(options: Namespace) -> None:
     """Search, and print what was found."""
     shared.check_source(options, [options.data])
     where = shared.read_backend(options)
-    varied = read_varied(options, ["efcml"])
+    varied = read_varied(options)
     from efcml.tuning import PAPER_GRID, SHORT_GRID  # not before: it takes seconds
     from efcml.tuning import tune as search
 
     grid = varied or (PAPER_GRID if options.grid == "paper" else SHORT_GRID)
     where |= {"checkpoint": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
-    result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
-    if options.json:
-        facts = {name: getattr(result, name) for name in ("measure", "default", "top", "chosen")}
-        print(to_text(facts | {"all": result.table.to_dict("records")}))
-        return
+    result = search(*ds.initial, measure=options.measure, **where)
     best = result.table[:SHOWN]
-    points = f"{ds.name}: {len(result.rows)} points, {options.folds} folds of {ds.n_initial} rows"
+    points = f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows"
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     print(f"{points}, the best {len(best)}:\n{best.to_string(index=False, float_format='%.4g')}")
     print(f"\n{result}.\nEFCMLClassifier({call})")
@@ -76,11 +65,10 @@ def tune(options: Namespace) -> None:
 
 def add_study(commands: Any) -> None:
     """Add the subcommand."""
-    what = "compare variants of a model on data sets in several orders; write tables and a report"
+    what = "compare variants of EFC-ML on data sets in several orders; write tables and a report"
     parser = commands.add_parser("study", help=what)
     add = parser.add_argument
     shared.add_source(parser, nargs="+")
-    add("--model", default="efcml", metavar="A,B", help=f"{shared.TITLES} (default: efcml)")
     what = "a parameter and its values; others are compared with the first; may be repeated, for"
     what += " every combination"
     add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
@@ -95,28 +83,18 @@ def add_study(commands: Any) -> None:
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
+    where, varied = shared.read_backend(options), read_varied(options)
+    folder = options.out or Path(
+        "studies", "-".join([*(Path(x).stem for x in options.data), *varied])
+    )
+    shared.check_source(options, options.data)
+    from efcml import EFCMLClassifier, Study  # not before: these take seconds to import
     from efcml.measures import find
 
-    where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
-    names = [name.strip() for name in options.model.split(",")]
-    for name in {*names} - {*MODELS}:
-        raise ValueError(f"there is no model {name!r}: choose from {', '.join(MODELS)}.")
-    varied = read_varied(options, names)
-    parts = [Path(data).stem for data in options.data]
-    parts += [*([] if options.model == "efcml" else names), *varied]
-    folder = options.out or Path("studies", "-".join(parts))
-    shared.check_source(options, options.data)
-    from efcml.studies import Study, Variant  # not before: these take seconds to import
-
-    models: dict[str, Variant] = {}
-    for name in names:
-        for words, model in Study.vary(make_model(name), **varied).items():
-            shared.check_parameters(model.get_params())
-            title = [MODELS[name].title] * (len(names) > 1 or not varied)
-            models[", ".join([*title, *[words] * bool(varied)])] = Variant(
-                model, learn=MODELS[name].learn
-            )
+    models = Study.vary(EFCMLClassifier(), **varied)
+    for model in models.values():
+        shared.check_parameters(model)
     data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
         if Path(name).suffix or options.initial is not None
@@ -129,13 +107,11 @@ def study(options: Namespace) -> None:
     print(f"{comparison.to_text(measures)}\nwritten to {folder}: {files}")
 
 
-def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
+def read_varied(options: Namespace) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
         parameter, values = shared.read_pair("--vary", text)
-        for name in names:
-            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
         if parameter in varied:
             raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
         varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
@@ -164,8 +140,7 @@ def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
     where = shared.read_backend(options)
-    if find_spec("efcml_paper") is None:  # not installed from a checkout; it may be run in one
-        sys.path.insert(0, str(Path("experiments").absolute()))
+    sys.path.append(str(Path("experiments").absolute()))  # of a checkout that is not installed
     try:
         from efcml_paper import session
     except ImportError:
@@ -176,8 +151,6 @@ def reproduce(options: Namespace) -> None:
     ids = session.choose_ids(options.id, options.quick)
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
-    if options.quick:
-        say("quick: streams are cut, so pictures are there and numbers mean little")
     session.reproduce(ids, folder, quick=options.quick, say=say, **where)
 
 
@@ -200,7 +173,9 @@ def add_datasets(commands: Any) -> None:
 
 def list_names(options: Namespace) -> None:
     """Print every known name with its size, and whether its files are here."""
-    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    import pandas  # not above: it takes longer to import than help to print
+
+    from efcml import datasets
     from efcml.datasets.published import CATALOG, find_folder
 
     rows = []
@@ -208,12 +183,13 @@ def list_names(options: Namespace) -> None:
         if name in CATALOG:
             record = CATALOG[name]
             sizes = record.n, record.p, record.K
-            where = "here" if find_folder(record) else record.how_to_get.split(":")[0]
+            where = "here" if find_folder(record) else "not here"
         else:
             ds = datasets.load(name)  # made in milliseconds
             sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
         rows.append([name, *sizes, where])
-    print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
+    columns = ["name", "rows", "features", "labels", "files"]
+    print(pandas.DataFrame(rows, columns=columns).to_string(index=False))
 
 
 def fetch(options: Namespace) -> None:
@@ -225,15 +201,14 @@ def fetch(options: Namespace) -> None:
 
 def show_info(options: Namespace) -> None:
     """Print what a data set holds."""
-    import numpy as np
+    import pandas
 
     from efcml import datasets
     from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
-    counts = np.nansum(ds.Y, axis=1)
-    shares = sorted(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True), key=itemgetter(1))
-    rows = [[f"  {name}", f"{share:.3f}"] for name, share in reversed(shares)]
+    counts = ds.Y.sum(axis=1, where=ds.Y == 1)
     print(f"{ds}\n{ds.description}")
     print(f"{counts.mean():.3f} labels per row, {(counts == 0).sum()} rows without any\n")
-    print("\n".join(format_table(["labels by share", ""], rows)))
+    shares = pandas.Series(label_means(ds.Y), ds.label_names).sort_values(ascending=False)
+    print(f"labels by share\n{shares.to_string(float_format='%.3f')}")

@@ -74,16 +74,14 @@ def explain(options: Namespace) -> None:
     if options.known and options.file is None:
         raise ValueError("--known is for the rows of a file: name it with --sample.")
     model = load_fitted(options)
-    if options.file is None:
-        rules = model.rules_
-        own = rules.items() if isinstance(rules, dict) else []
-        print("\n\n".join(f"{label}: {part}" for label, part in own) or rules)
-        return
     if not hasattr(model, "explain"):
         raise ValueError(
-            f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
-            " answers of one common rule base can be explained."
+            f"{options.model} holds a {type(model).__name__}, a model for each label: only one"
+            " common rule base can be explained."
         )
+    if options.file is None:
+        print(model.rules_)
+        return
     number = 0
     for rows, known in read_rows(model, options):
         for i in range(len(rows)):
@@ -137,7 +135,7 @@ def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats |
         X, Y = encoder.encode_with_labels(table, given)
         known = np.full((len(X), len(names)), np.nan)
         known[:, [names.index(name) for name in given]] = Y
-        yield X, model._check_known(known, len(X)) if given else None
+        yield X, model.check_known(known, len(X)) if given else None
 
 
 def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:

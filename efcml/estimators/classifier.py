@@ -206,7 +206,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
     def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
         rows = self.check_features(X)
-        return self.answer_checked(rows, self._check_known(known, rows.shape[0]))
+        return self.answer_checked(rows, self.check_known(known, rows.shape[0]))
 
     def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
         """Return scores, decisions and probabilities (n, K) of rows that have been checked.
@@ -217,8 +217,8 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         answer = self.learner_.answer(rows, known)
         return answer._replace(probabilities=squash(answer.scores)) if self._binary else answer
 
-    def _check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
-        """Return labels that are known already as floats, or say what is wrong with them."""
+    def check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
+        """Return labels that are known already, checked as in `predict`, as floats (n, K)."""
         if known is None:
             return None
         if self._binary or not getattr(self.learner_, "layered", False):
@@ -417,7 +417,7 @@ class EFCMLClassifier(MultiLabelFace):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
-        given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
+        given = self.check_known(None if known is None else targets.one_row(known, "known"), 1)
         return self.explain_checked(row, given)
 
     def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:

@@ -72,8 +72,8 @@ def refuse_text(X: Any) -> None:
         name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
         raise ValueError(
             f"X must hold numbers; row {row}, column {column}{name} is "
-            f"{table.iloc[row, column]!r}: encode text as numbers first, or let datasets.from_frame "
-            "make features of it."
+            f"{table.iloc[row, column]!r}: encode text as numbers first, or let "
+            "datasets.from_frame make features of it."
         ) from None
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.classifier import MultiLabelFace
-from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
-from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Params
@@ -67,11 +65,6 @@ class PerLabelLearner(Guarded):
     def n_rules(self) -> int:
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
-
-    @property
-    def rows_seen(self) -> int:
-        """Rows learned so far, by the label that has seen most."""
-        return max(model.rows_seen for model in self.models)
 
     # -- learning and answers ---------------------------------------------------------------
 
@@ -199,7 +192,7 @@ class OneVsRestEFC(MultiLabelFace):
     gives exactly what K classifiers with one label each would give. `n_rules_` counts the rules
     of all labels. In the events of `prequential`, rule u of label c has the uid
     ``c * 10**9 + u``. Without ``fit`` before, every label holds its own first ``warmup_rows`` rows
-    in which it is known. Attributes are those of `EFCMLClassifier`.
+    in which it is known. The rules of so many rule bases are not read.
 
     Parameters
     ----------
@@ -220,24 +213,6 @@ class OneVsRestEFC(MultiLabelFace):
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         return PerLabelLearner(self._params(), n_features, n_labels)
-
-    @property
-    def rules_(self) -> dict[str, RuleList]:
-        """The rules now, a `RuleList` for the name of each label.
-
-        In a chain, the labels before a label are features of its rules.
-        """
-        learner = self._learned
-        labels = name_all(names_of_labels(self), "label", learner.n_labels)
-        columns = self._column_kinds()
-        inputs = columns.names + tuple(labels[c] for c in learner.order)
-        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
-        lists = {}
-        for model, c in zip(learner.models, learner.order, strict=True):
-            p = model.n_features
-            seen = ColumnKinds(inputs[:p], flags[:p], columns.groups)
-            lists[labels[c]] = read_rules(model, None, [labels[c]], seen)
-        return lists
 
 
 @with_parameters
